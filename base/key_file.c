@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "key_file.h"
+#include "base/key_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -14,18 +14,11 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 #define COMMAND_GRACE_MS 10000
-
-static int64_t command_now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 static _Noreturn void command_child(const char *const *argv, int in, int out, int err)
 {
@@ -131,7 +124,7 @@ static int command_collect(const int fds[2], int pidfd, int64_t deadline,
 	int got;
 
 	for (;;) {
-		int64_t left = deadline - command_now_ms();
+		int64_t left = deadline - clock_now_ms();
 
 		if (left <= 0)
 			return -ETIMEDOUT;
@@ -169,7 +162,7 @@ static void command_await(int fd, int64_t deadline)
 	ssize_t n;
 
 	for (;;) {
-		int64_t left = deadline - command_now_ms();
+		int64_t left = deadline - clock_now_ms();
 
 		if (left <= 0 || (poll(&poller, 1, (int)left) < 0 && errno != EINTR))
 			return;
@@ -185,7 +178,7 @@ static void command_await(int fd, int64_t deadline)
 /* Ends a child and, if it was only slow, gives its helpers time to clear up after it. */
 static void command_end(pid_t pid, const int fds[2], int pidfd, bool slow)
 {
-	int64_t deadline = command_now_ms() + COMMAND_GRACE_MS;
+	int64_t deadline = clock_now_ms() + COMMAND_GRACE_MS;
 
 	kill(pid, SIGTERM);
 	if (pidfd >= 0)
@@ -208,7 +201,7 @@ static int command_follow(pid_t pid, const int fds[2], int timeout_ms, struct co
 		fcntl(fds[1], F_SETFL, O_NONBLOCK);
 		err = command_append(result, "", 0);
 		if (!err)
-			err = command_collect(fds, pidfd, command_now_ms() + timeout_ms, lines,
+			err = command_collect(fds, pidfd, clock_now_ms() + timeout_ms, lines,
 					      result);
 	}
 	if (err)

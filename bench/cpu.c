@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 int cpu_parse(struct cpu_times *out, const char *text)
 {
 	out->n_cores = 0;
@@ -39,7 +41,6 @@ int cpu_parse(struct cpu_times *out, const char *text)
 int cpu_read(struct cpu_times *out)
 {
 	int err, fd = open("/proc/stat", O_RDONLY | O_CLOEXEC);
-	struct timespec now;
 	char text[65536];
 	size_t used = 0;
 	ssize_t n = 0;
@@ -53,8 +54,7 @@ int cpu_read(struct cpu_times *out)
 		return -EIO;
 	text[used] = '\0';
 	err = cpu_parse(out, text);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	out->at_s = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+	out->at_s = clock_now_s();
 	return err;
 }
 

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "command.h"
 #include "cpu.h"
 #include "options.h"
@@ -242,25 +242,17 @@ static bool goals_is_first(const struct goals *goals, unsigned index)
 	return true;
 }
 
-static double goals_now_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 /* One run, and all figures that are read from it. */
 static void goals_command(struct goals *goals, unsigned first)
 {
 	struct cpu_times before;
 	const struct figures *list = goals->figures;
-	double begin = goals_now_s(), seconds, stolen;
+	double begin = clock_now_s(), seconds, stolen;
 	bool known = cpu_read(&before) == 0;
 	char why[600] = "";
 	json_t *root = goals_measure(goals, &list->figures[first], why, sizeof(why));
 
-	seconds = goals_now_s() - begin;
+	seconds = clock_now_s() - begin;
 	stolen = known ? cpu_stolen_percent(&before) : -1;
 	progress_fini(&goals->progress);
 	for (unsigned i = first; i < list->figures_count; i++) {

@@ -7,8 +7,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "stats.h"
 
 #define ROUNDS 9
@@ -24,14 +24,6 @@ struct far {
 	unsigned core;
 	_Atomic int ready; /* 1, or -errno */
 };
-
-static double now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 static bool go_to(unsigned core, cpu_set_t *before)
 {
@@ -73,13 +65,13 @@ static double play(struct line *line)
 	uint64_t turn = 0;
 
 	for (unsigned r = 0; r < ROUNDS; r++) {
-		double start = now_ns();
+		double start = (double)clock_now_ns();
 
 		for (unsigned i = 0; i < TRIPS; i++, turn += 2) {
 			atomic_store_explicit(&line->turn, turn + 1, memory_order_release);
 			await(line, turn + 2);
 		}
-		ns[r] = (now_ns() - start) / (2.0 * TRIPS);
+		ns[r] = ((double)clock_now_ns() - start) / (2.0 * TRIPS);
 	}
 	return stats_summarise(ns, ROUNDS, &s) ? -EINVAL : s.median;
 }

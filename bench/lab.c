@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "command.h"
 #include "netns.h"
 #include "optimum.h"
@@ -222,21 +223,13 @@ static int lab_set_weights(const struct lab *lab, const struct topo *topo, unsig
 	return lab_do(lab, "vtysh", args);
 }
 
-static int64_t lab_now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static int lab_await_weights(const struct topo *topo, unsigned server, bool equal)
 {
 	const char *argv[] = {"ip", "-j", "-n", topo->servers[server].netns, "route", "show", NULL};
 	const char *argv6[] = {"ip",	"-6",	"-j", "-n", topo->servers[server].netns,
 			       "route", "show", NULL};
 	const struct timespec pause = {.tv_nsec = LAB_PAUSE_NS};
-	int64_t deadline = lab_now_ms() + LAB_WAIT_MS;
+	int64_t deadline = clock_now_ms() + LAB_WAIT_MS;
 	char reason[256], *text;
 	int err;
 
@@ -248,7 +241,7 @@ static int lab_await_weights(const struct topo *topo, unsigned server, bool equa
 		free(text);
 		if (!err)
 			return 0;
-		if (lab_now_ms() > deadline) {
+		if (clock_now_ms() > deadline) {
 			fprintf(stderr, "farebench: %s, after %d s\n", reason, LAB_WAIT_MS / 1000);
 			return -ETIMEDOUT;
 		}

@@ -3,26 +3,19 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
-static uint64_t progress_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
+#include "base/clock.h"
 
 void progress_init(struct progress *progress, unsigned total)
 {
 	*progress = (struct progress){
-		.terminal = isatty(STDERR_FILENO), .start_ns = progress_now_ns(), .total = total};
+		.terminal = isatty(STDERR_FILENO), .start_ns = clock_now_ns(), .total = total};
 }
 
 double progress_seconds(const struct progress *progress)
 {
-	return (double)(progress_now_ns() - progress->start_ns) / 1e9;
+	return (double)(clock_now_ns() - progress->start_ns) / 1e9;
 }
 
 void progress_step(struct progress *progress, const char *format, ...)

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "octets.h"
+#include "base/octets.h"
 
 enum bgp_family { BGP_FAMILY_IPV4, BGP_FAMILY_IPV6, BGP_FAMILY_COUNT };
 

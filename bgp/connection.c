@@ -7,8 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 enum {
 	READ_BYTES = 64 * 1024,
@@ -38,17 +39,9 @@ struct connection {
 	uint8_t buffer[READ_BYTES];
 };
 
-static uint64_t connection_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
-}
-
 static void connection_settle(struct connection *c)
 {
-	uint64_t deadline_ns = c->handlers.settle(c->arg), now_ns = connection_now_ns();
+	uint64_t deadline_ns = c->handlers.settle(c->arg), now_ns = clock_now_ns();
 
 	ev_timer_stop(c->loop, &c->deadline);
 	if (deadline_ns == CONNECTION_NEVER)
@@ -79,7 +72,7 @@ static void connection_close(struct connection *c)
 /* The connection, or the attempt at one, is over: says so and tries again later. */
 static void connection_retry(struct connection *c, const char *reason)
 {
-	uint64_t now_ns = connection_now_ns();
+	uint64_t now_ns = clock_now_ns();
 
 	if (c->connected && now_ns - c->connected_ns > HEALTHY_NS)
 		c->backoff_s = RECONNECT_FIRST_S;
@@ -107,13 +100,13 @@ static void connection_on_connected(struct connection *c)
 	if (getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &length))
 		error = errno;
 	if (!error)
-		error = -c->handlers.on_connected(c->arg, c->fd, connection_now_ns());
+		error = -c->handlers.on_connected(c->arg, c->fd, clock_now_ns());
 	if (error) {
 		connection_retry_because(c, "connecting to", strerror(error));
 		return;
 	}
 	c->connected = true;
-	c->connected_ns = connection_now_ns();
+	c->connected_ns = clock_now_ns();
 	ev_timer_stop(c->loop, &c->attempt);
 	if (c->handlers.silent_s > 0)
 		connection_arm_attempt(c, c->handlers.silent_s);
@@ -140,8 +133,7 @@ static void connection_on_readable(struct connection *c)
 			return;
 		}
 		ev_timer_stop(c->loop, &c->attempt);
-		if (c->handlers.on_bytes(c->arg, c->buffer, (size_t)n, connection_now_ns(),
-					 &reason)) {
+		if (c->handlers.on_bytes(c->arg, c->buffer, (size_t)n, clock_now_ns(), &reason)) {
 			connection_retry(c, reason);
 			return;
 		}
@@ -205,7 +197,7 @@ static void connection_on_deadline(struct ev_loop *loop, ev_timer *timer, int ev
 
 	(void)loop;
 	(void)events;
-	c->handlers.on_tick(c->arg, connection_now_ns());
+	c->handlers.on_tick(c->arg, clock_now_ns());
 	connection_settle(c);
 }
 

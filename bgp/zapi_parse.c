@@ -207,44 +207,39 @@ int zapi_parse(const struct zapi_layout *layout, const uint8_t *data, size_t len
 
 /* ---- what a listener sends ---- */
 
-static size_t zapi_write_integer(uint8_t *out, uint32_t value, unsigned width)
-{
-	for (unsigned i = 0; i < width; i++)
-		out[i] = (uint8_t)(value >> 8 * (width - 1 - i));
-	return width;
-}
-
 /* The header, for a body of that length, in the default VRF. */
-static size_t zapi_write_header(uint8_t *out, uint16_t command, size_t body)
+static struct octets_out zapi_write_header(uint8_t *out, uint16_t command, size_t body)
 {
-	size_t n = zapi_write_integer(out, (uint32_t)(ZAPI_PARSE_HEADER_BYTES + body), 2);
+	struct octets_out o = {out, ZAPI_PARSE_MAX_WRITE, false};
 
-	n += zapi_write_integer(out + n, MARKER, 1);
-	n += zapi_write_integer(out + n, VERSION, 1);
-	n += zapi_write_integer(out + n, 0, 4);
-	return n + zapi_write_integer(out + n, command, 2);
+	octets_put(&o, ZAPI_PARSE_HEADER_BYTES + body, 2);
+	octets_put(&o, MARKER, 1);
+	octets_put(&o, VERSION, 1);
+	octets_put(&o, 0, 4);
+	octets_put(&o, command, 2);
+	return o;
 }
 
 size_t zapi_write_hello(const struct zapi_layout *layout, uint8_t out[ZAPI_PARSE_MAX_WRITE])
 {
-	size_t n = zapi_write_header(out, layout->hello, layout->hello_sync ? 9 : 8);
+	struct octets_out o = zapi_write_header(out, layout->hello, layout->hello_sync ? 9 : 8);
 
-	n += zapi_write_integer(out + n, layout->sharp, 1);
-	n += zapi_write_integer(out + n, 0, 2); /* instance */
-	n += zapi_write_integer(out + n, 0, 4); /* session */
-	n += zapi_write_integer(out + n, 0,
-				1); /* no notification of our own routes: we have none */
+	octets_put(&o, layout->sharp, 1);
+	octets_put(&o, 0, 2); /* instance */
+	octets_put(&o, 0, 4); /* session */
+	octets_put(&o, 0, 1); /* no notification of our own routes: we have none */
 	if (layout->hello_sync)
-		n += zapi_write_integer(out + n, 0, 1);
-	return n;
+		octets_put(&o, 0, 1);
+	return ZAPI_PARSE_MAX_WRITE - o.left;
 }
 
 size_t zapi_write_redistribute(const struct zapi_layout *layout, enum bgp_family family,
 			       uint8_t out[ZAPI_PARSE_MAX_WRITE])
 {
-	size_t n = zapi_write_header(out, layout->redistribute_add, 4);
+	struct octets_out o = zapi_write_header(out, layout->redistribute_add, 4);
 
-	n += zapi_write_integer(out + n, family == BGP_FAMILY_IPV4 ? 1 : 2, 1);
-	n += zapi_write_integer(out + n, layout->bgp, 1);
-	return n + zapi_write_integer(out + n, 0, 2); /* instance */
+	octets_put(&o, family == BGP_FAMILY_IPV4 ? 1 : 2, 1);
+	octets_put(&o, layout->bgp, 1);
+	octets_put(&o, 0, 2); /* instance */
+	return ZAPI_PARSE_MAX_WRITE - o.left;
 }

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <syslog.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "deferred_close.h"
 #include "control_listener.h"
 #include "control_rate.h"
@@ -358,20 +358,12 @@ static void take_request(struct client *c)
 		go_on(c);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 /* 0: it is answered now. */
 static uint64_t must_wait_ns(struct control *control, const struct client *c)
 {
 	return c->who.role == CONTROL_OPERATOR
 		       ? 0
-		       : control_rate_take(&control->rate, c->who.uid, now_ns());
+		       : control_rate_take(&control->rate, c->who.uid, clock_now_ns());
 }
 
 /*

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "bmp_source.h"
 #include "commands.h"
 #include "daemon_internal.h"
@@ -27,19 +28,6 @@
 #define SPEED_EVERY_NS 2000000000u /* a changed weight is in force within seconds */
 #define HEARTBEAT_S    0.25	   /* readers call a heartbeat of a second ago dead */
 #define STATUS_S       1.
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
-uint64_t daemon_now_ns(void)
-{
-	return clock_ns(CLOCK_MONOTONIC);
-}
 
 uint64_t daemon_wall_ns(void)
 {
@@ -101,12 +89,12 @@ int daemon_start_sources(struct daemon *d, struct config *config, bool all_or_no
 	d->bmp = bmp;
 	d->zapi = zapi;
 	d->source_config = config_take(config);
-	path_table_source_replaced(d->table, PATH_SOURCE_BMP, true, daemon_now_ns());
-	path_table_source_replaced(d->table, PATH_SOURCE_ZSERV, zapi != NULL, daemon_now_ns());
+	path_table_source_replaced(d->table, PATH_SOURCE_BMP, true, clock_now_ns());
+	path_table_source_replaced(d->table, PATH_SOURCE_ZSERV, zapi != NULL, clock_now_ns());
 	if (zapi && !frr_version(d, config))
 		path_table_source_state(d->table, PATH_SOURCE_ZSERV, BGP_SOURCE_DOWN,
 					"waiting for BMP to name FRR's release (bgp.frr_version)",
-					daemon_now_ns());
+					clock_now_ns());
 	return 0;
 }
 
@@ -120,7 +108,7 @@ static void on_prepare(struct ev_loop *loop, ev_prepare *w, int revents)
 
 	(void)revents;
 	daemon_health_turn(d->health); /* peers before ourselves: their news has the longer way */
-	now = daemon_now_ns();
+	now = clock_now_ns();
 	next = publish_run(d->publish, now, daemon_on_change, d);
 	events_flush(d->events);
 	daemon_trace_flush(d);
@@ -159,7 +147,7 @@ static void on_heartbeat(struct ev_loop *loop, ev_timer *w, int revents)
 
 	(void)loop;
 	(void)revents;
-	publish_heartbeat(d->publish, daemon_now_ns());
+	publish_heartbeat(d->publish, clock_now_ns());
 	say_renewals(d);
 }
 
@@ -228,7 +216,7 @@ static json_t *on_request(void *arg, struct control_client *client,
 			   .ports = daemon_health_ports(d->health),
 			   .publish = d->publish,
 			   .trial = trial_text(d),
-			   .now_ns = daemon_now_ns(),
+			   .now_ns = clock_now_ns(),
 			   .started_ns = d->started_ns},
 		.table = d->table,
 		.events = d->events,
@@ -259,7 +247,7 @@ static void on_control_log(void *arg, int priority, const char *line)
 {
 	struct daemon *d = arg;
 
-	log_limited(d->log, daemon_now_ns(), priority, "control", "%s", line);
+	log_limited(d->log, clock_now_ns(), priority, "control", "%s", line);
 }
 
 /* ---- start --------------------------------------------------------------- */
@@ -561,8 +549,7 @@ static bool start(struct daemon *d, const struct privileges *p, enum sandbox_mod
 	    !step(d, create_table(d), "path table", "memory?") || !start_health(d))
 		return false;
 	restore_drains(d);
-	if (!step(d,
-		  publish_create(&d->publish, d->config, d->table, SEGMENT_MODE, daemon_now_ns()),
+	if (!step(d, publish_create(&d->publish, d->config, d->table, SEGMENT_MODE, clock_now_ns()),
 		  "shared memory", "is the run directory on a file system with room?") ||
 	    !step(d, give_segment(d->config, p), "shared memory's owner",
 		  "as root, may we chown in the run directory? Else join the group that `group` "
@@ -616,7 +603,7 @@ int daemon_create(struct daemon **out, struct config *config, const struct daemo
 	d->is_undone = options->is_fallback;
 	d->lock_fd = -1;
 	d->config = config;
-	d->started_ns = daemon_now_ns();
+	d->started_ns = clock_now_ns();
 	snprintf(d->path, sizeof(d->path), "%s", options->path);
 	snprintf(d->run_dir, sizeof(d->run_dir), "%s", options->run_dir ? options->run_dir : "");
 	for (int s = 0; s < PATH_SOURCE_COUNT; s++)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "address.h"
 #include "daemon_internal.h"
 #include "frr_release.h"
@@ -12,7 +13,7 @@
 
 void daemon_say(struct daemon *d, const struct event *event)
 {
-	events_add(d->events, event, daemon_now_ns(), daemon_wall_ns());
+	events_add(d->events, event, clock_now_ns(), daemon_wall_ns());
 }
 
 /* For the next daemon. Where it cannot be kept, that is said once. */
@@ -135,7 +136,7 @@ static void on_links_log(void *arg, int priority, const char *line)
 {
 	struct daemon *d = arg;
 
-	log_limited(d->log, daemon_now_ns(), priority, "links", "%s", line);
+	log_limited(d->log, clock_now_ns(), priority, "links", "%s", line);
 }
 
 const struct links_handlers daemon_links_handlers = {
@@ -208,9 +209,9 @@ static bool on_path(void *arg, const struct bgp_path_event *event)
 
 	if (hook->source == PATH_SOURCE_BMP)
 		tell_odd_bandwidth(d, event);
-	rc = path_table_route(d->table, hook->source, event, daemon_now_ns());
+	rc = path_table_route(d->table, hook->source, event, clock_now_ns());
 	if (rc)
-		log_limited(d->log, daemon_now_ns(), LOG_WARNING, path_source_name(hook->source),
+		log_limited(d->log, clock_now_ns(), LOG_WARNING, path_source_name(hook->source),
 			    "path refused peer=%s plane=%u: %s", address_format(&event->peer, peer),
 			    event->plane, strerror(-rc));
 	return rc != -ENOSPC && rc != -ENOMEM;
@@ -224,7 +225,7 @@ static void on_state(void *arg, enum bgp_source_state state, const char *reason)
 	struct path_source_view old;
 
 	path_table_source(d->table, hook->source, &old);
-	path_table_source_state(d->table, hook->source, state, reason, daemon_now_ns());
+	path_table_source_state(d->table, hook->source, state, reason, clock_now_ns());
 	snprintf(e.subject, sizeof(e.subject), "%s", path_source_name(hook->source));
 	snprintf(e.from, sizeof(e.from), "%s", path_source_state_name(old.state));
 	snprintf(e.to, sizeof(e.to), "%s", path_source_state_name(state));
@@ -238,7 +239,7 @@ static void on_source_log(void *arg, int priority, const char *line)
 {
 	const struct hook *hook = arg;
 
-	log_limited(hook->daemon->log, daemon_now_ns(), priority, path_source_name(hook->source),
+	log_limited(hook->daemon->log, clock_now_ns(), priority, path_source_name(hook->source),
 		    "%s", line);
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/clock.h"
 #include "address.h"
 #include "daemon_internal.h"
 #include "health_loop.h"
@@ -95,7 +96,7 @@ static void on_path(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32
 
 	path_table_probe(h->daemon->table, gpu, peer, plane, &probe);
 	if (change)
-		trace_change(&h->daemon->trace, gpu, peer, plane, change, daemon_now_ns());
+		trace_change(&h->daemon->trace, gpu, peer, plane, change, clock_now_ns());
 	if (change && !waits_for_first_reply(view, change))
 		say_transition(h->daemon, gpu, peer, plane, change);
 }
@@ -104,7 +105,7 @@ static void on_log(void *arg, int priority, const char *line)
 {
 	struct daemon_health *h = arg;
 
-	log_limited(h->daemon->log, daemon_now_ns(), priority, "health", "%s", line);
+	log_limited(h->daemon->log, clock_now_ns(), priority, "health", "%s", line);
 }
 
 static void on_gray(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
@@ -160,7 +161,7 @@ static void say_clock_went_back(struct daemon_health *h, uint32_t gpu, const str
 	h->refused[pair] = refused;
 	if (refused)
 		log_limited(
-			d->log, daemon_now_ns(), LOG_WARNING, "health",
+			d->log, clock_now_ns(), LOG_WARNING, "health",
 			"capacity notice refused gpu=%s peer=%s: it is of an earlier incarnation "
 			"than one that is known, so the peer's clock has gone back; set it there "
 			"(the peer has been told, and takes a later incarnation by itself)",
@@ -193,7 +194,7 @@ static void on_refused(void *arg, uint32_t gpu, const struct in6_addr *peer,
 	uint32_t pair;
 
 	if (path_table_find(h->daemon->table, gpu, peer, &pair) &&
-	    notice_refusals_refused(&h->refusals, pair, daemon_now_ns()))
+	    notice_refusals_refused(&h->refusals, pair, clock_now_ns()))
 		say_notices(h, LOG_WARNING, gpu, peer, "notices refused", reasons[why]);
 }
 
@@ -216,7 +217,7 @@ static bool on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer,
 				   {
 					   .boot = c->boot,
 					   .sequence = c->sequence,
-					   .expires_ns = daemon_now_ns() +
+					   .expires_ns = clock_now_ns() +
 							 c->expiry_ms * UINT64_C(1000000),
 					   .n_planes = c->n_planes,
 				   },
@@ -251,7 +252,7 @@ static void on_heard(void *arg, uint32_t gpu, const struct in6_addr *peer, uint3
 {
 	struct daemon_health *h = arg;
 
-	prober_heard(h->prober, gpu, peer, plane, hears_us, daemon_now_ns());
+	prober_heard(h->prober, gpu, peer, plane, hears_us, clock_now_ns());
 }
 
 static void on_trace(void *arg, const struct prober_trace *t)
@@ -272,10 +273,10 @@ static void on_route(void *arg, uint32_t gpu, const struct in6_addr *peer, uint3
 		     bool routed, bool was_down)
 {
 	struct daemon_health *h = arg;
-	int rc = prober_want(h->prober, gpu, peer, plane, routed, was_down, daemon_now_ns());
+	int rc = prober_want(h->prober, gpu, peer, plane, routed, was_down, clock_now_ns());
 
 	if (rc)
-		log_limited(h->daemon->log, daemon_now_ns(), LOG_WARNING, "health",
+		log_limited(h->daemon->log, clock_now_ns(), LOG_WARNING, "health",
 			    "path not probed plane=%u: %s", plane, strerror(-rc));
 }
 
@@ -319,7 +320,7 @@ static void on_look(struct ev_loop *loop, ev_timer *w, int revents)
 	struct daemon_health *h = w->data;
 
 	(void)revents;
-	h->read_ns = daemon_now_ns();
+	h->read_ns = clock_now_ns();
 	traffic_read(&h->traffic, h->daemon->flows, on_traffic_row, h);
 	sample_traffic(h, h->read_ns);
 	w->repeat = flows_n_clients(h->daemon->flows) ? TRAFFIC_S : TRAFFIC_SAMPLE_NS / 1e9;
@@ -359,7 +360,7 @@ void daemon_health_link(struct daemon_health *h, uint32_t gpu, uint32_t plane, u
 	if (live == g->live[plane])
 		return;
 	g->live[plane] = live;
-	prober_link_changed(h->prober, gpu, plane, sub_port, daemon_now_ns());
+	prober_link_changed(h->prober, gpu, plane, sub_port, clock_now_ns());
 }
 
 void daemon_health_mtu(struct daemon_health *h, uint32_t gpu, uint32_t plane, uint32_t sub_port,
@@ -396,7 +397,7 @@ static void tell_capacity(struct daemon_health *h, uint32_t gpu)
 
 	for (uint32_t p = 0; p < g->n_planes; p++)
 		bps[p] = capacity(h, gpu, p);
-	prober_tell_capacity(h->prober, gpu, bps, g->n_planes, daemon_now_ns());
+	prober_tell_capacity(h->prober, gpu, bps, g->n_planes, clock_now_ns());
 }
 
 void daemon_health_turn(struct daemon_health *h)
@@ -469,7 +470,7 @@ static void on_kernel_route(void *arg, const struct in6_addr *host, const int *i
 			if (sub_ports_find(&h->ports, g, ifindex[i], &plane, &sub_port))
 				routed[plane] |= 1u << sub_port;
 		for (plane = 0; plane < h->ports.gpus[g].n_planes; plane++)
-			prober_routed(h->prober, g, host, plane, routed[plane], daemon_now_ns());
+			prober_routed(h->prober, g, host, plane, routed[plane], clock_now_ns());
 	}
 }
 
@@ -477,7 +478,7 @@ static void on_kernel_routes_lost(void *arg)
 {
 	struct daemon_health *h = arg;
 
-	log_limited(h->daemon->log, daemon_now_ns(), LOG_WARNING, "health",
+	log_limited(h->daemon->log, clock_now_ns(), LOG_WARNING, "health",
 		    "the kernel's route messages overran: what they told is forgotten");
 	prober_routes_unknown(h->prober);
 }
@@ -600,7 +601,7 @@ int daemon_health_create(struct daemon_health **out, struct daemon *d)
 		rc = reflector_create(&h->reflector, h->udp, &h->ports, &h->keys, &on_reflector, h);
 	if (!rc)
 		rc = prober_create(&h->prober, h->udp, &options, &h->ports, &h->keys, &on_prober, h,
-				   daemon_now_ns());
+				   clock_now_ns());
 	if (!rc)
 		rc = health_loop_create(&h->loop, d->loop, h->prober, h->reflector);
 	if (!rc)
@@ -610,7 +611,7 @@ int daemon_health_create(struct daemon_health **out, struct daemon *d)
 		return rc;
 	}
 	probe_ports_start(&h->port_watch, d->loop, h->prober, h->reflector, on_ports_event, h,
-			  daemon_now_ns());
+			  clock_now_ns());
 	path_table_set_probing(d->table, on_route, h);
 	ev_timer_init(&h->look, on_look, TRAFFIC_S, TRAFFIC_S);
 	h->look.data = h;

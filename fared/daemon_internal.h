@@ -71,7 +71,6 @@ struct daemon {
 	uint32_t renewals_failed; /* of the segment, that have been logged */
 };
 
-uint64_t daemon_now_ns(void);  /* CLOCK_MONOTONIC */
 uint64_t daemon_wall_ns(void); /* CLOCK_REALTIME */
 
 /*

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "config_diff.h"
 #include "daemon_internal.h"
 #include "notice_keys.h"
@@ -75,12 +76,12 @@ static int swap(struct daemon *d, struct config *new, const struct notice_keys *
 static void log_changes(struct daemon *d, const struct config_diff *diff)
 {
 	for (size_t i = 0; i < diff->n && i < CHANGES_LOGGED; i++)
-		log_limited(d->log, daemon_now_ns(), LOG_NOTICE, "config", "%s: %s -> %s",
+		log_limited(d->log, clock_now_ns(), LOG_NOTICE, "config", "%s: %s -> %s",
 			    diff->changes[i].key,
 			    diff->changes[i].before ? diff->changes[i].before : "(none)",
 			    diff->changes[i].after ? diff->changes[i].after : "(none)");
 	if (diff->n > CHANGES_LOGGED)
-		log_limited(d->log, daemon_now_ns(), LOG_NOTICE, "config", "and %zu more",
+		log_limited(d->log, clock_now_ns(), LOG_NOTICE, "config", "and %zu more",
 			    diff->n - CHANGES_LOGGED);
 }
 
@@ -210,7 +211,7 @@ static int read_keys(struct daemon *d, const struct config *new, struct notice_k
 	if (rc != -EACCES || !names_same_keys(&new->health, &d->config->health))
 		return rc;
 	snprintf(out->warning, sizeof(out->warning), "the keys stay as they are: %.560s", out->why);
-	log_limited(d->log, daemon_now_ns(), LOG_WARNING, "config", "%s", out->warning);
+	log_limited(d->log, clock_now_ns(), LOG_WARNING, "config", "%s", out->warning);
 	out->why[0] = '\0';
 	*keys = *daemon_health_keys(d->health);
 	return 0;
@@ -276,7 +277,7 @@ static int reload_openly(struct daemon *d, unsigned confirm_s, const char *asked
 {
 	int rc;
 
-	notify_reloading(daemon_now_ns());
+	notify_reloading(clock_now_ns());
 	rc = reload(d, false, confirm_s, out);
 	if (out->applied) {
 		log_changes(d, out->diff);

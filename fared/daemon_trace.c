@@ -7,6 +7,7 @@
  */
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "daemon_internal.h"
 
 static void stop(struct daemon *d)
@@ -36,7 +37,7 @@ void daemon_trace_flush(struct daemon *d)
 {
 	if (!d->tracer)
 		return;
-	trace_flush(&d->trace, daemon_now_ns(), daemon_wall_ns(), on_line, d);
+	trace_flush(&d->trace, clock_now_ns(), daemon_wall_ns(), on_line, d);
 	if (d->tracer && !d->trace.running)
 		stop(d);
 }
@@ -74,7 +75,7 @@ json_t *daemon_on_trace(void *arg, struct control_client *client,
 	client->tracing = true;
 	trace_begin(&d->trace, gpu, &request->peer, request->plane, request->count);
 	prober_path(daemon_health_prober(d->health), gpu, &request->peer, request->plane,
-		    daemon_now_ns(), &view);
+		    clock_now_ns(), &view);
 	return json_pack("{s:b, s:s, s:I, s:i, s:b, s:s}", "ok", 1, "local_gpu",
 			 d->config->gpus[gpu].name, "plane", (json_int_t)request->plane, "count",
 			 (int)request->count, "probed", view.wanted, "state",

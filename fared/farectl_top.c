@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "top_model.h"
 #include "top_screen.h"
 
@@ -169,14 +170,14 @@ static void on_terminal(const struct farectl_top_options *o, struct top_model *m
 {
 	static struct top_line lines[MAX_HEIGHT];
 	struct top_view view = {.all_paths = o->all_paths, .interval_s = o->interval_s};
-	double next_s = snapshot_now_s() + o->interval_s;
+	double next_s = clock_now_s() + o->interval_s;
 	unsigned rounds = 1;
 	bool goes_on = true;
 
 	setlocale(LC_CTYPE, "");
 	begin_screen();
 	while (goes_on && (!o->rounds || rounds <= o->rounds)) {
-		double wait_s = next_s - snapshot_now_s();
+		double wait_s = next_s - clock_now_s();
 		int key;
 
 		draw(m, &view, lines);
@@ -184,11 +185,11 @@ static void on_terminal(const struct farectl_top_options *o, struct top_model *m
 		key = getch();
 		if (key != ERR)
 			goes_on = on_key(key, &view, m);
-		if (snapshot_now_s() < next_s)
+		if (clock_now_s() < next_s)
 			continue;
 		if (!view.paused)
 			look(m, o->run_dir);
-		next_s = snapshot_now_s() + view.interval_s;
+		next_s = clock_now_s() + view.interval_s;
 		rounds++;
 	}
 	endwin();

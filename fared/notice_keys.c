@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "key_file.h"
+#include "base/key_file.h"
 
 _Static_assert(KEY_FILE_MIN == NOTICE_WIRE_KEY_MIN && KEY_FILE_MAX == NOTICE_WIRE_KEY_MAX,
 	       "a file holds a notice's key");

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <syslog.h>
 
+#include "base/clock.h"
 #include "address.h"
 #include "health_loop.h"
 #include "roce_ports.h"
@@ -95,7 +96,7 @@ static void probe_ports_on_again(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	(void)loop;
 	(void)revents;
-	probe_ports_try_ports(w->data, false, health_loop_now_ns());
+	probe_ports_try_ports(w->data, false, clock_now_ns());
 }
 
 void probe_ports_start(struct probe_ports *p, struct ev_loop *loop, struct prober *prober,

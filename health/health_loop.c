@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cpu_idle.h"
 #include "health_limits.h"
 #include "prober.h"
@@ -50,14 +51,6 @@ struct health_loop {
 	struct probe_io *probes;
 };
 
-uint64_t health_loop_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 /* ---- the prober ---------------------------------------------------------- */
 
 static void on_reply(struct ev_loop *loop, ev_io *w, int revents)
@@ -66,7 +59,7 @@ static void on_reply(struct ev_loop *loop, ev_io *w, int revents)
 
 	(void)loop;
 	(void)revents;
-	prober_read(s->loop->prober, s->i, health_loop_now_ns());
+	prober_read(s->loop->prober, s->i, clock_now_ns());
 }
 
 static void watch_replies(struct health_loop *l, bool watch)
@@ -111,7 +104,7 @@ static void on_timer(struct ev_loop *loop, ev_io *w, int revents)
 	(void)revents;
 	if (read(l->timer_fd, &ticks, sizeof(ticks)) != sizeof(ticks))
 		return;
-	now = health_loop_now_ns();
+	now = clock_now_ns();
 	look_at_load(l, now);
 	prober_run(l->prober, now);
 	watch_replies(l, !prober_reads_by_tick(l->prober));
@@ -121,7 +114,7 @@ static void on_timer(struct ev_loop *loop, ev_io *w, int revents)
 static void on_prepare(struct ev_loop *loop, ev_prepare *w, int revents)
 {
 	struct health_loop *l = w->data;
-	uint64_t next = prober_next_ns(l->prober, health_loop_now_ns());
+	uint64_t next = prober_next_ns(l->prober, clock_now_ns());
 	struct itimerspec at = {.it_interval = {0, 0}};
 
 	(void)loop;
@@ -161,7 +154,7 @@ static int start_prober(struct health_loop *l)
 
 static unsigned answer_all(struct probe_io *s)
 {
-	return reflector_read(s->loop->reflector, s->i, health_loop_now_ns());
+	return reflector_read(s->loop->reflector, s->i, clock_now_ns());
 }
 
 /*
@@ -171,7 +164,7 @@ static unsigned answer_all(struct probe_io *s)
 static void on_probe(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct probe_io *s = w->data;
-	uint64_t now = health_loop_now_ns();
+	uint64_t now = clock_now_ns();
 
 	(void)revents;
 	s->n_burst = now < s->burst_ns + s->loop->tick_ns ? s->n_burst : 0;

@@ -18,8 +18,6 @@ struct health_loop;
 struct prober;
 struct reflector;
 
-/* CLOCK_MONOTONIC: `now` of whatever is asked of prober and reflector. */
-uint64_t health_loop_now_ns(void);
 /* Both are borrowed for its life; either may be NULL. 0 or -errno. */
 int health_loop_create(struct health_loop **out, struct ev_loop *loop, struct prober *prober,
 		       struct reflector *reflector);

@@ -7,6 +7,8 @@
 #include <nettle/memops.h>
 #include <string.h>
 
+#include "base/octets.h"
+
 #define HEAD_BYTES 8u
 #define VERSION	   1
 
@@ -37,22 +39,6 @@ enum element {
 
 static const uint8_t head[HEAD_BYTES] = {'F', 'A', 'R', 'E', VERSION, 0, 0, 0};
 
-static uint64_t get(const uint8_t *p, unsigned n)
-{
-	uint64_t v = 0;
-
-	while (n--)
-		v = v << 8 | *p++;
-	return v;
-}
-
-static uint8_t *put(uint8_t *p, uint64_t v, unsigned n)
-{
-	for (unsigned i = 0; i < n; i++)
-		p[i] = (uint8_t)(v >> 8 * (n - 1 - i));
-	return p + n;
-}
-
 static uint8_t *begin(uint8_t *p, enum element type, size_t length)
 {
 	*p++ = (uint8_t)type;
@@ -77,12 +63,12 @@ static uint8_t *put_capacity(uint8_t *p, const struct notice_capacity *c)
 	unsigned n = c->n_planes < NOTICE_WIRE_MAX_PLANES ? c->n_planes : NOTICE_WIRE_MAX_PLANES;
 
 	p = begin(p, ELEMENT_CAPACITY, CAPACITY_HEAD_BYTES + 8 * n);
-	p = put(p, c->boot, 8);
-	p = put(p, c->sequence, 4);
-	p = put(p, c->expiry_ms, 4);
-	p = put(p, n, 1);
+	p = octets_store(p, c->boot, 8);
+	p = octets_store(p, c->sequence, 4);
+	p = octets_store(p, c->expiry_ms, 4);
+	p = octets_store(p, n, 1);
 	for (unsigned i = 0; i < n; i++)
-		p = put(p, c->bps[i], 8);
+		p = octets_store(p, c->bps[i], 8);
 	return p;
 }
 
@@ -94,28 +80,29 @@ size_t notice_wire_encode(const struct notice_trailer *t, const struct notice_ke
 	memcpy(p, head, HEAD_BYTES);
 	p += HEAD_BYTES;
 	if (t->has_stamp) {
-		p = put(begin(p, ELEMENT_STAMP, STAMP_BYTES), t->stamp.sequence, 4);
-		p = put(p, t->stamp.nonce, 8);
+		p = octets_store(begin(p, ELEMENT_STAMP, STAMP_BYTES), t->stamp.sequence, 4);
+		p = octets_store(p, t->stamp.nonce, 8);
 	}
 	if (t->has_arrival) {
-		p = put(begin(p, ELEMENT_ARRIVAL, ARRIVAL_BYTES), t->arrival.plane, 1);
-		p = put(put(p, t->arrival.sub_port, 1), t->arrival.n_sub_ports, 1);
+		p = octets_store(begin(p, ELEMENT_ARRIVAL, ARRIVAL_BYTES), t->arrival.plane, 1);
+		p = octets_store(octets_store(p, t->arrival.sub_port, 1), t->arrival.n_sub_ports,
+				 1);
 	}
 	if (t->has_held)
-		p = put(begin(p, ELEMENT_HELD, HELD_BYTES), t->held_us, 4);
+		p = octets_store(begin(p, ELEMENT_HELD, HELD_BYTES), t->held_us, 4);
 	if (t->has_return)
-		p = put(begin(p, ELEMENT_RETURN, RETURN_BYTES), t->back.port, 2);
+		p = octets_store(begin(p, ELEMENT_RETURN, RETURN_BYTES), t->back.port, 2);
 	if (t->has_heard)
 		p = begin(p, ELEMENT_HEARD, HEARD_BYTES);
 	if (t->has_receiver)
-		p = put(begin(p, ELEMENT_RECEIVER, RECEIVER_BYTES), t->receiver, 8);
+		p = octets_store(begin(p, ELEMENT_RECEIVER, RECEIVER_BYTES), t->receiver, 8);
 	if (t->has_size)
-		p = put(begin(p, ELEMENT_SIZE, SIZE_BYTES), t->size.bytes, 2);
+		p = octets_store(begin(p, ELEMENT_SIZE, SIZE_BYTES), t->size.bytes, 2);
 	if (t->has_capacity)
 		p = put_capacity(p, &t->capacity);
 	if (t->has_ack) {
-		p = put(begin(p, ELEMENT_ACK, ACK_BYTES), t->ack.boot, 8);
-		p = put(p, t->ack.sequence, 4);
+		p = octets_store(begin(p, ELEMENT_ACK, ACK_BYTES), t->ack.boot, 8);
+		p = octets_store(p, t->ack.sequence, 4);
 	}
 	if (key->length && (t->has_capacity || t->has_ack)) {
 		uint8_t *digest = p + 2; /* the element's head is not covered: it cannot vary */
@@ -150,7 +137,8 @@ static const char *take(enum element type, const uint8_t *v, size_t length,
 		if (length != STAMP_BYTES || out->has_stamp)
 			return "a stamp of wrong length, or a second one";
 		out->has_stamp = true;
-		out->stamp = (struct notice_stamp){(uint32_t)get(v, 4), get(v + 4, 8)};
+		out->stamp =
+			(struct notice_stamp){(uint32_t)octets_load(v, 4), octets_load(v + 4, 8)};
 		return NULL;
 	case ELEMENT_ARRIVAL:
 		if (length != ARRIVAL_BYTES || out->has_arrival)
@@ -163,26 +151,29 @@ static const char *take(enum element type, const uint8_t *v, size_t length,
 	case ELEMENT_CAPACITY:
 		if (length < CAPACITY_HEAD_BYTES || out->has_capacity)
 			return "a capacity notice of wrong length, or a second one";
-		*c = (struct notice_capacity){
-			get(v, 8), (uint32_t)get(v + 8, 4), (uint32_t)get(v + 12, 4), v[16], {0}};
+		*c = (struct notice_capacity){octets_load(v, 8),
+					      (uint32_t)octets_load(v + 8, 4),
+					      (uint32_t)octets_load(v + 12, 4),
+					      v[16],
+					      {0}};
 		if (!c->n_planes || c->n_planes > NOTICE_WIRE_MAX_PLANES ||
 		    length != CAPACITY_HEAD_BYTES + 8u * c->n_planes)
 			return "a capacity notice whose planes do not fit its length";
 		for (unsigned i = 0; i < c->n_planes; i++)
-			c->bps[i] = get(v + CAPACITY_HEAD_BYTES + 8 * i, 8);
+			c->bps[i] = octets_load(v + CAPACITY_HEAD_BYTES + 8 * i, 8);
 		out->has_capacity = true;
 		return NULL;
 	case ELEMENT_ACK:
 		if (length != ACK_BYTES || out->has_ack)
 			return "an acknowledgement of wrong length, or a second one";
 		out->has_ack = true;
-		out->ack = (struct notice_ack){get(v, 8), (uint32_t)get(v + 8, 4)};
+		out->ack = (struct notice_ack){octets_load(v, 8), (uint32_t)octets_load(v + 8, 4)};
 		return NULL;
 	case ELEMENT_RETURN:
 		if (length != RETURN_BYTES || out->has_return)
 			return "a return port of wrong length, or a second one";
 		out->has_return = true;
-		out->back.port = (uint16_t)get(v, 2);
+		out->back.port = (uint16_t)octets_load(v, 2);
 		return NULL;
 	case ELEMENT_HEARD:
 		if (length != HEARD_BYTES || out->has_heard)
@@ -193,19 +184,19 @@ static const char *take(enum element type, const uint8_t *v, size_t length,
 		if (length != HELD_BYTES || out->has_held)
 			return "a time held of wrong length, or a second one";
 		out->has_held = true;
-		out->held_us = (uint32_t)get(v, 4);
+		out->held_us = (uint32_t)octets_load(v, 4);
 		return NULL;
 	case ELEMENT_RECEIVER:
 		if (length != RECEIVER_BYTES || out->has_receiver)
 			return "a receiver's nonce of wrong length, or a second one";
 		out->has_receiver = true;
-		out->receiver = get(v, 8);
+		out->receiver = octets_load(v, 8);
 		return NULL;
 	case ELEMENT_SIZE:
 		if (length != SIZE_BYTES || out->has_size)
 			return "a size of wrong length, or a second one";
 		out->has_size = true;
-		out->size.bytes = (uint16_t)get(v, 2);
+		out->size.bytes = (uint16_t)octets_load(v, 2);
 		return NULL;
 	case ELEMENT_PADDING:
 		return NULL;

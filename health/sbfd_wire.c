@@ -5,25 +5,14 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/octets.h"
+
 #define VERSION		   1
 #define FLAG_POLL	   0x20
 #define FLAG_FINAL	   0x10
 #define FLAG_AUTHENTICATED 0x04
 #define FLAG_DEMAND	   0x02
 #define FLAG_MULTIPOINT	   0x01
-
-static uint32_t get32(const uint8_t *p)
-{
-	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
-
-static void put32(uint8_t *p, uint32_t v)
-{
-	p[0] = (uint8_t)(v >> 24);
-	p[1] = (uint8_t)(v >> 16);
-	p[2] = (uint8_t)(v >> 8);
-	p[3] = (uint8_t)v;
-}
 
 static int bad(struct sbfd_wire_error *error, const char *reason, size_t offset)
 {
@@ -50,7 +39,7 @@ int sbfd_wire_decode(const uint8_t *b, size_t length, struct sbfd_packet *out,
 		return bad(error, "the multipoint bit is set", 1);
 	if ((b[1] & FLAG_POLL) && (b[1] & FLAG_FINAL))
 		return bad(error, "poll and final at once", 1);
-	if (!get32(b + 4))
+	if (!(uint32_t)octets_load(b + 4, 4))
 		return bad(error, "my discriminator is zero", 4);
 	*out = (struct sbfd_packet){
 		.diagnostic = b[0] & 0x1f,
@@ -59,10 +48,10 @@ int sbfd_wire_decode(const uint8_t *b, size_t length, struct sbfd_packet *out,
 		.final = b[1] & FLAG_FINAL,
 		.demand = b[1] & FLAG_DEMAND,
 		.detect_multiplier = b[2],
-		.my_discriminator = get32(b + 4),
-		.your_discriminator = get32(b + 8),
-		.desired_min_tx_us = get32(b + 12),
-		.required_min_rx_us = get32(b + 16),
+		.my_discriminator = (uint32_t)octets_load(b + 4, 4),
+		.your_discriminator = (uint32_t)octets_load(b + 8, 4),
+		.desired_min_tx_us = (uint32_t)octets_load(b + 12, 4),
+		.required_min_rx_us = (uint32_t)octets_load(b + 16, 4),
 	};
 	return 0;
 }
@@ -74,11 +63,11 @@ void sbfd_wire_encode(const struct sbfd_packet *p, uint8_t out[SBFD_WIRE_BYTES])
 			   (p->demand ? FLAG_DEMAND : 0));
 	out[2] = p->detect_multiplier;
 	out[3] = SBFD_WIRE_BYTES;
-	put32(out + 4, p->my_discriminator);
-	put32(out + 8, p->your_discriminator);
-	put32(out + 12, p->desired_min_tx_us);
-	put32(out + 16, p->required_min_rx_us);
-	put32(out + 20, 0); /* no echo function in S-BFD */
+	octets_store(out + 4, p->my_discriminator, 4);
+	octets_store(out + 8, p->your_discriminator, 4);
+	octets_store(out + 12, p->desired_min_tx_us, 4);
+	octets_store(out + 16, p->required_min_rx_us, 4);
+	octets_store(out + 20, 0, 4); /* no echo function in S-BFD */
 }
 
 struct sbfd_packet sbfd_wire_reflection(const struct sbfd_packet *probe,
@@ -97,7 +86,7 @@ struct sbfd_packet sbfd_wire_reflection(const struct sbfd_packet *probe,
 
 uint32_t sbfd_wire_discriminator(const struct in6_addr *address)
 {
-	uint32_t low = get32(address->s6_addr + 12);
+	uint32_t low = (uint32_t)octets_load(address->s6_addr + 12, 4);
 
 	return low ? low : 1; /* zero is no discriminator */
 }

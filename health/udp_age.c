@@ -3,25 +3,17 @@
 #include "udp_age.h"
 
 #include <stdlib.h>
-#include <time.h>
+
+#include "base/clock.h"
 
 /* between reading one clock and the other: not the time that a preempted process loses */
 #define UDP_AGE_APART_NS INT64_C(500000)
 /* by which NTP speeds a clock up or slows it down, as a fraction (adjtimex(2): 500 ppm) */
 #define UDP_AGE_SLEWED 2000
 
-static int64_t udp_age_clock_ns(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
 struct udp_age_clocks udp_age_clocks(void)
 {
-	return (struct udp_age_clocks){udp_age_clock_ns(CLOCK_REALTIME),
-				       udp_age_clock_ns(CLOCK_MONOTONIC)};
+	return (struct udp_age_clocks){(int64_t)clock_ns(CLOCK_REALTIME), (int64_t)clock_now_ns()};
 }
 
 uint64_t udp_age_ns(int64_t stamped_ns, const struct udp_age_clocks *emptied,

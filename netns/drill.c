@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "drill_plan.h"
 #include "say.h"
 #include "status.h"
@@ -22,14 +23,6 @@
 #define CONVERGE_S     120
 
 extern char **environ;
-
-static double now_s(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
 
 /*
  * Signals that would end a drill (a reader of its lines that went away, too) wait until a step is
@@ -54,7 +47,7 @@ static void hold_stops(sigset_t *stops, sigset_t *old)
 static int sleep_until(double at_s, const sigset_t *stops)
 {
 	for (;;) {
-		double left_s = at_s - now_s();
+		double left_s = at_s - clock_now_s();
 		struct timespec left = {0};
 		int stop;
 
@@ -174,15 +167,15 @@ static int heal_all(const struct lab *lab, const struct drill_plan *plan, unsign
 static int await(const struct lab *lab, bool json, unsigned n)
 {
 	struct status status = {.converged = false};
-	double from_s = now_s();
+	double from_s = clock_now_s();
 	int rc = status_wait(lab, CONVERGE_S, &status);
 
 	if (json)
 		printf("{\"steps\":%u,\"converged\":%s,\"converged_after_s\":%.3f}\n", n,
-		       rc ? "false" : "true", now_s() - from_s);
+		       rc ? "false" : "true", clock_now_s() - from_s);
 	else
 		printf("%u steps; %s %.1f s after the last of them was healed%s%s\n", n,
-		       rc ? "not converged" : "converged", now_s() - from_s, rc ? ": " : "",
+		       rc ? "not converged" : "converged", clock_now_s() - from_s, rc ? ": " : "",
 		       rc ? status.why : "");
 	status_fini(&status);
 	return rc;
@@ -192,7 +185,7 @@ static int await(const struct lab *lab, bool json, unsigned n)
 static int do_steps(const struct lab *lab, const struct drill_plan *plan, bool json,
 		    const sigset_t *stops, const sigset_t *mask, unsigned *n)
 {
-	double start_s = now_s();
+	double start_s = clock_now_s();
 	int rc = 0;
 
 	for (*n = 0; !rc && *n < plan->n_steps; ++*n) {
@@ -202,9 +195,9 @@ static int do_steps(const struct lab *lab, const struct drill_plan *plan, bool j
 		rc = sleep_until(start_s + step->at_s, stops);
 		if (rc)
 			return rc;
-		began_s = now_s();
+		began_s = clock_now_s();
 		rc = do_words(lab, step->words, mask);
-		tell(json, step, start_s, began_s - start_s, now_s() - began_s, rc);
+		tell(json, step, start_s, began_s - start_s, clock_now_s() - began_s, rc);
 	}
 	return rc;
 }

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "expect.h"
 #include "forwarding.h"
 #include "links.h"
@@ -381,22 +382,14 @@ void status_fini(struct status *status)
 	fault_state_fini(&status->faults);
 }
 
-static double now_s(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
-}
-
 int status_wait(const struct lab *lab, double seconds, struct status *out)
 {
 	const struct timespec pause = {.tv_nsec = 100000000};
-	double start = now_s(), said = 0;
+	double start = clock_now_s(), said = 0;
 
 	for (;;) {
 		int rc = status_take(lab, out);
-		double elapsed = now_s() - start;
+		double elapsed = clock_now_s() - start;
 
 		if (rc)
 			return rc;

@@ -11,9 +11,9 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "fork_mark.h"
 #include "shm_pair.h"
 #include "weights.h"
@@ -46,14 +46,6 @@ struct fare_pair {
 	uint64_t epoch;		       /* added to it, so that a new segment is always a change */
 	struct attach_watch *watches;
 };
-
-static uint64_t monotonic_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 static int map_segment(const char *run_dir, const struct shm_header **out)
 {
@@ -228,7 +220,7 @@ int fare_attach(struct fare **out, const char *run_dir)
 		return err;
 	}
 	control_watch(fare);
-	fare->refresh_due_ns = monotonic_ns() + REFRESH_NS;
+	fare->refresh_due_ns = clock_now_ns() + REFRESH_NS;
 	*out = fare;
 	return 0;
 }
@@ -350,7 +342,7 @@ bool fare_daemon_alive(const struct fare *fare)
 	if (attach_check(fare))
 		return false;
 	beat = atomic_load_explicit(&fare->map->heartbeat_ns, memory_order_relaxed);
-	return monotonic_ns() - beat < HEARTBEAT_ALIVE_NS;
+	return clock_now_ns() - beat < HEARTBEAT_ALIVE_NS;
 }
 
 int fare_pair_open(struct fare_pair **out, struct fare *fare, unsigned local_gpu,

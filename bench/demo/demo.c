@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "interrupt.h"
 #include "options.h"
 #include "suite/suite.h"
@@ -187,7 +187,7 @@ static json_t *demo_extra(const struct demo *demo, const json_t *rate)
 static int demo_tell(const struct demo *demo, const struct results *results, const json_t *rate)
 {
 	const struct results_tests tests = {demo->test, demo->n_tests};
-	double seconds = (double)(cluster_now_ns() - demo->begin_ns) / 1e9;
+	double seconds = (double)(clock_now_ns() - demo->begin_ns) / 1e9;
 	bool text = !demo->json || strcmp(demo->json, "-") != 0;
 	char what[600];
 	int err;
@@ -238,7 +238,7 @@ int demo_main(int argc, char **argv)
 						     STRATEGY_FARE_FLOW, STRATEGY_FARE_SPRAY},
 					.n_strategies = STRATEGY_COMPARED,
 					.strict = true},
-			    .begin_ns = cluster_now_ns()};
+			    .begin_ns = clock_now_ns()};
 	json_t *rate = NULL;
 	int err = demo_parse(&demo, argc, argv), restored;
 

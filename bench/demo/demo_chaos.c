@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "demo/demo.h"
 #include "inference/common.h"
 #include "resilience/shift.h"
@@ -37,7 +38,7 @@ static int kill_and_heal(struct fabric *fabric)
 	for (int i = 0; !err && i < 4; i++) {
 		err = tell(fabric, i < 2 ? "fail" : "heal", daemons[i % 2]);
 		if (!err)
-			err = cluster_sleep_until(fabric->cluster, cluster_now_ns() + SETTLE_NS);
+			err = cluster_sleep_until(fabric->cluster, clock_now_ns() + SETTLE_NS);
 	}
 	return err;
 }
@@ -71,8 +72,8 @@ static int run(struct trial *t)
 	if (!err)
 		err = kv_begin(fabric->cluster, fabric->topo, &kv);
 	if (!err)
-		err = cluster_sleep_until(fabric->cluster, cluster_now_ns() + BEFORE_NS);
-	from = cluster_now_ns();
+		err = cluster_sleep_until(fabric->cluster, clock_now_ns() + BEFORE_NS);
+	from = clock_now_ns();
 	if (!err)
 		err = cpu_read(&before);
 	if (!err)
@@ -81,7 +82,7 @@ static int run(struct trial *t)
 		err = cpu_read(&after);
 	if (!err)
 		err = cpu_idle(&before, &after, &t->idle);
-	to = cluster_now_ns();
+	to = clock_now_ns();
 	/* fails unless every message posted was completed, verified and credited exactly once */
 	if (!err)
 		err = kv_end(fabric->cluster, &kv, &sums, &times, &n);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "demo/demo.h"
 #include "demo/rate_search.h"
 
@@ -39,21 +40,20 @@ static int rate_set(const struct lab *lab, unsigned mbps)
  */
 static int rate_unloaded(struct rate *r)
 {
-	uint64_t end_ns = cluster_now_ns() + OTHERS_NS;
+	uint64_t end_ns = clock_now_ns() + OTHERS_NS;
 	struct cpu_times before, after;
 	int err;
 
 	do {
 		err = cpu_read(&before);
 		if (!err)
-			err = cluster_sleep_until(r->fabric.cluster,
-						  cluster_now_ns() + UNLOADED_NS);
+			err = cluster_sleep_until(r->fabric.cluster, clock_now_ns() + UNLOADED_NS);
 		if (!err)
 			err = cpu_read(&after);
 		if (!err)
 			err = cpu_idle(&before, &after, &r->unloaded);
 	} while (!err && r->unloaded.mean_percent < RATE_SEARCH_AIM_PERCENT &&
-		 cluster_now_ns() < end_ns);
+		 clock_now_ns() < end_ns);
 	return err;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "demo/demo.h"
 #include "inference/common.h"
 #include "resilience/shift.h"
@@ -33,7 +34,7 @@ static int transfer(struct trial *t, const char *words, struct transfer *x)
 	if (!err)
 		err = cpu_read(&before);
 	if (!err)
-		err = cluster_sleep_until(fabric->cluster, cluster_now_ns() + BEFORE_NS);
+		err = cluster_sleep_until(fabric->cluster, clock_now_ns() + BEFORE_NS);
 	if (!err)
 		err = fabric_fail(fabric, words, &x->inject_ns);
 	x->end_ns = x->inject_ns + AFTER_NS;

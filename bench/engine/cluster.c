@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "interrupt.h"
 #include "optimum.h"
 #include "engine/rendezvous.h"
@@ -28,14 +29,6 @@ struct cluster {
 	struct cluster_source source;
 	struct cluster_member *member;
 };
-
-uint64_t cluster_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 unsigned cluster_size(const struct cluster *cluster)
 {
@@ -118,10 +111,10 @@ int cluster_await(struct cluster *cluster, unsigned gpu, const char *event, int 
 {
 	struct cluster_member *member = &cluster->member[gpu];
 	json_t *message = cluster_kept(member, event);
-	uint64_t deadline = cluster_now_ns() + (uint64_t)timeout_ms * 1000000u;
+	uint64_t deadline = clock_now_ns() + (uint64_t)timeout_ms * 1000000u;
 
 	while (!message) {
-		uint64_t now = cluster_now_ns();
+		uint64_t now = clock_now_ns();
 		int err = rendezvous_receive(
 			member->link, now < deadline ? (int)((deadline - now) / 1000000u) : 0,
 			&message);
@@ -170,7 +163,7 @@ static int cluster_fill(struct cluster *cluster)
 static int cluster_poll(struct cluster *cluster, uint64_t at_ns)
 {
 	struct pollfd poller[TOPO_MAX_GPUS];
-	uint64_t now = cluster_now_ns(), left = at_ns > now ? at_ns - now : 0;
+	uint64_t now = clock_now_ns(), left = at_ns > now ? at_ns - now : 0;
 	struct timespec until = {.tv_sec = (time_t)(left / 1000000000u),
 				 .tv_nsec = (long)(left % 1000000000u)};
 
@@ -200,7 +193,7 @@ int cluster_next(struct cluster *cluster, uint64_t until_ns, unsigned *gpu, json
 		err = cluster_poll(cluster, until_ns);
 		if (err < 0)
 			return err;
-		if (err == 0 && cluster_now_ns() >= until_ns)
+		if (err == 0 && clock_now_ns() >= until_ns)
 			return 0;
 		err = cluster_fill(cluster);
 		if (err)
@@ -230,7 +223,7 @@ int cluster_sleep_until(struct cluster *cluster, uint64_t at_ns)
 	int err = 0;
 
 	while (!err && (err = cluster_poll(cluster, at_ns)) >= 0) {
-		if (err == 0 && cluster_now_ns() >= at_ns)
+		if (err == 0 && clock_now_ns() >= at_ns)
 			break;
 		/* nobody speaks unasked but to report an error, or what cluster_keep() keeps */
 		err = cluster_fill(cluster);
@@ -386,7 +379,7 @@ static int cluster_check_paths(struct cluster *cluster, const struct topo *topo,
 int cluster_await_paths(struct cluster *cluster, const struct topo *topo, const bool *absent,
 			int timeout_ms)
 {
-	uint64_t deadline = cluster_now_ns() + (uint64_t)timeout_ms * 1000000u;
+	uint64_t deadline = clock_now_ns() + (uint64_t)timeout_ms * 1000000u;
 	char reason[512] = "no answer";
 	int err;
 
@@ -406,12 +399,12 @@ int cluster_await_paths(struct cluster *cluster, const struct topo *topo, const 
 			pair++;
 			continue;
 		}
-		if (cluster_now_ns() > deadline) {
+		if (clock_now_ns() > deadline) {
 			fprintf(stderr, "farebench: after %d s still: %s\n", timeout_ms / 1000,
 				reason);
 			return -ETIMEDOUT;
 		}
-		err = cluster_sleep_until(cluster, cluster_now_ns() + CLUSTER_PATHS_PAUSE_NS);
+		err = cluster_sleep_until(cluster, clock_now_ns() + CLUSTER_PATHS_PAUSE_NS);
 		if (err)
 			return err;
 	}

@@ -78,6 +78,4 @@ int cluster_sleep_until(struct cluster *cluster, uint64_t at_ns);
 int cluster_await_paths(struct cluster *cluster, const struct topo *topo, const bool *absent,
 			int timeout_ms);
 
-uint64_t cluster_now_ns(void);
-
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "engine/audit.h"
 #include "engine/planted.h"
 
@@ -311,7 +312,7 @@ int measure_run(const struct measure *measure, struct measured *out)
 					 measure->n_loads, measure->streams, measure->n_streams,
 					 measure->bins, false);
 	out->from_ns =
-		cluster_now_ns() + (uint64_t)(measure->warm_s * 1e9) + measure_fill_ns(measure);
+		clock_now_ns() + (uint64_t)(measure->warm_s * 1e9) + measure_fill_ns(measure);
 	out->to_ns = out->from_ns + (uint64_t)(measure->seconds * 1e9);
 	if (!err)
 		err = traffic_start(measure->cluster, out->from_ns, out->to_ns);

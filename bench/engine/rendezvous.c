@@ -12,9 +12,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "decimal.h"
 
 struct rendezvous {
@@ -255,21 +255,13 @@ int rendezvous_next(struct rendezvous *r, json_t **out)
 	return 1;
 }
 
-static int64_t rendezvous_now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 int rendezvous_receive(struct rendezvous *r, int timeout_ms, json_t **out)
 {
-	int64_t deadline = rendezvous_now_ms() + timeout_ms;
+	int64_t deadline = clock_now_ms() + timeout_ms;
 
 	for (;;) {
 		struct pollfd poller = {.fd = r->fd, .events = POLLIN};
-		int64_t left = deadline - rendezvous_now_ms();
+		int64_t left = deadline - clock_now_ms();
 		int got = rendezvous_next(r, out);
 
 		if (got)

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "lab.h"
 #include "engine/planted.h"
 #include "engine/worker_internal.h"
@@ -21,11 +22,7 @@ static uint64_t worker_planted_ns; /* what a clock is wrong by that is to be fou
 
 uint64_t worker_now_ns(const struct worker *w)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec -
-	       (uint64_t)w->clock_offset_ns + worker_planted_ns;
+	return clock_now_ns() - (uint64_t)w->clock_offset_ns + worker_planted_ns;
 }
 
 /*

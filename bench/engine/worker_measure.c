@@ -6,15 +6,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "engine/worker_internal.h"
-
-static uint64_t worker_cpu_ns(void)
-{
-	struct timespec used;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-	return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
-}
 
 /* {"interface": [rx bytes, rx packets, rx dropped, tx bytes, tx packets, tx dropped], ...} */
 static json_t *worker_counters(void)
@@ -56,7 +49,7 @@ static void worker_mark(struct worker *w, bool from)
 		worker_rx_mark(rx, from ? &rx->at_from : &rx->at_to);
 	}
 	*(from ? &w->mark_from_ns : &w->mark_to_ns) = worker_now_ns(w);
-	*(from ? &w->cpu_from_ns : &w->cpu_to_ns) = worker_cpu_ns();
+	*(from ? &w->cpu_from_ns : &w->cpu_to_ns) = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	if (w->local_gpu == 0) /* of all GPUs of a machine one is enough */
 		cpu_read(from ? &w->host_from : &w->host_to);
 	json_decref(*counters);

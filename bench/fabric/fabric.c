@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "optimum.h"
 #include "suite/test.h"
 
@@ -210,7 +211,7 @@ int fabric_fail(struct fabric *fabric, const char *words, uint64_t *at_ns)
 {
 	int err = fabric_keep_fault(fabric, words);
 
-	*at_ns = cluster_now_ns();
+	*at_ns = clock_now_ns();
 	if (err)
 		return err;
 	return fabric->hosts ? hosts_fail(fabric->hosts, words, at_ns)
@@ -221,7 +222,7 @@ int fabric_heal(struct fabric *fabric, uint64_t *at_ns)
 {
 	int err = 0;
 
-	*at_ns = cluster_now_ns();
+	*at_ns = clock_now_ns();
 	if (fabric->hosts && fabric->n_faults) {
 		fabric->n_faults = 0;
 		return hosts_heal(fabric->hosts, at_ns);

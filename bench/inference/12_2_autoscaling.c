@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
+
 #define BLOCK_BYTES (256u << 10)
 #define WITHIN	    0.1
 #define SMOOTH_MS   500 /* some dozens of blocks at the rates of labs */
@@ -83,12 +85,12 @@ static int cut(struct scaling *s, const char **why)
 
 static int await_members(struct scaling *s, const bool *absent)
 {
-	uint64_t now = cluster_now_ns();
+	uint64_t now = clock_now_ns();
 	int ms = now < s->to_ns ? (int)((s->to_ns - now) / 1000000u) : 0,
 	    err = fabric_await_members(s->t->fabric, absent, ms);
 
 	if (!err)
-		s->converged_ns = cluster_now_ns();
+		s->converged_ns = clock_now_ns();
 	return err == -ETIMEDOUT ? 0 : err;
 }
 
@@ -131,9 +133,9 @@ static int scale_down(struct scaling *s)
 {
 	int err;
 
-	s->event_ns = cluster_now_ns();
+	s->event_ns = clock_now_ns();
 	err = traffic_leave(s->t->fabric->cluster, s->changing);
-	s->left_ns = cluster_now_ns();
+	s->left_ns = clock_now_ns();
 	if (!err)
 		err = cut(s, NULL);
 	return err ? err : await_members(s, s->absent);

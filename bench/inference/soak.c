@@ -7,11 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+
 /* Seconds since the first sample that this process took. */
 static double soak_at_s(void)
 {
 	static uint64_t first_ns;
-	uint64_t now = cluster_now_ns();
+	uint64_t now = clock_now_ns();
 
 	if (!first_ns)
 		first_ns = now;

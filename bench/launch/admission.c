@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "launch/handshake.h"
 
 #define ADMISSION_SAY_NS UINT64_C(1000000000)
@@ -29,18 +29,10 @@ struct admission {
 	struct admission_guest guest[ADMISSION_MAX];
 };
 
-static uint64_t admission_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static void admission_say(struct admission *a, const struct admission_guest *guest,
 			  const char *reason)
 {
-	uint64_t now = admission_now_ns();
+	uint64_t now = clock_now_ns();
 
 	if (a->said_ns && now < a->said_ns + ADMISSION_SAY_NS) {
 		a->n_unsaid++;
@@ -90,7 +82,7 @@ static void admission_enter(struct admission *a, int fd, const struct sockaddr_s
 		admission_remove(a, victim);
 	}
 	guest = &a->guest[a->n];
-	guest->until_ns = admission_now_ns() + ADMISSION_MS * UINT64_C(1000000);
+	guest->until_ns = clock_now_ns() + ADMISSION_MS * UINT64_C(1000000);
 	if (getnameinfo((const struct sockaddr *)from, length, guest->host, sizeof(guest->host),
 			guest->port, sizeof(guest->port), NI_NUMERICHOST | NI_NUMERICSERV)) {
 		snprintf(guest->host, sizeof(guest->host), "somebody");
@@ -115,7 +107,7 @@ static void admission_accept(struct admission *a)
 
 int admission_next(struct admission *a, struct rendezvous **link)
 {
-	uint64_t now = admission_now_ns();
+	uint64_t now = clock_now_ns();
 	const char *reason;
 	unsigned i = 0;
 

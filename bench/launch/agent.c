@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "command.h"
 #include "interrupt.h"
 #include "launch/agent_internal.h"
@@ -22,14 +23,6 @@
 #define AGENT_WAIT_S	  60
 #define AGENT_COMMAND_MS  10000
 #define AGENT_MAX_DEVICES (FARE_MAX_LOCAL_GPUS * FARE_MAX_PLANES * FARE_MAX_SUB_PORTS)
-
-uint64_t agent_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 const struct inventory_host *agent_host(const struct agent *a)
 {
@@ -86,7 +79,7 @@ static json_t *agent_hello(const struct agent *a)
 static json_t *agent_clock(uint64_t taken_ns)
 {
 	return json_pack("{s:s, s:I, s:I}", "event", "clock", "taken_ns", (json_int_t)taken_ns,
-			 "given_ns", (json_int_t)agent_now_ns());
+			 "given_ns", (json_int_t)clock_now_ns());
 }
 
 static json_t *agent_counters(const struct agent *a)
@@ -190,13 +183,13 @@ static int agent_answer(struct agent *a, const json_t *message, uint64_t taken_n
 static int agent_join(struct agent *a, unsigned wait_s)
 {
 	const struct timespec pause = {.tv_nsec = AGENT_TURN_MS * 1000000};
-	uint64_t until = agent_now_ns() + wait_s * UINT64_C(1000000000);
+	uint64_t until = clock_now_ns() + wait_s * UINT64_C(1000000000);
 	json_t *hello;
 	int err;
 
 	while ((err = agent_connect(a, &a->link)) == -ECONNREFUSED || err == -EHOSTUNREACH ||
 	       err == -ENETUNREACH || err == -EADDRNOTAVAIL) {
-		if (agent_now_ns() > until || interrupt_pending())
+		if (clock_now_ns() > until || interrupt_pending())
 			break;
 		nanosleep(&pause, NULL);
 	}
@@ -215,7 +208,7 @@ static int agent_join(struct agent *a, unsigned wait_s)
 /* What an agent ends by itself, without a request. 0, or -errno after saying so. */
 static int agent_check_time(struct agent *a)
 {
-	uint64_t now = agent_now_ns(), unused;
+	uint64_t now = clock_now_ns(), unused;
 	char why[512];
 
 	if (interrupt_pending())
@@ -245,7 +238,7 @@ static int agent_loop(struct agent *a)
 			return err;
 		if (poll(&poller, 1, AGENT_TURN_MS) > 0)
 			gone = rendezvous_fill(a->link);
-		taken_ns = agent_now_ns();
+		taken_ns = clock_now_ns();
 		while ((got = rendezvous_next(a->link, &message)) == 1) {
 			err = agent_answer(a, message, taken_ns);
 			json_decref(message);
@@ -266,7 +259,7 @@ static int agent_run(struct agent *a, unsigned wait_s)
 
 	if (!err)
 		err = agent_join(a, wait_s);
-	a->end_ns = agent_now_ns() + a->inventory->max_total_s * UINT64_C(1000000000);
+	a->end_ns = clock_now_ns() + a->inventory->max_total_s * UINT64_C(1000000000);
 	if (!err)
 		err = agent_loop(a);
 	rendezvous_destroy(a->link);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "command.h"
 #include "launch/agent_internal.h"
 
@@ -109,7 +110,7 @@ int agent_fault(struct agent *a, unsigned fault, uint64_t *from_ns, char *why, s
 			 "made");
 		return err;
 	}
-	*from_ns = agent_now_ns();
+	*from_ns = clock_now_ns();
 	if (!a->faults)
 		a->heal_ns = *from_ns + a->inventory->limits.max_run_ns;
 	a->faults |= bit;
@@ -123,7 +124,7 @@ int agent_heal(struct agent *a, uint64_t *from_ns, char *why, size_t why_size)
 {
 	int err;
 
-	*from_ns = agent_now_ns();
+	*from_ns = clock_now_ns();
 	if (!a->faults)
 		return 0;
 	err = agent_up(a, &a->faults, why, why_size);

@@ -31,7 +31,6 @@ struct agent {
 };
 
 const struct inventory_host *agent_host(const struct agent *a);
-uint64_t agent_now_ns(void);
 /* Runs a command of the inventory with /bin/sh; -errno with the reason in why. */
 int agent_shell(const char *command, char *why, size_t why_size);
 /* A connection to the coordinator, authenticated; -errno after saying on stderr why not. */

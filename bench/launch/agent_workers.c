@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "address.h"
 #include "launch/agent_internal.h"
 
@@ -142,12 +143,12 @@ static bool agent_is_gone(pid_t pid)
 void agent_end_workers(struct agent *a)
 {
 	const struct timespec pause = {.tv_nsec = 5000000};
-	uint64_t until = agent_now_ns() + AGENT_GRACE_MS * UINT64_C(1000000);
+	uint64_t until = clock_now_ns() + AGENT_GRACE_MS * UINT64_C(1000000);
 
 	for (unsigned i = 0; i < a->n_workers; i++) {
 		bool gone;
 
-		while (!(gone = agent_is_gone(a->worker[i])) && agent_now_ns() < until)
+		while (!(gone = agent_is_gone(a->worker[i])) && clock_now_ns() < until)
 			nanosleep(&pause, NULL);
 		if (gone)
 			continue;

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "interrupt.h"
 #include "launch/admission.h"
 #include "launch/handshake.h"
@@ -145,12 +146,12 @@ static int hosts_admit(struct hosts *hosts, struct rendezvous **link)
 
 static int hosts_accept(void *arg, int timeout_ms, struct rendezvous **link)
 {
-	uint64_t until = cluster_now_ns() + (uint64_t)timeout_ms * 1000000u;
+	uint64_t until = clock_now_ns() + (uint64_t)timeout_ms * 1000000u;
 	struct hosts *hosts = arg;
 	int err;
 
 	while ((err = hosts_admit(hosts, link)) == -EAGAIN)
-		if (cluster_now_ns() > until) {
+		if (clock_now_ns() > until) {
 			fprintf(stderr, "farebench: not all workers came in %d s\n",
 				timeout_ms / 1000);
 			return -ETIMEDOUT;
@@ -218,7 +219,7 @@ static void hosts_say_missing(const struct hosts *hosts, unsigned seconds)
 static int hosts_await_agents(struct hosts *hosts)
 {
 	unsigned here = 0, wait_s = hosts->options.how ? HOSTS_LAUNCHED_S : HOSTS_PRINTED_S;
-	uint64_t until = cluster_now_ns() + wait_s * UINT64_C(1000000000);
+	uint64_t until = clock_now_ns() + wait_s * UINT64_C(1000000000);
 
 	while (here < hosts->n) {
 		struct rendezvous *link;
@@ -231,7 +232,7 @@ static int hosts_await_agents(struct hosts *hosts)
 		err = hosts_check_launch(hosts);
 		if (err)
 			return err;
-		if (here < hosts->n && cluster_now_ns() > until) {
+		if (here < hosts->n && clock_now_ns() > until) {
 			hosts_say_missing(hosts, wait_s);
 			return -ETIMEDOUT;
 		}

@@ -6,19 +6,20 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "launch/hosts_internal.h"
 
 #define CLOCK_EXCHANGES 32
 
 static int clocks_exchange(struct hosts *hosts, unsigned host, struct clock_offset *offset)
 {
-	struct clock_exchange exchange = {.asked = cluster_now_ns()};
+	struct clock_exchange exchange = {.asked = clock_now_ns()};
 	json_t *answer;
 	int err = hosts_ask(hosts, host, json_pack("{s:s}", "op", "clock"), "clock", &answer);
 
 	if (err)
 		return err;
-	exchange.answered = cluster_now_ns();
+	exchange.answered = clock_now_ns();
 	exchange.taken = (uint64_t)json_integer_value(json_object_get(answer, "taken_ns"));
 	exchange.given = (uint64_t)json_integer_value(json_object_get(answer, "given_ns"));
 	json_decref(answer);

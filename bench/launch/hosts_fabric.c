@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "lab.h"
 #include "launch/host_counters.h"
 #include "launch/hosts_internal.h"
@@ -69,7 +70,7 @@ int hosts_heal(struct hosts *hosts, uint64_t *at_ns)
 		err = err ? err : rc;
 		first = healed_ns < first ? healed_ns : first;
 	}
-	*at_ns = first < UINT64_MAX ? first : cluster_now_ns();
+	*at_ns = first < UINT64_MAX ? first : clock_now_ns();
 	return err;
 }
 
@@ -95,7 +96,7 @@ static int fabric_check_weights(struct hosts *hosts, unsigned host, bool equal, 
 static int fabric_await_weights(struct hosts *hosts, unsigned host, bool equal, char *why,
 				size_t why_size)
 {
-	uint64_t until = cluster_now_ns() + HOSTS_WEIGHTS_MS * UINT64_C(1000000);
+	uint64_t until = clock_now_ns() + HOSTS_WEIGHTS_MS * UINT64_C(1000000);
 	bool has_commands = hosts->inventory->host[host].equal[0];
 	const struct timespec pause = {.tv_nsec = HOSTS_PAUSE_NS};
 	char reason[256];
@@ -103,7 +104,7 @@ static int fabric_await_weights(struct hosts *hosts, unsigned host, bool equal, 
 
 	while ((err = fabric_check_weights(hosts, host, equal, reason, sizeof(reason))) ==
 	       -EAGAIN) {
-		if (!has_commands || cluster_now_ns() > until) {
+		if (!has_commands || clock_now_ns() > until) {
 			snprintf(why, why_size, "%s%s", reason,
 				 has_commands ? ", after the inventory's command"
 					      : "; the inventory has no 'weights' commands");

@@ -22,6 +22,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "mpi_algorithm.h"
 
 #define WARM_SHARE	5 /* a fifth of SECONDS, at least */
@@ -43,14 +44,6 @@ struct job {
 	uint32_t *tx, *rx;
 	unsigned long checked, wrong;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* Number i of rank from's vector in that turn. Sums of 1,024 ranks stay exact: they wrap. */
 static uint32_t number(int from, uint32_t turn, size_t i)
@@ -198,10 +191,10 @@ static double iterate(struct job *j, uint32_t turn, size_t stride, uint64_t *sta
 	double took;
 
 	j->fill(j, turn, stride);
-	*start_ns = now_ns();
+	*start_ns = clock_now_ns();
 	compute(j->compute_s);
 	j->run(j);
-	took = (double)(now_ns() - *start_ns);
+	took = (double)(clock_now_ns() - *start_ns);
 	j->wrong += j->check(j, turn, stride);
 	j->checked++;
 	return took;
@@ -213,7 +206,7 @@ static double iterate(struct job *j, uint32_t turn, size_t stride, uint64_t *sta
  */
 static int warm_up(struct job *j, uint32_t *turn)
 {
-	uint64_t start = now_ns(), ignored;
+	uint64_t start = clock_now_ns(), ignored;
 	double plan[2] = {1, 0}; /* go on; iterations */
 	double best = iterate(j, ++*turn, 1, &ignored);
 
@@ -221,7 +214,7 @@ static int warm_up(struct job *j, uint32_t *turn)
 		double took = iterate(j, ++*turn, STRIDE, &ignored), passed;
 
 		best = took < best ? took : best;
-		passed = (double)(now_ns() - start) / 1e9;
+		passed = (double)(clock_now_ns() - start) / 1e9;
 		plan[0] = passed < j->seconds / WARM_SHARE || *turn < WARM_ITERATIONS;
 		plan[1] = j->seconds / (best / 1e9);
 		MPI_Bcast(plan, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
@@ -257,11 +250,11 @@ static void say(const struct job *j, const char *event, uint64_t at_ns)
 static void measure(struct job *j, struct times *t, uint32_t turn)
 {
 	MPI_Barrier(MPI_COMM_WORLD);
-	t->begin_ns = now_ns();
+	t->begin_ns = clock_now_ns();
 	say(j, "begun", t->begin_ns);
 	for (int i = 0; i < t->n; i++)
 		t->took_ns[i] = iterate(j, ++turn, i < t->n - 1 ? STRIDE : 1, &t->start_ns[i]);
-	t->end_ns = now_ns();
+	t->end_ns = clock_now_ns();
 	say(j, "ended", t->end_ns);
 	MPI_Reduce(t->took_ns, t->slowest_ns, t->n, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
 	MPI_Reduce(j->rank ? &t->end_ns : MPI_IN_PLACE, &t->end_ns, 1, MPI_UINT64_T, MPI_MAX, 0,

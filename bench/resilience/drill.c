@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "engine/audit.h"
 #include "inference/common.h"
 #include "resilience/drill_faults.h"
@@ -170,8 +171,8 @@ static int follow_farelab(struct drill *d)
 	int err = start_farelab(d), more = 1, status;
 
 	while (!err && more > 0) {
-		err = cluster_sleep_until(d->cluster, cluster_now_ns() + STEP_NS);
-		growth_sample(d->growth, cluster_now_ns());
+		err = cluster_sleep_until(d->cluster, clock_now_ns() + STEP_NS);
+		growth_sample(d->growth, clock_now_ns());
 		more = err ? err : read_farelab(d);
 	}
 	if (!err && more < 0)
@@ -201,15 +202,15 @@ static bool all_back(const struct drill *d)
 /* Paths in flap back-off return by themselves; and goodput has to be seen after that. */
 static int await_back(struct drill *d)
 {
-	uint64_t from = cluster_now_ns();
+	uint64_t from = clock_now_ns();
 	int err = 0;
 
-	while (!err && !all_back(d) && cluster_now_ns() < from + BACK_NS)
-		err = cluster_sleep_until(d->cluster, cluster_now_ns() + STEP_NS);
-	d->weights_back_s = all_back(d) ? (double)(cluster_now_ns() - from) / 1e9 : -1;
+	while (!err && !all_back(d) && clock_now_ns() < from + BACK_NS)
+		err = cluster_sleep_until(d->cluster, clock_now_ns() + STEP_NS);
+	d->weights_back_s = all_back(d) ? (double)(clock_now_ns() - from) / 1e9 : -1;
 	if (!err)
-		err = cluster_sleep_until(d->cluster, cluster_now_ns() + AFTER_NS);
-	d->end_ns = cluster_now_ns();
+		err = cluster_sleep_until(d->cluster, clock_now_ns() + AFTER_NS);
+	d->end_ns = clock_now_ns();
 	return err;
 }
 
@@ -365,7 +366,7 @@ static int drill(struct trial *t, struct drill *d)
 		err = observe_start(&d->observe, d->topo, MAX_EVENTS);
 	if (!err)
 		err = begin_traffic(d);
-	d->begin_ns = cluster_now_ns();
+	d->begin_ns = clock_now_ns();
 	d->healthy_from_ns = d->begin_ns + HEALTHY_NS / 4; /* windows have opened */
 	d->healthy_to_ns = d->healthy_from_ns + HEALTHY_NS;
 	if (!err)

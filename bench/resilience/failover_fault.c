@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "engine/cluster.h"
 #include "realtime.h"
 
@@ -73,7 +74,7 @@ static int do_links(const struct failover_fault *fault, bool on, struct times *t
 
 	if (fd < 0)
 		return -errno;
-	times->done_ns = cluster_now_ns();
+	times->done_ns = clock_now_ns();
 	for (unsigned i = 0; !rc && i < fault->n_devices; i++)
 		rc = set_up(fd, fault->device[i], !on);
 	close(fd);
@@ -95,7 +96,7 @@ static void child(const struct failover_fault *fault, bool on, struct times *tim
 	if (!times->rc && fault->kind == FAILOVER_LINKS)
 		times->rc = do_links(fault, on, times);
 	if (!times->rc && fault->kind == FAILOVER_FORWARDING) {
-		times->done_ns = cluster_now_ns();
+		times->done_ns = clock_now_ns();
 		times->rc = do_forwarding(fault, on);
 		for (unsigned i = 0; on && !times->rc && i < fault->cycles; i++) {
 			sleep_until(times->done_ns + i * fault->period_ns + fault->period_ns / 2);
@@ -106,7 +107,7 @@ static void child(const struct failover_fault *fault, bool on, struct times *tim
 			times->rc = do_forwarding(fault, true);
 		}
 	}
-	times->over_ns = cluster_now_ns();
+	times->over_ns = clock_now_ns();
 }
 
 static int in_namespace(const struct failover_fault *fault, bool on, struct times *times)
@@ -141,7 +142,7 @@ static int in_namespace(const struct failover_fault *fault, bool on, struct time
 int failover_fault_do(const struct failover_fault *fault, const struct lab *lab, bool on,
 		      uint64_t *done_ns, uint64_t *over_ns)
 {
-	struct times times = {.done_ns = cluster_now_ns()};
+	struct times times = {.done_ns = clock_now_ns()};
 	const char *words = on ? fault->words_on : fault->words_off;
 	bool by_hand = fault->kind == FAILOVER_LINKS || fault->kind == FAILOVER_FORWARDING;
 	char verb[16] = "";
@@ -154,7 +155,7 @@ int failover_fault_do(const struct failover_fault *fault, const struct lab *lab,
 	if (!rc && *words && sscanf(words, "%15s", verb) == 1)
 		rc = lab_do_words(lab, verb, words + strlen(verb));
 	*done_ns = times.done_ns;
-	*over_ns = times.over_ns ? times.over_ns : cluster_now_ns();
+	*over_ns = times.over_ns ? times.over_ns : clock_now_ns();
 	return rc;
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "cpu.h"
 #include "engine/audit.h"
 #include "resilience/failover_weights.h"
@@ -100,7 +101,7 @@ static int traffic_end(struct failover_bench *b, struct failover_trial *trial, s
 
 static int pause_for(struct failover_bench *b, uint64_t ns)
 {
-	return cluster_sleep_until(b->cluster, cluster_now_ns() + ns);
+	return cluster_sleep_until(b->cluster, clock_now_ns() + ns);
 }
 
 /*
@@ -109,8 +110,7 @@ static int pause_for(struct failover_bench *b, uint64_t ns)
  */
 static int await_well(struct failover_bench *b, const struct failover_scenario *s)
 {
-	uint64_t end = cluster_now_ns() + CONVERGE_MS * MS,
-		 calm_ns = b->carrier_ns + CARRIER_GAP_NS;
+	uint64_t end = clock_now_ns() + CONVERGE_MS * MS, calm_ns = b->carrier_ns + CARRIER_GAP_NS;
 	int err = 0;
 
 	for (unsigned i = 0; i < s->n_faults; i++)
@@ -120,9 +120,9 @@ static int await_well(struct failover_bench *b, const struct failover_scenario *
 		bool well = !observe_links_away(b->observe) && !observe_routes_away(b->observe) &&
 			    failover_weights_all_first(b->observe, b->topo);
 
-		if (err || (well && cluster_now_ns() >= calm_ns))
+		if (err || (well && clock_now_ns() >= calm_ns))
 			return err;
-		if (!well && cluster_now_ns() > end) {
+		if (!well && clock_now_ns() > end) {
 			fprintf(stderr,
 				"farebench failover: %u links and %u routes are not what they "
 				"were, or a weight is not\n",
@@ -166,7 +166,7 @@ static int await_decision(struct failover_bench *b, const struct failover_scenar
 	uint32_t n;
 	int err = 0;
 
-	while (!err && due && !m->decided_ns && !m->healed_ns && cluster_now_ns() < end) {
+	while (!err && due && !m->decided_ns && !m->healed_ns && clock_now_ns() < end) {
 		err = observe_n(b->observe, &n);
 		if (!err)
 			m->decided_ns =
@@ -206,7 +206,7 @@ static int heal(struct failover_bench *b, const struct failover_scenario *s, str
 	uint64_t done, over;
 	int err = observe_n(b->observe, &m->healed_n);
 
-	m->heal_ns = m->healed_ns ? m->healed_ns : cluster_now_ns();
+	m->heal_ns = m->healed_ns ? m->healed_ns : clock_now_ns();
 	for (unsigned i = 0; !err && i < s->n_faults; i++)
 		err = failover_fault_do(&s->fault[i], &b->lab, false, &done, &over);
 	if (!err)
@@ -215,7 +215,7 @@ static int heal(struct failover_bench *b, const struct failover_scenario *s, str
 		err = tell_weights(b, s);
 	/* links and forwarding are back now; a daemon that farelab starts, from before it was */
 	if (!m->healed_ns)
-		m->healed_ns = s->fault[0].words_off[0] ? m->heal_ns : cluster_now_ns();
+		m->healed_ns = s->fault[0].words_off[0] ? m->heal_ns : clock_now_ns();
 	return err;
 }
 
@@ -227,7 +227,7 @@ static int await_back(struct failover_bench *b, const struct failover_scenario *
 	uint32_t n;
 	int err = 0;
 
-	while (!err && cluster_now_ns() < end) {
+	while (!err && clock_now_ns() < end) {
 		bool back;
 
 		err = observe_n(b->observe, &n);
@@ -236,14 +236,14 @@ static int await_back(struct failover_bench *b, const struct failover_scenario *
 		if (!back)
 			settled = 0;
 		else if (!settled)
-			settled = cluster_now_ns();
-		if (!err && settled && cluster_now_ns() >= settled + AFTER_NS)
+			settled = clock_now_ns();
+		if (!err && settled && clock_now_ns() >= settled + AFTER_NS)
 			break;
 		if (!err)
 			err = pause_for(b, STEP_NS);
 	}
 	trial->back_at_all = settled;
-	m->end_ns = cluster_now_ns();
+	m->end_ns = clock_now_ns();
 	if (err)
 		return err;
 	m->links_ns = observe_last(b->observe, n, OBSERVE_LINK, m->healed_ns);
@@ -350,7 +350,7 @@ static int control(struct failover_bench *b, enum strategy strategy, bool is_kv,
 	struct recovery r = {.n = sizeof(bins) / sizeof(*bins) - 1, .bytes = bins};
 	int err = traffic_begin(b, strategy, is_kv);
 
-	r.from_ns = cluster_now_ns();
+	r.from_ns = clock_now_ns();
 	if (!err)
 		err = cluster_sleep_until(b->cluster, r.from_ns + WARM_NS + healthy_ns(is_kv));
 	if (!err)
@@ -423,7 +423,7 @@ int failover_trial_run(struct failover_bench *b, const struct failover_scenario 
 	known = cpu_read(&before) == 0;
 	if (!err)
 		err = traffic_begin(b, strategy, is_kv);
-	begin_ns = cluster_now_ns();
+	begin_ns = clock_now_ns();
 	m.healthy_ns = begin_ns + WARM_NS;
 	if (!err)
 		err = cluster_sleep_until(b->cluster, m.healthy_ns + healthy_ns(is_kv));

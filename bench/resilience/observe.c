@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "engine/cluster.h"
 #include "fare.h"
 #include "resilience/observe_kernel.h"
@@ -99,7 +100,7 @@ static void on_link(void *arg, int ifindex, bool up)
 	struct observe_server *s = arg;
 	struct observe_event *e = next_event(s->child);
 
-	*e = (struct observe_event){.t_ns = cluster_now_ns(),
+	*e = (struct observe_event){.t_ns = clock_now_ns(),
 				    .kind = OBSERVE_LINK,
 				    .who = (uint16_t)s->index,
 				    .up = up,
@@ -113,7 +114,7 @@ static void on_routes(void *arg)
 	struct observe_server *s = arg;
 	struct observe_event *e = next_event(s->child);
 
-	*e = (struct observe_event){.t_ns = cluster_now_ns(),
+	*e = (struct observe_event){.t_ns = clock_now_ns(),
 				    .kind = OBSERVE_ROUTES,
 				    .who = (uint16_t)s->index,
 				    .n = s->child->kernel[s->index].n_routes_away};
@@ -134,7 +135,7 @@ static int look(struct child *c, struct watch *w)
 		return rc == -EAGAIN ? 0 : rc;
 	w->generation = paths.generation;
 	e = next_event(c);
-	*e = (struct observe_event){.t_ns = cluster_now_ns(),
+	*e = (struct observe_event){.t_ns = clock_now_ns(),
 				    .kind = OBSERVE_WEIGHTS,
 				    .who = (uint16_t)(w->src * c->topo->n_gpus + w->dst)};
 	for (unsigned p = 0; p < paths.n_planes && p < FARE_MAX_PLANES; p++) {
@@ -243,7 +244,7 @@ int observe_start(struct observe **out, const struct topo *topo, uint32_t max_ev
 {
 	struct observe *o = calloc(1, sizeof(*o));
 	const struct timespec pause = {.tv_nsec = 1000000};
-	uint64_t end = cluster_now_ns() + START_NS;
+	uint64_t end = clock_now_ns() + START_NS;
 	int rc;
 
 	*out = NULL;
@@ -272,7 +273,7 @@ int observe_start(struct observe **out, const struct topo *topo, uint32_t max_ev
 		o->record->rc = child_run(o, topo);
 		_exit(0);
 	}
-	while (o->pid > 0 && !o->record->ready && !o->record->rc && cluster_now_ns() < end)
+	while (o->pid > 0 && !o->record->ready && !o->record->rc && clock_now_ns() < end)
 		nanosleep(&pause, NULL);
 	rc = o->pid < 0		? -EAGAIN
 	     : o->record->rc	? o->record->rc

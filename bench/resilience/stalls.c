@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "realtime.h"
 
 struct stalls {
@@ -59,17 +60,9 @@ uint64_t stalls_longest_ns(const struct stalls *s, uint64_t from_ns, uint64_t to
 	return longest;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static _Noreturn void watch(struct stalls_log *log)
 {
-	uint64_t due_ns = now_ns();
+	uint64_t due_ns = clock_now_ns();
 
 	for (;;) {
 		struct timespec t;
@@ -79,9 +72,9 @@ static _Noreturn void watch(struct stalls_log *log)
 		t.tv_nsec = (long)(due_ns % 1000000000u);
 		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL))
 			;
-		stalls_note(log, due_ns, now_ns());
-		if (due_ns < now_ns())
-			due_ns = now_ns();
+		stalls_note(log, due_ns, clock_now_ns());
+		if (due_ns < clock_now_ns())
+			due_ns = clock_now_ns();
 	}
 }
 

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "core/rng.h"
 #include "interrupt.h"
 #include "progress.h"
@@ -200,7 +201,7 @@ static int suite_judge(struct suite *suite, struct trial_guard *guard, const str
 /* Until every core has idle time, or somebody has had time enough to end. */
 static int suite_await_idle(void)
 {
-	uint64_t end_ns = cluster_now_ns() + SUITE_BUSY_NS;
+	uint64_t end_ns = clock_now_ns() + SUITE_BUSY_NS;
 	struct cpu_times before, after;
 	struct cpu_idle idle;
 	int err;
@@ -212,8 +213,7 @@ static int suite_await_idle(void)
 			err = cpu_read(&after);
 		if (!err)
 			err = cpu_idle(&before, &after, &idle);
-	} while (!err && idle.busiest_core_percent < SUITE_IDLE_PERCENT &&
-		 cluster_now_ns() < end_ns);
+	} while (!err && idle.busiest_core_percent < SUITE_IDLE_PERCENT && clock_now_ns() < end_ns);
 	return err;
 }
 
@@ -276,7 +276,7 @@ static int suite_one(struct suite *suite, const struct test *test, const struct 
 
 	do {
 		struct trial t = suite_trial(suite, test, cell, number);
-		uint64_t start = cluster_now_ns();
+		uint64_t start = clock_now_ns();
 
 		err = suite_has(suite, &t) ? 0 : suite_run_trial(suite, &t);
 		verdict = err ? 0 : suite_judge(suite, &guard, &t);
@@ -287,7 +287,7 @@ static int suite_one(struct suite *suite, const struct test *test, const struct 
 		if (!err && verdict == -EAGAIN)
 			err = suite_await_idle();
 		else if (!err)
-			err = suite_keep(suite, &t, (double)(cluster_now_ns() - start) / 1e9);
+			err = suite_keep(suite, &t, (double)(clock_now_ns() - start) / 1e9);
 		trial_fini(&t);
 		if (!err && interrupt_pending())
 			err = -EINTR;

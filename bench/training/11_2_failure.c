@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <math.h>
 
+#include "base/clock.h"
 #include "training/common.h"
 #include "training/failure_iterations.h"
 
@@ -16,7 +17,7 @@ struct failing {
 static int on_begun(void *arg)
 {
 	struct failing *f = arg;
-	uint64_t due = cluster_now_ns() + (uint64_t)(f->t->seconds * BEFORE * 1e9);
+	uint64_t due = clock_now_ns() + (uint64_t)(f->t->seconds * BEFORE * 1e9);
 	int err = cluster_sleep_until(f->t->fabric->cluster, due);
 
 	return err ? err : fabric_fail(f->t->fabric, f->words, &f->at_ns);

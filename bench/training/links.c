@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "command.h"
 #include "engine/cluster.h"
 
@@ -55,7 +56,7 @@ int links_read(struct links *links, const struct topo *topo)
 	if (!links->tx_bytes)
 		return -ENOMEM;
 	memset(links->tx_bytes, 0xff, n * sizeof(*links->tx_bytes));
-	links->at_ns = cluster_now_ns();
+	links->at_ns = clock_now_ns();
 	for (unsigned server = 0; !err && server < topo->n_servers; server++) {
 		const char *argv[] = {"ip",   "-j",   "-s", "-n", topo->servers[server].netns,
 				      "link", "show", NULL};

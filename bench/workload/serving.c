@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "workload/serving_internal.h"
 
 #define SERVING_SLOTS	   16
@@ -238,7 +239,7 @@ static int services_timers(struct services *all, uint64_t now, uint64_t *next_ns
 		next = serving_next_ns(s);
 		*next_ns = next < *next_ns ? next : *next_ns;
 	}
-	return all->meanwhile ? all->meanwhile(all->arg, cluster_now_ns()) : 0;
+	return all->meanwhile ? all->meanwhile(all->arg, clock_now_ns()) : 0;
 }
 
 static int serving_loop(void *arg, uint64_t from_ns, uint64_t to_ns)
@@ -249,11 +250,11 @@ static int serving_loop(void *arg, uint64_t from_ns, uint64_t to_ns)
 
 	for (unsigned i = 0; i < all->n; i++)
 		serving_begin(&all->one[i], from_ns, to_ns);
-	while (!err && cluster_now_ns() < to_ns) {
+	while (!err && clock_now_ns() < to_ns) {
 		json_t *event = NULL;
 		unsigned gpu;
 
-		err = services_timers(all, cluster_now_ns(), &next_ns);
+		err = services_timers(all, clock_now_ns(), &next_ns);
 		if (!err)
 			err = cluster_next(all->t->fabric->cluster, next_ns, &gpu, &event);
 		if (!err && event)

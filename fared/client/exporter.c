@@ -18,6 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "control_client.h"
 #include "metrics.h"
 #include "snapshot.h"
@@ -84,14 +85,14 @@ static char *scrape(const struct exporter *e, size_t *bytes, bool *answered)
 /* The answer of less than a second ago, or a new one; it stays the exporter's. false: no memory. */
 static bool refresh(struct exporter *e)
 {
-	double now = snapshot_now_s();
+	double now = clock_now_s();
 	bool answered;
 
 	if (e->text && now < e->at_s + KEPT_S)
 		return true;
 	free(e->text);
 	e->text = scrape(e, &e->bytes, &answered);
-	e->at_s = snapshot_now_s();
+	e->at_s = clock_now_s();
 	return e->text;
 }
 

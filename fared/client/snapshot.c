@@ -6,18 +6,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "control_client.h"
 #include "path_sums.h"
-
-double snapshot_now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 static json_t *ask(struct snapshot *s, struct control_client *c, const char *what,
 		   const char *cursor_key, json_int_t cursor)
@@ -75,7 +67,7 @@ int snapshot_take(struct snapshot *s, const char *run_dir, unsigned parts, json_
 {
 	struct control_client *c = NULL;
 
-	*s = (struct snapshot){.at_s = snapshot_now_s()};
+	*s = (struct snapshot){.at_s = clock_now_s()};
 	if (!control_client_open(&c, run_dir, s->why, sizeof(s->why)))
 		s->version = ask(s, c, "version", NULL, 0);
 	if (s->version)
@@ -89,7 +81,7 @@ int snapshot_take(struct snapshot *s, const char *run_dir, unsigned parts, json_
 	if (s->version && parts & SNAPSHOT_EVENTS)
 		s->events = ask(s, c, "events", "after", events_after);
 	control_client_close(c);
-	s->took_s = snapshot_now_s() - s->at_s;
+	s->took_s = clock_now_s() - s->at_s;
 	return s->version ? 0 : -EREMOTEIO;
 }
 

@@ -29,8 +29,6 @@ struct snapshot {
  * does not answer; s.why says why. Of events, those after that sequence number.
  */
 int snapshot_take(struct snapshot *s, const char *run_dir, unsigned parts, json_int_t events_after);
-/* CLOCK_MONOTONIC. */
-double snapshot_now_s(void);
 void snapshot_free(struct snapshot *s);
 
 #endif

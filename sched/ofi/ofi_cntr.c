@@ -4,8 +4,8 @@
 #include <poll.h>
 #include <stdlib.h>
 
-#include "ofi/ofi_clock.h"
 #include "ofi/ofi_domain.h"
+#include "base/clock.h"
 #include "ofi/ofi_no.h"
 
 #define LOOK_MS 1 /* another thread may have counted meanwhile */
@@ -90,13 +90,13 @@ static int cntr_wait(struct fid_cntr *fid, uint64_t threshold, int timeout)
 {
 	struct ofi_cntr *cntr = of(fid);
 	struct pollfd p = {.fd = fare_domain_fd(cntr->domain->fare_domain), .events = POLLIN};
-	uint64_t end_ns = ofi_now_ns() + (timeout > 0 ? (uint64_t)timeout * 1000000 : 0);
+	uint64_t end_ns = clock_now_ns() + (timeout > 0 ? (uint64_t)timeout * 1000000 : 0);
 	uint64_t errors = look(cntr, &cntr->errors);
 
 	while (look(cntr, &cntr->value) < threshold) {
 		if (look(cntr, &cntr->errors) != errors)
 			return -FI_EAVAIL;
-		if (timeout >= 0 && ofi_now_ns() >= end_ns)
+		if (timeout >= 0 && clock_now_ns() >= end_ns)
 			return -FI_ETIMEDOUT;
 		ofi_progress_begin_wait(cntr->domain);
 		poll(&p, 1, LOOK_MS);

@@ -8,10 +8,10 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "ofi/ofi_clock.h"
 #include "ofi/ofi_domain.h"
 #include "ofi/ofi_no.h"
 #include "ofi/ofi_signal.h"
+#include "base/clock.h"
 #include "ofi/ofi_strerror.h"
 
 #define FIRST_EVENTS 64u
@@ -192,7 +192,7 @@ static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *buf, uint6
 
 static int left_ms(uint64_t end_ns)
 {
-	uint64_t now = ofi_now_ns();
+	uint64_t now = clock_now_ns();
 
 	return now >= end_ns ? 0 : (int)((end_ns - now + 999999) / 1000000);
 }
@@ -226,7 +226,7 @@ static ssize_t cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr
 			    const void *cond, int timeout)
 {
 	struct ofi_cq *cq = of(fid);
-	uint64_t end_ns = ofi_now_ns() + (timeout > 0 ? (uint64_t)timeout * 1000000 : 0);
+	uint64_t end_ns = clock_now_ns() + (timeout > 0 ? (uint64_t)timeout * 1000000 : 0);
 	int err = 0;
 	ssize_t n;
 

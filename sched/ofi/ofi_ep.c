@@ -8,13 +8,13 @@
 #include <utlist.h>
 
 #include "ofi/ofi_bind.h"
-#include "ofi/ofi_clock.h"
 #include "ofi/ofi_cm.h"
 #include "ofi/ofi_complete.h"
 #include "ofi/ofi_domain.h"
 #include "ofi/ofi_info.h"
 #include "ofi/ofi_multi.h"
 #include "ofi/ofi_no.h"
+#include "base/clock.h"
 #include "ofi/ofi_op.h"
 
 #define LINGER_LOOK_MS 10
@@ -72,11 +72,11 @@ static void linger(struct ofi_ep *ep)
 {
 	struct ofi_domain *domain = ep->domain;
 	struct pollfd p = {.fd = fare_domain_fd(domain->fare_domain), .events = POLLIN};
-	uint64_t end_ns = ofi_now_ns() + domain->env.linger_ms * UINT64_C(1000000);
+	uint64_t end_ns = clock_now_ns() + domain->env.linger_ms * UINT64_C(1000000);
 
 	ofi_lock(domain);
 	ofi_progress_by_application(domain);
-	while (ep->n_tx && !domain->is_inherited && ofi_now_ns() < end_ns) {
+	while (ep->n_tx && !domain->is_inherited && clock_now_ns() < end_ns) {
 		ofi_unlock(domain);
 		poll(&p, 1, LINGER_LOOK_MS);
 		ofi_lock(domain);

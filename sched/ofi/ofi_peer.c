@@ -5,13 +5,13 @@
 #include <string.h>
 #include <utlist.h>
 
-#include "ofi/ofi_clock.h"
 #include "ofi/ofi_domain.h"
 #include "ofi/ofi_link.h"
 #include "ofi/ofi_op.h"
 #include "ofi/ofi_prov.h"
 #include "ofi/ofi_queue.h"
 #include "ofi/ofi_rx.h"
+#include "base/clock.h"
 #include "ofi/ofi_wire.h"
 
 #define REOPEN_NS     UINT64_C(100000000)
@@ -138,7 +138,7 @@ bool ofi_peers_are_full(const struct ofi_domain *domain, const struct in6_addr *
 
 bool ofi_peers_may_say(struct ofi_domain *domain)
 {
-	uint64_t now = ofi_now_ns();
+	uint64_t now = clock_now_ns();
 
 	if (domain->peers.said_ns && now - domain->peers.said_ns < SAY_NS)
 		return false;
@@ -358,7 +358,7 @@ static void end_link(struct ofi_link *link)
 		peer->credit_queued = false;
 	}
 	if (was_tx && !was_connected && peer->n_entries && may_come(status)) {
-		peer->reopen_ns = ofi_now_ns() + REOPEN_NS;
+		peer->reopen_ns = clock_now_ns() + REOPEN_NS;
 		peer->domain->peers.n_reopening++;
 		ofi_peer_time(peer);
 		return;

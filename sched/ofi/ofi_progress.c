@@ -8,9 +8,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "ofi/ofi_clock.h"
 #include "ofi/ofi_domain.h"
 #include "ofi/ofi_prov.h"
+#include "base/clock.h"
 #include "ofi/ofi_self.h"
 
 #define EVENTS	  32
@@ -32,7 +32,7 @@ static void run_timers(struct ofi_domain *domain)
 
 	if (!has_timers(domain))
 		return;
-	now = ofi_now_ns();
+	now = clock_now_ns();
 	if (now < domain->progress.tick_ns)
 		return;
 	domain->progress.tick_ns = now + TIMERS_MS * MS;

@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <utlist.h>
 
-#include "ofi/ofi_clock.h"
 #include "ofi/ofi_domain.h"
 #include "ofi/ofi_link.h"
 #include "ofi/ofi_op.h"
 #include "ofi/ofi_self.h"
+#include "base/clock.h"
 #include "ofi/ofi_wire.h"
 
 static int send_record(struct ofi_op *op)
@@ -209,7 +209,7 @@ static void set_out(struct ofi_op *op)
 	const struct ofi_env *env = &op->domain->env;
 
 	if (env->deadline_ms)
-		op->deadline_ns = ofi_now_ns() + env->deadline_ms * UINT64_C(1000000);
+		op->deadline_ns = clock_now_ns() + env->deadline_ms * UINT64_C(1000000);
 	op->waits |= OFI_WAIT_FARE;
 	if (op->kind == OFI_OP_MESSAGE && ofi_wire_kind(op->message) == OFI_FORGET)
 		op->peer->n_forgets++;

@@ -4,34 +4,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/octets.h"
+
 #define GREETING      "fareofi"
 #define GREETING_LEN  7
 #define CREDIT_OFFSET 24
 #define MAGIC	      UINT32_C(0x666f6669)
-
-static uint8_t *put(uint8_t *out, uint64_t value, unsigned bytes)
-{
-	for (unsigned i = 0; i < bytes; i++)
-		out[i] = (uint8_t)(value >> 8 * (bytes - 1 - i));
-	return out + bytes;
-}
-
-static const uint8_t *get(const uint8_t *in, void *out, unsigned bytes)
-{
-	uint64_t value = 0;
-
-	for (unsigned i = 0; i < bytes; i++)
-		value = value << 8 | in[i];
-	if (bytes == 1)
-		*(uint8_t *)out = (uint8_t)value;
-	else if (bytes == 2)
-		*(uint16_t *)out = (uint16_t)value;
-	else if (bytes == 4)
-		*(uint32_t *)out = (uint32_t)value;
-	else
-		*(uint64_t *)out = value;
-	return in + bytes;
-}
 
 static int has_payload(uint8_t kind)
 {
@@ -50,21 +28,21 @@ size_t ofi_wire_bytes(uint8_t kind)
 
 void ofi_wire_encode(const struct ofi_wire *w, uint8_t *out)
 {
-	out = put(out, w->kind, 1);
-	out = put(out, w->flags, 1);
-	out = put(out, w->src_ep, 2);
-	out = put(out, w->dst_ep, 2);
-	out = put(out, 0, 2);
-	out = put(out, w->tag, 8);
-	out = put(out, w->data, 8);
-	out = put(out, w->credit, 4);
-	out = put(out, w->cookie, 4);
-	out = put(out, w->status, 4);
+	out = octets_store(out, w->kind, 1);
+	out = octets_store(out, w->flags, 1);
+	out = octets_store(out, w->src_ep, 2);
+	out = octets_store(out, w->dst_ep, 2);
+	out = octets_store(out, 0, 2);
+	out = octets_store(out, w->tag, 8);
+	out = octets_store(out, w->data, 8);
+	out = octets_store(out, w->credit, 4);
+	out = octets_store(out, w->cookie, 4);
+	out = octets_store(out, w->status, 4);
 	if (!has_place(w->kind))
 		return;
-	out = put(out, w->length, 8);
-	out = put(out, w->address, 8);
-	put(out, w->rkey, 4);
+	out = octets_store(out, w->length, 8);
+	out = octets_store(out, w->address, 8);
+	octets_store(out, w->rkey, 4);
 }
 
 /* A message without payload is one record, too. */
@@ -118,12 +96,12 @@ void ofi_wire_encode_eager(const struct ofi_wire *w, const struct iovec *iov, ui
 
 void ofi_wire_set_credit(uint8_t *message, uint32_t credit)
 {
-	put(message + CREDIT_OFFSET, credit, 4);
+	octets_store(message + CREDIT_OFFSET, credit, 4);
 }
 
 int ofi_wire_decode(const uint8_t *in, size_t bytes, struct ofi_wire *out, size_t *payload)
 {
-	uint16_t zero;
+	struct octets o;
 
 	memset(out, 0, sizeof(*out));
 	if (bytes < OFI_WIRE_BYTES)
@@ -132,25 +110,27 @@ int ofi_wire_decode(const uint8_t *in, size_t bytes, struct ofi_wire *out, size_
 	if (in[0] < OFI_EAGER || in[0] > OFI_MORE || bytes < *payload ||
 	    (!has_payload(in[0]) && bytes != *payload))
 		return -EBADMSG;
-	in = get(in, &out->kind, 1);
-	in = get(in, &out->flags, 1);
-	in = get(in, &out->src_ep, 2);
-	in = get(in, &out->dst_ep, 2);
-	in = get(in, &zero, 2);
-	in = get(in, &out->tag, 8);
-	in = get(in, &out->data, 8);
-	in = get(in, &out->credit, 4);
-	in = get(in, &out->cookie, 4);
-	in = get(in, &out->status, 4);
-	if (zero || out->flags > (OFI_WIRE_TAGGED | OFI_WIRE_DATA | OFI_WIRE_ACK))
+	octets_init(&o, in, bytes);
+	out->kind = (uint8_t)octets_get(&o, 1);
+	out->flags = (uint8_t)octets_get(&o, 1);
+	out->src_ep = (uint16_t)octets_get(&o, 2);
+	out->dst_ep = (uint16_t)octets_get(&o, 2);
+	if (octets_get(&o, 2))
+		return -EBADMSG;
+	out->tag = octets_get(&o, 8);
+	out->data = octets_get(&o, 8);
+	out->credit = (uint32_t)octets_get(&o, 4);
+	out->cookie = (uint32_t)octets_get(&o, 4);
+	out->status = (uint32_t)octets_get(&o, 4);
+	if (out->flags > (OFI_WIRE_TAGGED | OFI_WIRE_DATA | OFI_WIRE_ACK))
 		return -EBADMSG;
 	if (has_payload(out->kind) && out->status > OFI_EAGER_MAX)
 		return -EBADMSG;
 	if (!has_place(out->kind))
 		return 0;
-	in = get(in, &out->length, 8);
-	in = get(in, &out->address, 8);
-	get(in, &out->rkey, 4);
+	out->length = octets_get(&o, 8);
+	out->address = octets_get(&o, 8);
+	out->rkey = (uint32_t)octets_get(&o, 4);
 	return 0;
 }
 
@@ -158,7 +138,7 @@ void ofi_greeting_encode(const struct ofi_greeting *g, uint8_t out[OFI_GREETING_
 {
 	memcpy(out, GREETING, GREETING_LEN);
 	out[GREETING_LEN] = (uint8_t)g->version;
-	put(out + GREETING_LEN + 1, g->window_bytes, 4);
+	octets_store(out + GREETING_LEN + 1, g->window_bytes, 4);
 }
 
 int ofi_greeting_decode(const void *in, size_t bytes, struct ofi_greeting *out)
@@ -173,27 +153,27 @@ int ofi_greeting_decode(const void *in, size_t bytes, struct ofi_greeting *out)
 		return -EPROTONOSUPPORT;
 	if (bytes != OFI_GREETING_BYTES)
 		return -EBADMSG;
-	get(text + GREETING_LEN + 1, &out->window_bytes, 4);
+	out->window_bytes = (uint32_t)octets_load(text + GREETING_LEN + 1, 4);
 	return 0;
 }
 
 void ofi_address_encode(const struct ofi_address *address, uint8_t out[OFI_ADDRESS_BYTES])
 {
 	memcpy(out, address->process.bytes, FARE_ADDRESS_BYTES);
-	out = put(out + FARE_ADDRESS_BYTES, MAGIC, 4);
-	out = put(out, address->ep, 2);
-	put(out, 0, 2);
+	out = octets_store(out + FARE_ADDRESS_BYTES, MAGIC, 4);
+	out = octets_store(out, address->ep, 2);
+	octets_store(out, 0, 2);
 }
 
 int ofi_address_decode(const uint8_t in[OFI_ADDRESS_BYTES], struct ofi_address *out)
 {
-	uint32_t magic;
-	uint16_t zero;
+	struct octets o;
+	bool right;
 
+	octets_init(&o, in, OFI_ADDRESS_BYTES);
 	memset(out, 0, sizeof(*out));
-	memcpy(out->process.bytes, in, FARE_ADDRESS_BYTES);
-	in = get(in + FARE_ADDRESS_BYTES, &magic, 4);
-	in = get(in, &out->ep, 2);
-	get(in, &zero, 2);
-	return magic == MAGIC && !zero ? 0 : -EINVAL;
+	octets_copy(&o, out->process.bytes, FARE_ADDRESS_BYTES);
+	right = octets_get(&o, 4) == MAGIC;
+	out->ep = (uint16_t)octets_get(&o, 2);
+	return right && !octets_get(&o, 2) ? 0 : -EINVAL;
 }

@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "key_file.h"
+#include "base/key_file.h"
 
 #define CONTROL_SEAL_BYTES	34u
 #define CONTROL_SEAL_SECRET_MAX (KEY_FILE_MAX + 8u)

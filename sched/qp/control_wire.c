@@ -5,60 +5,10 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/octets.h"
+
 #define MAGIC	0x46415245u /* "FARE" */
 #define VERSION 7
-
-/*
- * A cursor whose accesses are all checked. After one that does not fit, `failed` stays set, so the
- * caller checks it once at the end.
- */
-struct cursor {
-	uint8_t *at;
-	const uint8_t *end;
-	bool failed;
-};
-
-static void put(struct cursor *c, uint64_t v, unsigned bytes)
-{
-	if (c->failed || (size_t)(c->end - c->at) < bytes) {
-		c->failed = true;
-		return;
-	}
-	while (bytes--)
-		*c->at++ = (uint8_t)(v >> (8 * bytes));
-}
-
-static uint64_t get(struct cursor *c, unsigned bytes)
-{
-	uint64_t v = 0;
-
-	if (c->failed || (size_t)(c->end - c->at) < bytes) {
-		c->failed = true;
-		return 0;
-	}
-	while (bytes--)
-		v = v << 8 | *c->at++;
-	return v;
-}
-
-/* NULL: fewer bytes are left. */
-static const uint8_t *get_bytes(struct cursor *c, size_t bytes)
-{
-	const uint8_t *at = c->at;
-
-	if (c->failed || (size_t)(c->end - c->at) < bytes) {
-		c->failed = true;
-		return NULL;
-	}
-	c->at += bytes;
-	return at;
-}
-
-static void put_bytes(struct cursor *c, const uint8_t *from, size_t bytes)
-{
-	while (bytes--)
-		put(c, *from++, 1);
-}
 
 static bool has_qps(enum control_type type)
 {
@@ -82,68 +32,69 @@ bool control_wire_is_lane(enum control_type type)
 
 int control_wire_encode(const struct control_message *m, void *buf, size_t size)
 {
-	struct cursor c = {buf, (uint8_t *)buf + size, false};
+	struct octets_out c = {buf, size, false};
 
 	if (control_wire_is_lane(m->type) &&
 	    (m->lane.n_qps > CONTROL_MAX_QPS || m->lane.n_addresses > FARE_MAX_SUB_PORTS))
 		return -EINVAL;
 	if (is_open(m->type) && m->open.private_bytes > FARE_PRIVATE_MAX)
 		return -EINVAL;
-	put(&c, MAGIC, 4);
-	put(&c, VERSION, 1);
-	put(&c, m->type, 1);
-	put(&c, m->source_port, 2);
-	put(&c, m->source, 8);
-	put(&c, m->destination, 8);
-	put(&c, m->source_group, 4);
-	put(&c, m->destination_group, 4);
+	octets_put(&c, MAGIC, 4);
+	octets_put(&c, VERSION, 1);
+	octets_put(&c, m->type, 1);
+	octets_put(&c, m->source_port, 2);
+	octets_put(&c, m->source, 8);
+	octets_put(&c, m->destination, 8);
+	octets_put(&c, m->source_group, 4);
+	octets_put(&c, m->destination_group, 4);
 	if (has_nonce(m->type))
-		put_bytes(&c, m->nonce, sizeof(m->nonce));
+		octets_put_bytes(&c, m->nonce, sizeof(m->nonce));
 	if (m->type == CONTROL_ECHO || m->type == CONTROL_ECHO_REPLY) {
-		put(&c, m->echo.nonce, 8);
-		put(&c, m->echo.candidate, 2);
-		put(&c, m->echo.plane, 2);
-		put(&c, m->echo.sub_port, 2);
+		octets_put(&c, m->echo.nonce, 8);
+		octets_put(&c, m->echo.candidate, 2);
+		octets_put(&c, m->echo.plane, 2);
+		octets_put(&c, m->echo.sub_port, 2);
 	} else if (is_open(m->type)) {
-		put(&c, m->open.mode, 1);
-		put(&c, m->open.n_lanes, 1);
-		put(&c, m->open.qps_per_lane, 2);
-		put(&c, m->open.qps_per_sub_port, 4);
-		put(&c, m->open.flows, 4);
-		put(&c, m->open.chunk_bytes, 4);
-		put(&c, m->open.window_bytes, 4);
-		put(&c, m->open.max_messages, 4);
-		put(&c, m->open.random_ports, 1);
-		put(&c, m->open.kernel_placement, 1);
-		put(&c, m->open.in_order, 1);
-		put(&c, m->open.follows_rate, 1);
-		put(&c, m->open.dscp, 1);
-		put(&c, m->open.service_level, 1);
-		put(&c, m->open.message_bytes, 2);
-		put(&c, m->open.path_mtu, 4);
-		put(&c, m->open.ring_addr, 8);
-		put(&c, m->open.ring_rkey, 4);
-		put(&c, m->open.private_bytes, 2);
-		put_bytes(&c, m->open.private_data, m->open.private_bytes);
+		octets_put(&c, m->open.mode, 1);
+		octets_put(&c, m->open.n_lanes, 1);
+		octets_put(&c, m->open.qps_per_lane, 2);
+		octets_put(&c, m->open.qps_per_sub_port, 4);
+		octets_put(&c, m->open.flows, 4);
+		octets_put(&c, m->open.chunk_bytes, 4);
+		octets_put(&c, m->open.window_bytes, 4);
+		octets_put(&c, m->open.max_messages, 4);
+		octets_put(&c, m->open.random_ports, 1);
+		octets_put(&c, m->open.kernel_placement, 1);
+		octets_put(&c, m->open.in_order, 1);
+		octets_put(&c, m->open.follows_rate, 1);
+		octets_put(&c, m->open.dscp, 1);
+		octets_put(&c, m->open.service_level, 1);
+		octets_put(&c, m->open.message_bytes, 2);
+		octets_put(&c, m->open.path_mtu, 4);
+		octets_put(&c, m->open.ring_addr, 8);
+		octets_put(&c, m->open.ring_rkey, 4);
+		octets_put(&c, m->open.private_bytes, 2);
+		octets_put_bytes(&c, m->open.private_data, m->open.private_bytes);
 	} else if (m->type == CONTROL_GROUP_REFUSE) {
-		put(&c, m->error, 4);
+		octets_put(&c, m->error, 4);
 	} else if (control_wire_is_lane(m->type)) {
-		put(&c, m->lane.lane, 2);
-		put(&c, has_qps(m->type) ? m->lane.n_qps : 0, 2);
-		put(&c, m->lane.epoch, 4);
-		put(&c, m->lane.seen.floor, 8);
-		put(&c, m->lane.seen.bits[0], 8);
-		put(&c, m->lane.seen.bits[1], 8);
+		octets_put(&c, m->lane.lane, 2);
+		octets_put(&c, has_qps(m->type) ? m->lane.n_qps : 0, 2);
+		octets_put(&c, m->lane.epoch, 4);
+		octets_put(&c, m->lane.seen.floor, 8);
+		octets_put(&c, m->lane.seen.bits[0], 8);
+		octets_put(&c, m->lane.seen.bits[1], 8);
 		for (unsigned i = 0; has_qps(m->type) && i < m->lane.n_qps; i++) {
-			put(&c, (uint64_t)m->lane.qps[i].sub_port << 24 | m->lane.qps[i].qpn, 4);
-			put(&c, m->lane.qps[i].psn, 4);
+			octets_put(&c, (uint64_t)m->lane.qps[i].sub_port << 24 | m->lane.qps[i].qpn,
+				   4);
+			octets_put(&c, m->lane.qps[i].psn, 4);
 		}
 		if (has_qps(m->type))
-			put(&c, m->lane.n_addresses, 2);
+			octets_put(&c, m->lane.n_addresses, 2);
 		for (unsigned i = 0; has_qps(m->type) && i < m->lane.n_addresses; i++)
-			put_bytes(&c, m->lane.addresses[i], sizeof(m->lane.addresses[i]));
+			octets_put_bytes(&c, m->lane.addresses[i], sizeof(m->lane.addresses[i]));
 	}
-	return c.failed ? -EMSGSIZE : (int)(c.at - (uint8_t *)buf);
+	return c.failed ? -EMSGSIZE : (int)(size - c.left);
 }
 
 /* Values that the receiver passes on to sockets and devices. */
@@ -160,28 +111,28 @@ static const char *check_class(const struct control_message *m)
 	return NULL;
 }
 
-static const char *decode_open(struct control_message *out, struct cursor *c)
+static const char *decode_open(struct control_message *out, struct octets *c)
 {
-	out->open.mode = (uint8_t)get(c, 1);
-	out->open.n_lanes = (uint8_t)get(c, 1);
-	out->open.qps_per_lane = (uint16_t)get(c, 2);
-	out->open.qps_per_sub_port = (uint32_t)get(c, 4);
-	out->open.flows = (uint32_t)get(c, 4);
-	out->open.chunk_bytes = (uint32_t)get(c, 4);
-	out->open.window_bytes = (uint32_t)get(c, 4);
-	out->open.max_messages = (uint32_t)get(c, 4);
-	out->open.random_ports = (uint8_t)get(c, 1);
-	out->open.kernel_placement = (uint8_t)get(c, 1);
-	out->open.in_order = (uint8_t)get(c, 1);
-	out->open.follows_rate = (uint8_t)get(c, 1);
-	out->open.dscp = (uint8_t)get(c, 1);
-	out->open.service_level = (uint8_t)get(c, 1);
-	out->open.message_bytes = (uint16_t)get(c, 2);
-	out->open.path_mtu = (uint32_t)get(c, 4);
-	out->open.ring_addr = get(c, 8);
-	out->open.ring_rkey = (uint32_t)get(c, 4);
-	out->open.private_bytes = (uint16_t)get(c, 2);
-	out->open.private_data = get_bytes(c, out->open.private_bytes);
+	out->open.mode = (uint8_t)octets_get(c, 1);
+	out->open.n_lanes = (uint8_t)octets_get(c, 1);
+	out->open.qps_per_lane = (uint16_t)octets_get(c, 2);
+	out->open.qps_per_sub_port = (uint32_t)octets_get(c, 4);
+	out->open.flows = (uint32_t)octets_get(c, 4);
+	out->open.chunk_bytes = (uint32_t)octets_get(c, 4);
+	out->open.window_bytes = (uint32_t)octets_get(c, 4);
+	out->open.max_messages = (uint32_t)octets_get(c, 4);
+	out->open.random_ports = (uint8_t)octets_get(c, 1);
+	out->open.kernel_placement = (uint8_t)octets_get(c, 1);
+	out->open.in_order = (uint8_t)octets_get(c, 1);
+	out->open.follows_rate = (uint8_t)octets_get(c, 1);
+	out->open.dscp = (uint8_t)octets_get(c, 1);
+	out->open.service_level = (uint8_t)octets_get(c, 1);
+	out->open.message_bytes = (uint16_t)octets_get(c, 2);
+	out->open.path_mtu = (uint32_t)octets_get(c, 4);
+	out->open.ring_addr = octets_get(c, 8);
+	out->open.ring_rkey = (uint32_t)octets_get(c, 4);
+	out->open.private_bytes = (uint16_t)octets_get(c, 2);
+	out->open.private_data = octets_borrow(c, out->open.private_bytes);
 	if (out->open.n_lanes == 0 || out->open.n_lanes > FARE_MAX_PLANES)
 		return "number of lanes out of range";
 	if (out->open.qps_per_lane == 0 || out->open.qps_per_lane > CONTROL_MAX_QPS)
@@ -191,33 +142,32 @@ static const char *decode_open(struct control_message *out, struct cursor *c)
 	return check_class(out);
 }
 
-static const char *decode_addresses(struct control_message *out, struct cursor *c)
+static const char *decode_addresses(struct control_message *out, struct octets *c)
 {
-	out->lane.n_addresses = (uint16_t)get(c, 2);
+	out->lane.n_addresses = (uint16_t)octets_get(c, 2);
 	if (out->lane.n_addresses > FARE_MAX_SUB_PORTS)
 		return "number of addresses out of range";
 	for (unsigned i = 0; i < out->lane.n_addresses; i++)
-		for (unsigned k = 0; k < sizeof(out->lane.addresses[i]); k++)
-			out->lane.addresses[i][k] = (uint8_t)get(c, 1);
+		octets_copy(c, out->lane.addresses[i], sizeof(out->lane.addresses[i]));
 	return NULL;
 }
 
-static const char *decode_lane(struct control_message *out, struct cursor *c)
+static const char *decode_lane(struct control_message *out, struct octets *c)
 {
-	out->lane.lane = (uint16_t)get(c, 2);
-	out->lane.n_qps = (uint16_t)get(c, 2);
-	out->lane.epoch = (uint32_t)get(c, 4);
-	out->lane.seen.floor = get(c, 8);
-	out->lane.seen.bits[0] = get(c, 8);
-	out->lane.seen.bits[1] = get(c, 8);
+	out->lane.lane = (uint16_t)octets_get(c, 2);
+	out->lane.n_qps = (uint16_t)octets_get(c, 2);
+	out->lane.epoch = (uint32_t)octets_get(c, 4);
+	out->lane.seen.floor = octets_get(c, 8);
+	out->lane.seen.bits[0] = octets_get(c, 8);
+	out->lane.seen.bits[1] = octets_get(c, 8);
 	if (out->lane.lane >= FARE_MAX_PLANES)
 		return "lane out of range";
 	if (out->lane.n_qps > CONTROL_MAX_QPS || (out->lane.n_qps > 0) != has_qps(out->type))
 		return "number of QPs out of range";
 	for (unsigned i = 0; i < out->lane.n_qps; i++) {
-		out->lane.qps[i].sub_port = (uint8_t)get(c, 1);
-		out->lane.qps[i].qpn = (uint32_t)get(c, 3);
-		out->lane.qps[i].psn = (uint32_t)get(c, 4);
+		out->lane.qps[i].sub_port = (uint8_t)octets_get(c, 1);
+		out->lane.qps[i].qpn = (uint32_t)octets_get(c, 3);
+		out->lane.qps[i].psn = (uint32_t)octets_get(c, 4);
 		if (out->lane.qps[i].sub_port >= FARE_MAX_SUB_PORTS || out->lane.qps[i].psn >> 24)
 			return "sub-port out of range, or PSN beyond 24 bits";
 	}
@@ -227,35 +177,36 @@ static const char *decode_lane(struct control_message *out, struct cursor *c)
 int control_wire_decode(struct control_message *out, const void *buf, size_t length,
 			const char **reason)
 {
-	struct cursor c = {(uint8_t *)(uintptr_t)buf, (const uint8_t *)buf + length, false};
+	struct octets c;
 
+	octets_init(&c, buf, length);
 	memset(out, 0, sizeof(*out));
 	*reason = NULL;
-	if (get(&c, 4) != MAGIC)
+	if (octets_get(&c, 4) != MAGIC)
 		*reason = "not a control message";
-	else if (get(&c, 1) != VERSION)
+	else if (octets_get(&c, 1) != VERSION)
 		*reason = "unknown version";
 	if (*reason)
 		return -EBADMSG;
-	out->type = (enum control_type)get(&c, 1);
-	out->source_port = (uint16_t)get(&c, 2);
-	out->source = get(&c, 8);
-	out->destination = get(&c, 8);
-	out->source_group = (uint32_t)get(&c, 4);
-	out->destination_group = (uint32_t)get(&c, 4);
-	for (unsigned i = 0; has_nonce(out->type) && i < sizeof(out->nonce); i++)
-		out->nonce[i] = (uint8_t)get(&c, 1);
+	out->type = (enum control_type)octets_get(&c, 1);
+	out->source_port = (uint16_t)octets_get(&c, 2);
+	out->source = octets_get(&c, 8);
+	out->destination = octets_get(&c, 8);
+	out->source_group = (uint32_t)octets_get(&c, 4);
+	out->destination_group = (uint32_t)octets_get(&c, 4);
+	if (has_nonce(out->type))
+		octets_copy(&c, out->nonce, sizeof(out->nonce));
 	if (out->type < CONTROL_ECHO || out->type >= CONTROL_TYPE_END) {
 		*reason = "unknown type";
 	} else if (out->type == CONTROL_ECHO || out->type == CONTROL_ECHO_REPLY) {
-		out->echo.nonce = get(&c, 8);
-		out->echo.candidate = (uint16_t)get(&c, 2);
-		out->echo.plane = (uint16_t)get(&c, 2);
-		out->echo.sub_port = (uint16_t)get(&c, 2);
+		out->echo.nonce = octets_get(&c, 8);
+		out->echo.candidate = (uint16_t)octets_get(&c, 2);
+		out->echo.plane = (uint16_t)octets_get(&c, 2);
+		out->echo.sub_port = (uint16_t)octets_get(&c, 2);
 	} else if (is_open(out->type)) {
 		*reason = decode_open(out, &c);
 	} else if (out->type == CONTROL_GROUP_REFUSE) {
-		out->error = (uint32_t)get(&c, 4);
+		out->error = (uint32_t)octets_get(&c, 4);
 	} else if (control_wire_is_lane(out->type)) {
 		*reason = decode_lane(out, &c);
 	}

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "qp/internal.h"
 #include "sized.h"
 
@@ -33,14 +34,6 @@ static uint64_t system_random(void *arg)
 	while (getrandom(&v, sizeof(v), 0) != sizeof(v) || v == 0)
 		;
 	return v;
-}
-
-static uint64_t monotonic_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
 static int describe(struct fare_domain *domain)
@@ -85,7 +78,7 @@ static int start_ticking(struct fare_domain *domain, uint64_t interval_ns)
 
 	domain->tick_ns = interval_ns;
 	/* not later than the timer expires */
-	domain->tick_due_ns = interval_ns ? monotonic_ns() + interval_ns : UINT64_MAX;
+	domain->tick_due_ns = interval_ns ? clock_now_ns() + interval_ns : UINT64_MAX;
 	return timerfd_settime(domain->timer_fd, 0, &tick, NULL);
 }
 
@@ -273,7 +266,7 @@ int fare_domain_poll_sized(struct fare_domain *domain, struct fare_event *events
 
 	if (err || max < 0 || (max && !events))
 		return err ? err : -EINVAL;
-	now_ns = monotonic_ns();
+	now_ns = clock_now_ns();
 	domain->now_ns = now_ns; /* take_tick() uses it */
 	ticked = take_tick(domain);
 	err = engine_poll(domain, now_ns);

@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "bed.h"
 #include "fare_spray_inline.h"
 
@@ -332,12 +333,12 @@ static void call_transfer(void)
 static void call_rightly(void)
 {
 	struct fare_send send = {.data = memory, .length = 8, .context = 1};
-	uint64_t end = bed_now_ns() + UINT64_C(10000000000);
+	uint64_t end = clock_now_ns() + UINT64_C(10000000000);
 	struct fare_event e[8];
 	int status = 1;
 
 	GIVES(fare_group_send(group, &send), 0);
-	while (status == 1 && bed_now_ns() < end) {
+	while (status == 1 && clock_now_ns() < end) {
 		int n = bed_events(domain, e, 8, 5);
 
 		for (int i = 0; i < n; i++)

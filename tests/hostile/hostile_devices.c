@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "bed.h"
 #include "verbs_mock.h"
 
@@ -216,7 +217,7 @@ static void send_some(void)
 				       .context = i};
 
 		if (deadlines && i % 2)
-			w.deadline_ns = bed_now_ns() + DEADLINE_NS;
+			w.deadline_ns = clock_now_ns() + DEADLINE_NS;
 		if (place_tag[i])
 			continue;
 		check(is_filled(place(1, i), PLACE_BYTES, RETURNED),
@@ -230,9 +231,9 @@ static void send_some(void)
 
 #define until(condition)                                                                           \
 	do {                                                                                       \
-		uint64_t end_ = bed_now_ns() + PATIENCE_S * UINT64_C(1000000000);                  \
+		uint64_t end_ = clock_now_ns() + PATIENCE_S * UINT64_C(1000000000);                \
 		while (!(condition)) {                                                             \
-			check(bed_now_ns() < end_, "in vain: " #condition);                        \
+			check(clock_now_ns() < end_, "in vain: " #condition);                      \
 			turn();                                                                    \
 		}                                                                                  \
 	} while (0)
@@ -333,7 +334,7 @@ static bool is_past_planes_1_and_2(void)
 static void no_completions(void)
 {
 	struct fare_group_stats before = stats();
-	uint64_t began = bed_now_ns();
+	uint64_t began = clock_now_ns();
 
 	small_only = true; /* each on one plane */
 	deadlines = true;
@@ -344,7 +345,8 @@ static void no_completions(void)
 	until((send_some(),
 	       pending(2) && pending(3) && nic[0][1]->n_posted > nic[0][1]->mute_from + 1));
 	until(is_past_planes_1_and_2());
-	printf("%s: over another plane after %.1f s\n", name, (double)(bed_now_ns() - began) / 1e9);
+	printf("%s: over another plane after %.1f s\n", name,
+	       (double)(clock_now_ns() - began) / 1e9);
 	check(stats().path_deaths >= before.path_deaths + 2, "no plane was given up");
 	check(pending(3), "nothing is on plane 3");
 	check(n_late > n_released, "no deadline was missed");
@@ -384,14 +386,14 @@ static void fails_always(void)
 {
 	const double seconds = 2;
 	struct fare_group_stats before = stats();
-	uint64_t end = bed_now_ns() + (uint64_t)(seconds * 1e9);
+	uint64_t end = clock_now_ns() + (uint64_t)(seconds * 1e9);
 	FILE *f = tmpfile();
 	int err = dup(2);
 	unsigned lines;
 
 	check(f && dup2(fileno(f), 2) == 2, "no file");
 	verbs_mock_fail(nic[0][1], 1, UINT64_MAX, IBV_WC_RETRY_EXC_ERR);
-	until((send_some(), bed_now_ns() > end));
+	until((send_some(), clock_now_ns() > end));
 	dup2(err, 2);
 	lines = count_lines(f);
 	fclose(f);

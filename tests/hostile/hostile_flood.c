@@ -29,6 +29,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "drill_hosts.h"
 #include "qp/soft/roce_icrc.h"
 #include "qp/soft/roce_wire.h"
@@ -258,7 +259,7 @@ static int send_forged(struct attacker *a, enum kind kind)
 
 static int flood_once(struct attacker *a, enum kind kind)
 {
-	uint64_t end = bed_now_ns() + PATIENCE_S * UINT64_C(1000000000);
+	uint64_t end = clock_now_ns() + PATIENCE_S * UINT64_C(1000000000);
 
 	for (uint64_t sent = 0; sent < a->packets;) {
 		int err;
@@ -269,7 +270,7 @@ static int flood_once(struct attacker *a, enum kind kind)
 		sent += !err;
 		if (!err || err == -ENOBUFS || err == -EINTR)
 			continue;
-		if (err != -ENOENT || bed_now_ns() > end)
+		if (err != -ENOENT || clock_now_ns() > end)
 			return err;
 		poll(&(struct pollfd){.fd = a->capture, .events = POLLIN}, 1, 100);
 		watch(a);
@@ -309,11 +310,11 @@ static int attack(struct attacker *a)
 
 static double goodput(struct drill_hosts *h)
 {
-	uint64_t bytes = h->shared->bytes, start = bed_now_ns(), now;
+	uint64_t bytes = h->shared->bytes, start = clock_now_ns(), now;
 
 	do {
 		poll(NULL, 0, 20); /* the length of a sample */
-		now = bed_now_ns();
+		now = clock_now_ns();
 	} while (now - start < SAMPLE_NS && drill_hosts_alive(h));
 	return (double)(h->shared->bytes - bytes) * 1e3 / (double)(now - start);
 }
@@ -355,12 +356,12 @@ static bool run_kind(struct flood *f, enum kind kind, FILE *json)
 		during += goodput(h);
 		samples++;
 	}
-	start = bed_now_ns();
+	start = clock_now_ns();
 	do
 		after = goodput(h);
 	while (after < 0.8 * before && drill_hosts_alive(h) &&
-	       bed_now_ns() - start < PATIENCE_S * UINT64_C(1000000000));
-	recovery_s = (double)(bed_now_ns() - start) / 1e9;
+	       clock_now_ns() - start < PATIENCE_S * UINT64_C(1000000000));
+	recovery_s = (double)(clock_now_ns() - start) / 1e9;
 	ok = !failed && !h->shared->failed && after >= 0.8 * before && h->shared->deaths == deaths;
 	printf("%-16s %llu to each end: %.1f MB/s before, %.1f during, %.1f after %.1f s; paths "
 	       "lost "
@@ -386,7 +387,7 @@ static void start_attackers(struct flood *f, uint64_t packets)
 		f->attackers[i] = (struct attacker){
 			.hosts = &f->hosts, .order = &f->orders[i], .from = i, .packets = packets};
 		if (getrandom(&f->attackers[i].random, 8, 0) != 8)
-			f->attackers[i].random = bed_now_ns();
+			f->attackers[i].random = clock_now_ns();
 	}
 }
 

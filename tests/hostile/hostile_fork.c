@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "bed.h"
 #include "conn_shm.h"
 #include "fare_spray_inline.h"
@@ -132,7 +133,7 @@ static void open_own(void)
 {
 	struct fare_domain_options options = {
 		.provider = bed.options.provider, .key_file = bed.key, .path_mtu = 4096};
-	uint64_t end = bed_now_ns() + LIMIT_NS;
+	uint64_t end = clock_now_ns() + LIMIT_NS;
 	struct fare_domain *own;
 	struct fare_group *g;
 	struct fare_mr *own_mr;
@@ -150,7 +151,7 @@ static void open_own(void)
 						     .remote_addr = shared->addr + SLOTS * SLOT,
 						     .rkey = (uint32_t)shared->rkey}),
 	   "a child cannot write");
-	while (status == 1 && bed_now_ns() < end) {
+	while (status == 1 && clock_now_ns() < end) {
 		struct fare_event e[8];
 		int n = bed_events(own, e, 8, 5);
 
@@ -249,7 +250,7 @@ static void transfer(uint64_t messages, uint64_t end_ns)
 		if (done == posted)
 			post_more();
 		n = bed_events(domain, e, 16, 5);
-		ok(n >= 0 && bed_now_ns() < end_ns, "nothing moves");
+		ok(n >= 0 && clock_now_ns() < end_ns, "nothing moves");
 		for (int i = 0; i < n; i++)
 			on_event(&e[i]);
 	}
@@ -274,7 +275,7 @@ static void raise_one(int kind, uint64_t end_ns)
 
 static int application(void *arg)
 {
-	uint64_t end_ns = bed_now_ns() + LIMIT_NS;
+	uint64_t end_ns = clock_now_ns() + LIMIT_NS;
 	const struct conn_shm_header *segment;
 	uint32_t pickers, entries, qps;
 	struct fare_flow_slot flow;
@@ -289,7 +290,7 @@ static int application(void *arg)
 		   !fare_group_open(&group, domain, &peer, NULL),
 	   "cannot begin");
 	while (!shared->rkey)
-		ok(bed_events(domain, NULL, 0, 5) >= 0 && bed_now_ns() < end_ns, "no receiver");
+		ok(bed_events(domain, NULL, 0, 5) >= 0 && clock_now_ns() < end_ns, "no receiver");
 	transfer(ROUND, end_ns);
 	segment = own_segment();
 	ok(segment != NULL, "no segment");

@@ -24,6 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "drill_hosts.h"
 #include "roce_ports.h"
 
@@ -194,22 +195,22 @@ static bool is_poisoned(const struct bed *bed)
 
 static double rate_over(struct drill_hosts *h, unsigned ms)
 {
-	uint64_t bytes = h->shared->bytes, since = bed_now_ns(),
+	uint64_t bytes = h->shared->bytes, since = clock_now_ns(),
 		 end = since + ms * UINT64_C(1000000);
 
-	while (bed_now_ns() < end && drill_hosts_alive(h))
+	while (clock_now_ns() < end && drill_hosts_alive(h))
 		poll(NULL, 0, 10);
-	return (double)(h->shared->bytes - bytes) * 1e3 / (double)(bed_now_ns() - since);
+	return (double)(h->shared->bytes - bytes) * 1e3 / (double)(clock_now_ns() - since);
 }
 
 /* Within a second of the attack's end, the rate is at least half of what it was. */
 static bool is_back(struct drill_hosts *h, double before, double *after)
 {
-	uint64_t end = bed_now_ns() + UINT64_C(1000000000);
+	uint64_t end = clock_now_ns() + UINT64_C(1000000000);
 
 	do
 		*after = rate_over(h, 200);
-	while (*after < before / 2 && bed_now_ns() < end && drill_hosts_alive(h));
+	while (*after < before / 2 && clock_now_ns() < end && drill_hosts_alive(h));
 	return *after >= before / 2;
 }
 
@@ -227,13 +228,13 @@ static int open_another(void *arg)
 	struct in6_addr peer = bed_address_in(&h->bed, 1);
 	struct fare *fare;
 	struct fare_domain *domain = bed_enter(&h->bed, 0, &fare);
-	uint64_t end = bed_now_ns() + UINT64_C(8000000000);
+	uint64_t end = clock_now_ns() + UINT64_C(8000000000);
 	struct fare_group *group;
 	struct fare_event e;
 
 	if (fare_group_open(&group, domain, &peer, &options))
 		return 1;
-	while (bed_now_ns() < end) {
+	while (clock_now_ns() < end) {
 		if (bed_events(domain, &e, 1, 20) < 1)
 			continue;
 		return e.kind != FARE_EVENT_CONNECTED;
@@ -245,14 +246,14 @@ static int run(struct drill_hosts *h)
 {
 	struct drill_shared *sh = h->shared;
 	double before = rate_over(h, 500), during, after = 0;
-	uint64_t deaths = sh->deaths, bytes, since = bed_now_ns();
+	uint64_t deaths = sh->deaths, bytes, since = clock_now_ns();
 	pid_t child;
 	int status = 1;
 
 	bytes = sh->bytes;
 	if (!attack(&h->bed))
 		return problem("the attacker could not send");
-	during = (double)(sh->bytes - bytes) * 1e3 / (double)(bed_now_ns() - since);
+	during = (double)(sh->bytes - bytes) * 1e3 / (double)(clock_now_ns() - since);
 	if (!is_poisoned(&h->bed))
 		return problem("the kernel did not take the path MTU: nothing was tested");
 	if (!is_back(h, before, &after))

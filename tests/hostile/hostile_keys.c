@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "bed.h"
 
 #define WRITES	 23u
@@ -61,9 +62,9 @@ static void take_events(struct test *t)
 
 static bool wait_count(struct test *t, const unsigned *count, unsigned n)
 {
-	for (uint64_t end = bed_now_ns() + LIMIT_NS; *count < n && !t->wrong;) {
+	for (uint64_t end = clock_now_ns() + LIMIT_NS; *count < n && !t->wrong;) {
 		take_events(t);
-		if (bed_now_ns() > end)
+		if (clock_now_ns() > end)
 			return false;
 	}
 	return !t->wrong;
@@ -72,21 +73,21 @@ static bool wait_count(struct test *t, const unsigned *count, unsigned n)
 /* Until the lane that ended is back; 0: it is not. */
 static uint64_t back_ns(struct test *t, unsigned rebuilds)
 {
-	uint64_t since = bed_now_ns();
+	uint64_t since = clock_now_ns();
 	struct fare_group_stats stats;
 
 	do {
 		take_events(t);
 		fare_group_stats(t->group, &stats);
 		if (stats.path_rebuilds >= rebuilds)
-			return bed_now_ns() - since + 1;
-	} while (bed_now_ns() - since < LIMIT_NS && !t->wrong);
+			return clock_now_ns() - since + 1;
+	} while (clock_now_ns() - since < LIMIT_NS && !t->wrong);
 	return 0;
 }
 
 static bool one_round(struct test *t, struct fare_write w, unsigned i, uint64_t *slowest)
 {
-	uint64_t next = bed_now_ns() + EVERY_NS, ns;
+	uint64_t next = clock_now_ns() + EVERY_NS, ns;
 
 	w.context = i;
 	w.rkey ^= 0x5500;
@@ -98,7 +99,7 @@ static bool one_round(struct test *t, struct fare_write w, unsigned i, uint64_t 
 		return false;
 	ns = back_ns(t, i);
 	*slowest = ns > *slowest ? ns : *slowest;
-	while (ns && bed_now_ns() < next) /* as fast as an application that tries again */
+	while (ns && clock_now_ns() < next) /* as fast as an application that tries again */
 		take_events(t);
 	return ns != 0;
 }

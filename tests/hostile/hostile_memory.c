@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/clock.h"
 #include "bed.h"
 
 #define BYTES	   (32u << 20)
@@ -154,7 +155,7 @@ static bool poll_once(struct application *a)
 		a->done[e[i].context] = true;
 		a->status[e[i].context] = e[i].status;
 	}
-	return n >= 0 && bed_now_ns() < a->deadline_ns;
+	return n >= 0 && clock_now_ns() < a->deadline_ns;
 }
 
 static int await(struct application *a, const bool *what, const char *name)
@@ -301,7 +302,7 @@ static int run(const struct test *test, struct fare_domain *domain, struct fare_
 				.domain = domain,
 				.good = good,
 				.good_mr = good_mr,
-				.deadline_ns = bed_now_ns() + LIMIT_NS};
+				.deadline_ns = clock_now_ns() + LIMIT_NS};
 	int failed = start(&a) || post(&a, a.memory, a.mr, BYTES, 0, BAD) ||
 		     post(&a, good, good_mr, GOOD_BYTES, BYTES, GOOD) || get_under_way(&a);
 

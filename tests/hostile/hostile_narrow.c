@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "drill_hosts.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -32,12 +33,12 @@ static int problem(const char *what)
 
 static double rate_over(struct drill_hosts *h, unsigned ms)
 {
-	uint64_t bytes = h->shared->bytes, since = bed_now_ns(),
+	uint64_t bytes = h->shared->bytes, since = clock_now_ns(),
 		 end = since + ms * UINT64_C(1000000);
 
-	while (bed_now_ns() < end && drill_hosts_alive(h))
+	while (clock_now_ns() < end && drill_hosts_alive(h))
 		poll(NULL, 0, 10);
-	return (double)(h->shared->bytes - bytes) * 1e3 / (double)(bed_now_ns() - since);
+	return (double)(h->shared->bytes - bytes) * 1e3 / (double)(clock_now_ns() - since);
 }
 
 /* The best of some times half a second, for a machine whose cores are busy: until it is enough. */
@@ -71,12 +72,12 @@ static uint64_t bytes_by(struct drill_hosts *h, unsigned plane, unsigned sub_por
 static bool carries(struct drill_hosts *h, unsigned plane, unsigned sub_port, bool data,
 		    uint64_t limit_ns)
 {
-	uint64_t end = bed_now_ns() + limit_ns;
+	uint64_t end = clock_now_ns() + limit_ns;
 
 	do
 		if ((bytes_by(h, plane, sub_port) > 1000000) == data)
 			return true;
-	while (bed_now_ns() < end && drill_hosts_alive(h));
+	while (clock_now_ns() < end && drill_hosts_alive(h));
 	return false;
 }
 

@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "bed.h"
 #include "nccl/nccl_net.h"
 
@@ -67,7 +68,7 @@ static void load(const char *plugin, int host)
 
 static bool is_late(uint64_t since_ns)
 {
-	return bed_now_ns() - since_ns > LIMIT_NS;
+	return clock_now_ns() - since_ns > LIMIT_NS;
 }
 
 static void *send_or_receive(void *comm, uint8_t *data, void *mr, bool sends)
@@ -76,7 +77,7 @@ static void *send_or_receive(void *comm, uint8_t *data, void *mr, bool sends)
 	size_t size = BYTES;
 	int tag = TAG;
 
-	for (uint64_t since = bed_now_ns(); !request;) {
+	for (uint64_t since = clock_now_ns(); !request;) {
 		ncclResult_t result =
 			sends ? net->isend(comm, data, BYTES, TAG, mr, NULL, &request)
 			      : net->irecv(comm, 1, &at, &size, &tag, &mr, NULL, &request);
@@ -90,7 +91,7 @@ static void finish(void *request)
 {
 	int done = 0, bytes;
 
-	for (uint64_t since = bed_now_ns(); !done;)
+	for (uint64_t since = clock_now_ns(); !done;)
 		ok(net->test(request, &done, &bytes) == ncclSuccess && !is_late(since),
 		   "the other communicator fails");
 }
@@ -104,7 +105,7 @@ static int receiver(void *plugin)
 	for (int i = 0; i < N; i++)
 		ok(!net->listen(0, shared->handle[i], &listener[i]), "listen");
 	shared->listens = 1;
-	for (uint64_t since = bed_now_ns(); !comm[0] || !comm[1];)
+	for (uint64_t since = clock_now_ns(); !comm[0] || !comm[1];)
 		for (int i = 0; i < N; i++)
 			ok((comm[i] || !net->accept(listener[i], &comm[i], NULL)) &&
 				   !is_late(since),
@@ -132,7 +133,7 @@ static void connect_both(void *comm[N])
 {
 	while (!shared->listens)
 		usleep(1000);
-	for (uint64_t since = bed_now_ns(); !comm[0] || !comm[1];)
+	for (uint64_t since = clock_now_ns(); !comm[0] || !comm[1];)
 		for (int i = 0; i < N; i++)
 			ok((comm[i] || !net->connect(0, NULL, shared->handle[i], &comm[i], NULL)) &&
 				   !is_late(since),
@@ -155,7 +156,7 @@ static int sender(void *plugin)
 		ok(!net->regMr(comm[i], data[i], BYTES, NCCL_PTR_HOST, &mr[i]), "regMr");
 		request[i] = send_or_receive(comm[i], data[i], mr[i], true);
 	}
-	for (uint64_t since = bed_now_ns(); !target[ABORTED][BYTES / 4];)
+	for (uint64_t since = clock_now_ns(); !target[ABORTED][BYTES / 4];)
 		ok(!net->test(request[ABORTED], &done, &bytes) && !done && !is_late(since),
 		   "nothing is under way");
 	kill(shared->receiver, SIGSTOP);
@@ -170,7 +171,7 @@ static int sender(void *plugin)
 	memset(data[KEPT], 0x77, BYTES);
 	finish(send_or_receive(comm[KEPT], data[KEPT], mr[KEPT], true));
 	ok(!memcmp(data[KEPT], target[KEPT], BYTES), "corrupted");
-	for (uint64_t since = bed_now_ns(); shared->received < 2;)
+	for (uint64_t since = clock_now_ns(); shared->received < 2;)
 		ok(!is_late(since), "not received");
 	net->deregMr(comm[KEPT], mr[KEPT]);
 	net->closeSend(comm[KEPT]);

@@ -35,6 +35,7 @@
 
 #include <errno.h>
 
+#include "base/clock.h"
 #include "bed.h"
 #include "ofi/ofi_wire.h"
 #include "ofi_victim.h"
@@ -128,7 +129,7 @@ static void greet(struct attacker *a, const uint8_t *greeting, uint32_t bytes)
 						   .in_order = true,
 						   .private_data = greeting,
 						   .private_bytes = bytes};
-	uint64_t end = bed_now_ns() + PATIENCE;
+	uint64_t end = clock_now_ns() + PATIENCE;
 
 	a->connected = a->closed = false;
 	a->sent = a->done = 0;
@@ -136,7 +137,7 @@ static void greet(struct attacker *a, const uint8_t *greeting, uint32_t bytes)
 		a->closed = true;
 		return;
 	}
-	while (!a->connected && !a->closed && bed_now_ns() < end)
+	while (!a->connected && !a->closed && clock_now_ns() < end)
 		take_events(a, 10);
 }
 
@@ -170,11 +171,11 @@ static bool send_record(struct attacker *a, uint32_t bytes)
 
 static void send_until_taken(struct attacker *a, uint32_t bytes)
 {
-	uint64_t end = bed_now_ns() + PATIENCE;
+	uint64_t end = clock_now_ns() + PATIENCE;
 
-	while (!send_record(a, bytes) && !a->closed && bed_now_ns() < end)
+	while (!send_record(a, bytes) && !a->closed && clock_now_ns() < end)
 		take_events(a, 5);
-	while (a->done < a->sent && !a->closed && bed_now_ns() < end)
+	while (a->done < a->sent && !a->closed && clock_now_ns() < end)
 		take_events(a, 5);
 }
 
@@ -199,7 +200,7 @@ static int names_victim(struct attacker *a)
 	ofi_wire_encode(&w, a->record);
 	for (int i = 0; i < 8; i++)
 		send_until_taken(a, OFI_WIRE_RTS_BYTES);
-	for (uint64_t end = bed_now_ns() + S / 2; bed_now_ns() < end;)
+	for (uint64_t end = clock_now_ns() + S / 2; clock_now_ns() < end;)
 		take_events(a, 20);
 	puts("names-victim: 8 messages announced at an invalid address");
 	return 0;
@@ -207,7 +208,7 @@ static int names_victim(struct attacker *a)
 
 static int names_third(struct attacker *a)
 {
-	uint64_t end = bed_now_ns() + PATIENCE;
+	uint64_t end = clock_now_ns() + PATIENCE;
 	struct ofi_address third;
 	struct ofi_wire w = {.kind = OFI_EAGER,
 			     .flags = OFI_WIRE_TAGGED,
@@ -219,13 +220,13 @@ static int names_third(struct attacker *a)
 	if (!connect_as(a, &third.process))
 		return fail("names-third", "refused altogether");
 	stage->step = STEP_ASKED;
-	while (stage->step != STEP_POSTED && bed_now_ns() < end)
+	while (stage->step != STEP_POSTED && clock_now_ns() < end)
 		take_events(a, 5);
 	ofi_wire_encode(&w, a->record);
 	strcpy((char *)a->record + OFI_WIRE_BYTES, "from an impostor");
 	send_until_taken(a, OFI_WIRE_BYTES + 17);
 	stage->step = STEP_ATTACKED;
-	while (stage->step != STEP_RECEIVED && bed_now_ns() < end)
+	while (stage->step != STEP_RECEIVED && clock_now_ns() < end)
 		take_events(a, 5);
 	if (memmem(a->got, sizeof(a->got), VICTIM_PRIVATE_TEXT, sizeof(VICTIM_PRIVATE_TEXT)))
 		return fail("names-third", "it gets what was sent to the third process");
@@ -238,12 +239,12 @@ static int names_third(struct attacker *a)
 /* Sends that record until it is cut off. */
 static int flood(struct attacker *a, const char *name, const struct ofi_wire *w, uint32_t payload)
 {
-	uint64_t end = bed_now_ns() + FLOOD_NS;
+	uint64_t end = clock_now_ns() + FLOOD_NS;
 
 	if (!connect_as(a, NULL))
 		return fail(name, "refused before it began");
 	ofi_wire_encode(w, a->record);
-	while (!a->closed && bed_now_ns() < end) {
+	while (!a->closed && clock_now_ns() < end) {
 		take_events(a, 0);
 		while (send_record(a, (uint32_t)ofi_wire_bytes(w->kind) + payload))
 			;
@@ -372,20 +373,20 @@ static uint32_t make_record(struct attacker *a)
  */
 static int records(struct attacker *a)
 {
-	uint64_t n = 0, end = bed_now_ns() + 2 * S, last = end + PATIENCE, sent_ns = 0;
+	uint64_t n = 0, end = clock_now_ns() + 2 * S, last = end + PATIENCE, sent_ns = 0;
 	unsigned times = 1;
 
 	connect_as(a, NULL);
-	while (bed_now_ns() < end || (n < n_records && bed_now_ns() < last)) {
+	while (clock_now_ns() < end || (n < n_records && clock_now_ns() < last)) {
 		for (; send_record(a, make_record(a)); n++)
-			sent_ns = bed_now_ns();
+			sent_ns = clock_now_ns();
 		take_events(a, 1);
-		if (a->connected && !a->closed && bed_now_ns() - sent_ns < STUCK_NS)
+		if (a->connected && !a->closed && clock_now_ns() - sent_ns < STUCK_NS)
 			continue;
 		close_domain(a);
 		open_domain(a);
 		connect_as(a, NULL);
-		sent_ns = bed_now_ns();
+		sent_ns = clock_now_ns();
 		times++;
 		if (a->status == -EUSERS)
 			break;
@@ -456,13 +457,13 @@ static int start_app(enum victim_role role, const char *name, const char *bin)
 
 static int start_apps(const char *bin)
 {
-	uint64_t end = bed_now_ns() + PATIENCE;
+	uint64_t end = clock_now_ns() + PATIENCE;
 
 	if (start_app(VICTIM, "victim", bin) || start_app(PARTNER, "partner", bin) ||
 	    start_app(THIRD, "third", bin))
 		return 1;
 	while (stage->exchanged < 10) {
-		if (bed_now_ns() > end)
+		if (clock_now_ns() > end)
 			return fail("start", "the applications exchange nothing");
 		usleep(10000);
 	}
@@ -505,14 +506,14 @@ static int stop_apps(void)
 /* The honest rate within BACK_NS, in the best quarter of a second. */
 static int look_after(const char *name, uint64_t rate)
 {
-	uint64_t end = bed_now_ns() + BACK_NS, best = 0;
+	uint64_t end = clock_now_ns() + BACK_NS, best = 0;
 
 	stage->reads_idle = 1;
 	do {
 		uint64_t n = messages_in(RATE_NS);
 
 		best = n > best ? n : best;
-	} while (best * BACK_SHARE < rate && bed_now_ns() < end);
+	} while (best * BACK_SHARE < rate && clock_now_ns() < end);
 	if (!all_live())
 		return fail(name, "an application has died");
 	if (stage->wrong)

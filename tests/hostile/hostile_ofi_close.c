@@ -26,6 +26,7 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
 
+#include "base/clock.h"
 #include "bed.h"
 
 #define BYTES	   (32u << 20)
@@ -140,12 +141,12 @@ static int completion(struct endpoint *e)
 {
 	struct fi_cq_tagged_entry entry;
 	struct fi_cq_err_entry err = {0};
-	uint64_t end = bed_now_ns() + LIMIT_NS;
+	uint64_t end = clock_now_ns() + LIMIT_NS;
 	ssize_t n;
 
 	do
 		n = fi_cq_sread(e->cq, &entry, 1, NULL, 20);
-	while (n == -FI_EAGAIN && bed_now_ns() < end);
+	while (n == -FI_EAGAIN && clock_now_ns() < end);
 	if (n == -FI_EAVAIL && fi_cq_readerr(e->cq, &err, 0) == 1)
 		return err.err;
 	return n == 1 ? 0 : FI_ETIMEDOUT;
@@ -341,7 +342,7 @@ static int run(const struct test *test, struct process *process, uint8_t *good)
 static int application(void *arg)
 {
 	uint8_t *good = bed_memory(GOOD_BYTES);
-	uint64_t end = bed_now_ns() + LIMIT_NS;
+	uint64_t end = clock_now_ns() + LIMIT_NS;
 	int failed = 0;
 
 	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]) && !failed; i++) {
@@ -350,7 +351,7 @@ static int application(void *arg)
 		if (arg && strcmp(arg, tests[i].name))
 			continue;
 		open_process(&p, 0);
-		while (!shared->listens && bed_now_ns() < end)
+		while (!shared->listens && clock_now_ns() < end)
 			usleep(1000);
 		failed = run(&tests[i], &p, good);
 		close_process(&p);

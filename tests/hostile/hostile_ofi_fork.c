@@ -24,6 +24,7 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
 
+#include "base/clock.h"
 #include "bed.h"
 
 #define BYTES	 65536u
@@ -94,7 +95,7 @@ static void close_process(struct process *p)
 
 static void write_and_check(struct process *p, uint8_t *data, uint8_t content)
 {
-	uint64_t end = bed_now_ns() + LIMIT_NS;
+	uint64_t end = clock_now_ns() + LIMIT_NS;
 	struct fi_cq_tagged_entry entry;
 	ssize_t n;
 
@@ -103,7 +104,7 @@ static void write_and_check(struct process *p, uint8_t *data, uint8_t content)
 	   "fi_write");
 	do
 		n = fi_cq_sread(p->cq, &entry, 1, NULL, 20);
-	while (n == -FI_EAGAIN && bed_now_ns() < end);
+	while (n == -FI_EAGAIN && clock_now_ns() < end);
 	ok(n == 1 && !memcmp(data, target, BYTES), "a write does not arrive");
 }
 
@@ -154,13 +155,13 @@ static void live(struct process *p, struct fid_mr *mr, uint8_t *data)
 static int application(void *arg)
 {
 	uint8_t *data = bed_memory(BYTES);
-	uint64_t end = bed_now_ns() + LIMIT_NS;
+	uint64_t end = clock_now_ns() + LIMIT_NS;
 	struct process p;
 	struct fid_mr *mr;
 
 	(void)arg;
 	bed_enter_namespace(&bed, 0);
-	while (!shared->listens && bed_now_ns() < end)
+	while (!shared->listens && clock_now_ns() < end)
 		usleep(1000);
 	open_process(&p, 0);
 	ok(!fi_mr_reg(p.domain, data, BYTES, FI_WRITE, 0, 0, 0, &mr, NULL), "fi_mr_reg");

@@ -34,6 +34,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "bed.h"
 #include "qp/internal.h"
 #include "qp/soft/roce_icrc.h"
@@ -400,8 +401,8 @@ static void look_after(void)
 
 #define AWAIT(condition)                                                                           \
 	do {                                                                                       \
-		for (uint64_t end = bed_now_ns() + PATIENCE_NS; !(condition); look_after()) {      \
-			if (bed_now_ns() > end)                                                    \
+		for (uint64_t end = clock_now_ns() + PATIENCE_NS; !(condition); look_after()) {    \
+			if (clock_now_ns() > end)                                                  \
 				fail("never came true: " #condition);                              \
 			poll(NULL, 0, 2);                                                          \
 		}                                                                                  \
@@ -503,7 +504,7 @@ static void flood(bool has_key)
 {
 	struct in6_addr from = bed_address(0), to = bed_address(1);
 	unsigned requests = shared->requests, before = shared->verified;
-	uint64_t rss = shared->rss_kb, began = bed_now_ns(), rejected = shared->rejected;
+	uint64_t rss = shared->rss_kb, began = clock_now_ns(), rejected = shared->rejected;
 	struct control_seal seal;
 
 	if (control_seal_load(&seal, has_key ? bed.key : NULL, 0))
@@ -522,7 +523,7 @@ static void flood(bool has_key)
 	}
 	await_bytes();
 	printf("%u forged messages %s the key in %.1f s: %u rejected, %u writes meanwhile\n",
-	       n_forged, has_key ? "with" : "without", (double)(bed_now_ns() - began) / 1e9,
+	       n_forged, has_key ? "with" : "without", (double)(clock_now_ns() - began) / 1e9,
 	       (unsigned)(shared->rejected - rejected), shared->verified - before);
 	if (!has_key && shared->rejected - rejected < n_forged / 4)
 		fail("the flood did not arrive");

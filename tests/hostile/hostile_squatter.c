@@ -22,6 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "bed.h"
 #include "roce_ports.h"
 
@@ -101,10 +102,10 @@ static int sink(void *arg)
 /* Waits for an event of that kind: 0, its status, or -ETIMEDOUT. */
 static int wait_for(struct fare_domain *domain, enum fare_event_kind kind)
 {
-	uint64_t end = bed_now_ns() + LIMIT_NS;
+	uint64_t end = clock_now_ns() + LIMIT_NS;
 	struct fare_event e;
 
-	while (bed_now_ns() < end) {
+	while (clock_now_ns() < end) {
 		if (bed_events(domain, &e, 1, 20) < 1)
 			continue;
 		if (e.kind == kind || e.kind == FARE_EVENT_CLOSED)
@@ -147,13 +148,13 @@ static int source(void *arg)
 
 	while (!t->shared->rkey)
 		poll(NULL, 0, 1);
-	began = bed_now_ns();
+	began = clock_now_ns();
 	err = fare_group_open(&group, domain, &peer, &options);
 	if (!err)
 		err = wait_for(domain, FARE_EVENT_CONNECTED);
 	if (err)
 		return problem("no group opens", err);
-	t->shared->open_ms = (bed_now_ns() - began) / 1000000;
+	t->shared->open_ms = (clock_now_ns() - began) / 1000000;
 	err = write_all(t->shared, domain, group);
 	if (err)
 		return problem("a write fails", err);
@@ -181,10 +182,10 @@ static int one_mode(struct test *t, enum fare_mode mode)
 
 static int run(struct test *t)
 {
-	uint64_t end = bed_now_ns() + LIMIT_NS;
+	uint64_t end = clock_now_ns() + LIMIT_NS;
 	int failed = 0;
 
-	while (t->shared->squatting < 2 && bed_now_ns() < end)
+	while (t->shared->squatting < 2 && clock_now_ns() < end)
 		poll(NULL, 0, 5);
 	if (t->shared->squatting < 2)
 		return problem("the ports could not be taken", -EADDRINUSE);

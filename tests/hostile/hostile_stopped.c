@@ -22,6 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "bed.h"
 
 #define BYTES	    4096u
@@ -150,7 +151,7 @@ struct initiator {
 static void post(struct initiator *in, unsigned s)
 {
 	uint8_t *at = in->memory + s * BYTES;
-	uint64_t deadline_ns = bed_now_ns() + DEADLINE_NS;
+	uint64_t deadline_ns = clock_now_ns() + DEADLINE_NS;
 	struct fare_read r = {.mr = in->mr,
 			      .data = at,
 			      .length = BYTES,
@@ -295,8 +296,8 @@ static void look_after(void)
 
 #define AWAIT(condition)                                                                           \
 	do {                                                                                       \
-		for (uint64_t end = bed_now_ns() + PATIENCE_NS; !(condition); look_after())        \
-			if (bed_now_ns() > end)                                                    \
+		for (uint64_t end = clock_now_ns() + PATIENCE_NS; !(condition); look_after())      \
+			if (clock_now_ns() > end)                                                  \
 				fail("never came true: " #condition);                              \
 	} while (0)
 
@@ -328,8 +329,8 @@ int main(void)
 		fail("no processes");
 	await_more(300);
 	kill(bed.child[1], SIGSTOP);
-	began = bed_now_ns();
-	AWAIT(bed_now_ns() - began > STOP_MS * UINT64_C(1000000));
+	began = clock_now_ns();
+	AWAIT(clock_now_ns() - began > STOP_MS * UINT64_C(1000000));
 	if (!shared->late)
 		fail("no deadline passed");
 	kill(bed.child[1], SIGCONT);

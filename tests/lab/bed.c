@@ -15,7 +15,6 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define DEFAULT_BPS 200000000
@@ -497,14 +496,6 @@ uint8_t *bed_memory(size_t bytes)
 }
 
 /* ---- small change ---- */
-
-uint64_t bed_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 uint64_t bed_mix(uint64_t id, uint64_t i)
 {

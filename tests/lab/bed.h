@@ -92,7 +92,6 @@ int bed_events(struct fare_domain *domain, struct fare_event *events, int max, i
 /* Memory of zeroes. */
 uint8_t *bed_memory(size_t bytes);
 
-uint64_t bed_now_ns(void);
 uint64_t bed_mix(uint64_t id, uint64_t i); /* 64 bits that look random */
 /* What message id holds in its bytes [from, to), and whether it does; from is a multiple of 8. */
 void bed_fill(uint8_t *message, uint64_t from, uint64_t to, uint64_t id);

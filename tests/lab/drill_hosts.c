@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 #define SLICE (1u << 20) /* bytes filled or verified between two looks at the domain */
 
 void drill_hosts_fail(struct drill_hosts *h, const char *what, uint64_t id)
@@ -240,12 +242,12 @@ static void publish_stats(struct drill_hosts *h, const struct fare_group *group)
 static void expect_refusal(struct drill_hosts *h, struct fare_domain *domain,
 			   struct fare_group *group, struct fare_write w, const char *what)
 {
-	uint64_t end = bed_now_ns() + (uint64_t)(h->patience_s * 1e9);
+	uint64_t end = clock_now_ns() + (uint64_t)(h->patience_s * 1e9);
 	struct fare_event e;
 
 	w.context = UINT64_MAX;
 	if (!fare_group_write(group, &w))
-		while (bed_now_ns() < end)
+		while (clock_now_ns() < end)
 			if (bed_events(domain, &e, 1, 50) == 1 && e.kind == FARE_EVENT_COMPLETED &&
 			    e.context == w.context && e.status == -EACCES)
 				return;
@@ -330,7 +332,7 @@ int drill_hosts_start(struct drill_hosts *h, const struct bed_options *options)
 bool drill_hosts_alive(struct drill_hosts *h)
 {
 	struct drill_shared *sh = h->shared;
-	uint64_t now = bed_now_ns(),
+	uint64_t now = clock_now_ns(),
 		 seen = sh->sent + sh->completed + sh->received + (uint64_t)sh->connected, limit;
 
 	if (sh->failed)
@@ -344,7 +346,7 @@ bool drill_hosts_alive(struct drill_hosts *h)
 	for (int host = 0; host < 2; host++)
 		sh->dump[host] = 1;
 	for (limit = now + UINT64_C(2000000000);
-	     bed_now_ns() < limit && (sh->dump[0] || sh->dump[1]);)
+	     clock_now_ns() < limit && (sh->dump[0] || sh->dump[1]);)
 		poll(NULL, 0, 10);
 	drill_hosts_fail(h, "nothing moves", sh->received);
 	return false;

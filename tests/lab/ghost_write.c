@@ -26,6 +26,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "bed.h"
 
 #define MESSAGES     8 /* a round */
@@ -248,10 +249,10 @@ static void say(struct drill *d, bool plane_down, bool sub_port_down)
 static bool wait_for(struct drill *d, const _Atomic uint64_t *counter, uint64_t at_least,
 		     const char *what, uint64_t round)
 {
-	uint64_t end = bed_now_ns() + d->patience_ns;
+	uint64_t end = clock_now_ns() + d->patience_ns;
 
 	while (*counter < at_least && !d->shared->failed) {
-		if (bed_now_ns() > end)
+		if (clock_now_ns() > end)
 			return fail(d, what, round);
 		poll(NULL, 0, 1);
 	}
@@ -260,10 +261,10 @@ static bool wait_for(struct drill *d, const _Atomic uint64_t *counter, uint64_t 
 
 static bool wait_held(struct drill *d, uint64_t round)
 {
-	uint64_t end = bed_now_ns() + d->patience_ns, bytes = 0, packets = 0;
+	uint64_t end = clock_now_ns() + d->patience_ns, bytes = 0, packets = 0;
 
 	while (!backlog(d, &bytes, &packets) || packets < 2) {
-		if (bed_now_ns() > end || d->shared->failed)
+		if (clock_now_ns() > end || d->shared->failed)
 			return fail(d, "nothing is held back", round);
 	}
 	return true;
@@ -271,11 +272,11 @@ static bool wait_held(struct drill *d, uint64_t round)
 
 static bool wait_released(struct drill *d, uint64_t round)
 {
-	uint64_t end = bed_now_ns() + d->patience_ns, bytes = 1, packets = 1;
+	uint64_t end = clock_now_ns() + d->patience_ns, bytes = 1, packets = 1;
 
 	do {
 		d->shared->nudge++;
-		if (bed_now_ns() > end)
+		if (clock_now_ns() > end)
 			return fail(d, "the queue does not empty", round);
 	} while (!backlog(d, &bytes, &packets) || packets);
 	return true;
@@ -323,14 +324,14 @@ static bool one_round(struct drill *d, uint64_t round)
 static bool drill(struct drill *d)
 {
 	struct shared *sh = d->shared;
-	uint64_t start = bed_now_ns();
+	uint64_t start = clock_now_ns();
 	bool ok = true;
 
 	if (tc(d, "add", "10gbit"))
 		return fail(d, "tc", 0);
 	if (bed_start(&d->bed, 1, receiver, d) || bed_start(&d->bed, 0, sender, d))
 		return fail(d, "fork", 0);
-	while (!sh->connected && !sh->failed && bed_now_ns() - start < d->patience_ns)
+	while (!sh->connected && !sh->failed && clock_now_ns() - start < d->patience_ns)
 		poll(NULL, 0, 5);
 	if (!sh->connected)
 		return fail(d, "not connected", 0);
@@ -392,14 +393,14 @@ int main(int argc, char **argv)
 	}
 	d.shared = mmap(NULL, sizeof(*d.shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 			-1, 0);
-	start = bed_now_ns();
+	start = clock_now_ns();
 	if (!bed_make(&d.bed, &bed))
 		ok = drill(&d);
 	bed_destroy(&d.bed);
-	report(&d, stdout, ok, (double)(bed_now_ns() - start) / 1e9);
+	report(&d, stdout, ok, (double)(clock_now_ns() - start) / 1e9);
 	json = d.json ? fopen(d.json, "w") : NULL;
 	if (json) {
-		report(&d, json, ok, (double)(bed_now_ns() - start) / 1e9);
+		report(&d, json, ok, (double)(clock_now_ns() - start) / 1e9);
 		fclose(json);
 	}
 	return !ok;

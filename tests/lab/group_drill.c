@@ -20,6 +20,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "drill_hosts.h"
 
 enum fault { WELL, TOLD, LINKS, GRAY, SUB_PORT, FAULTS };
@@ -103,12 +104,12 @@ static void break_something(struct drill *d)
 
 static bool wanted(const struct drill *d, uint64_t end)
 {
-	return d->hosts.messages ? d->hosts.shared->sent < d->hosts.messages : bed_now_ns() < end;
+	return d->hosts.messages ? d->hosts.shared->sent < d->hosts.messages : clock_now_ns() < end;
 }
 
 static bool run(struct drill *d)
 {
-	uint64_t end = bed_now_ns() + (uint64_t)(d->seconds * 1e9);
+	uint64_t end = clock_now_ns() + (uint64_t)(d->seconds * 1e9);
 
 	while (wanted(d, end) && drill_hosts_alive(&d->hosts)) {
 		/* paces the faults; nothing is waited for by it */
@@ -219,9 +220,9 @@ int main(int argc, char **argv)
 	}
 	srand(d.hosts.seed);
 	if (!drill_hosts_start(&d.hosts, &d.options)) {
-		d.start_ns = bed_now_ns();
+		d.start_ns = clock_now_ns();
 		ok = run(&d);
-		d.took_ns = bed_now_ns() - d.start_ns;
+		d.took_ns = clock_now_ns() - d.start_ns;
 	}
 	bed_destroy(&d.hosts.bed);
 	report(&d, stdout, ok);

@@ -24,6 +24,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "bed.h"
 
 #define MESSAGES 16
@@ -76,7 +77,7 @@ static void take_events(struct test *t)
 		t->released += e[i].kind == FARE_EVENT_RELEASED;
 		if (e[i].kind == FARE_EVENT_COMPLETED && e[i].status == -ETIMEDOUT) {
 			t->late++;
-			t->late_ns = bed_now_ns();
+			t->late_ns = clock_now_ns();
 		} else if (e[i].kind == FARE_EVENT_COMPLETED && !e[i].status) {
 			t->completed++;
 		} else if (e[i].kind == FARE_EVENT_COMPLETED || e[i].kind == FARE_EVENT_CLOSED) {
@@ -87,9 +88,9 @@ static void take_events(struct test *t)
 
 static bool wait_count(struct test *t, const unsigned *count, unsigned n, const char *what)
 {
-	for (uint64_t end = bed_now_ns() + LIMIT_NS; *count < n && !t->shared->failed;) {
+	for (uint64_t end = clock_now_ns() + LIMIT_NS; *count < n && !t->shared->failed;) {
 		take_events(t);
-		if (bed_now_ns() > end)
+		if (clock_now_ns() > end)
 			return !fail(t, what);
 	}
 	return !t->shared->failed;
@@ -145,8 +146,8 @@ static bool let_the_receiver_check(struct test *t)
 	for (unsigned k = 0; k < MESSAGES; k++)
 		bed_fill(t->slots + (size_t)k * SLOT, 0, SLOT, 1000 + k);
 	t->shared->check++;
-	for (uint64_t end = bed_now_ns() + LIMIT_NS;
-	     t->shared->checked != t->shared->check && bed_now_ns() < end;)
+	for (uint64_t end = clock_now_ns() + LIMIT_NS;
+	     t->shared->checked != t->shared->check && clock_now_ns() < end;)
 		take_events(t);
 	return t->shared->checked == t->shared->check && !t->shared->failed;
 }
@@ -182,12 +183,12 @@ static bool only_unposted_are_released(struct test *t, const struct fare_group_s
 static bool deadlines(struct test *t)
 {
 	struct fare_group_stats before = stats_of(t);
-	uint64_t start, healed, far = bed_now_ns() + 3600 * UINT64_C(1000000000);
+	uint64_t start, healed, far = clock_now_ns() + 3600 * UINT64_C(1000000000);
 	unsigned extra;
 
 	t->completed = 0;
 	fabric(t, GRAY);
-	start = bed_now_ns();
+	start = clock_now_ns();
 	for (unsigned k = 0; k < MESSAGES; k++)
 		if (write_one(t, k, start + LATE_NS))
 			return !fail(t, "refused");
@@ -200,10 +201,10 @@ static bool deadlines(struct test *t)
 		return false;
 	extra = t->released;
 	fabric(t, FINE);
-	healed = bed_now_ns();
+	healed = clock_now_ns();
 	if (!wait_count(t, &t->released, MESSAGES, "not released after the fabric healed"))
 		return false;
-	t->shared->release_ms = (double)(bed_now_ns() - healed) / 1e6;
+	t->shared->release_ms = (double)(clock_now_ns() - healed) / 1e6;
 	if (!wait_count(t, &t->completed, extra, "writes among late ones did not complete"))
 		return false;
 	t->completed = 0;

@@ -41,6 +41,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "bed.h"
 
 #define MAX_PEERS     1023
@@ -289,7 +290,7 @@ static void take_events(struct test *t, int ms)
 
 static void idle(struct test *t, uint64_t ns)
 {
-	for (uint64_t end = bed_now_ns() + ns; bed_now_ns() < end;)
+	for (uint64_t end = clock_now_ns() + ns; clock_now_ns() < end;)
 		take_events(t, 5);
 }
 
@@ -297,7 +298,7 @@ static bool open_groups(struct test *t, unsigned n)
 {
 	struct fare_group_options options = {.mode = FARE_MODE_SPRAY,
 					     .random_ports = t->random_ports};
-	uint64_t end = bed_now_ns() + LIMIT_NS;
+	uint64_t end = clock_now_ns() + LIMIT_NS;
 
 	t->connected = 0;
 	for (unsigned g = 0; g < n; g++) {
@@ -309,7 +310,7 @@ static bool open_groups(struct test *t, unsigned n)
 			return false;
 		}
 	}
-	while (t->connected < n && !t->closed && bed_now_ns() < end)
+	while (t->connected < n && !t->closed && clock_now_ns() < end)
 		take_events(t, 20);
 	if (t->connected == n)
 		return true;
@@ -340,11 +341,11 @@ static bool measure(struct test *t, struct cost *cost)
 	began = process_cpu_ns();
 	t->completed = 0;
 	for (unsigned i = 1; i <= WRITES; i++) {
-		uint64_t end = bed_now_ns() + LIMIT_NS;
+		uint64_t end = clock_now_ns() + LIMIT_NS;
 
 		if (fare_group_write(t->opened[0], &w))
 			return false;
-		while (t->completed < i && bed_now_ns() < end)
+		while (t->completed < i && clock_now_ns() < end)
 			take_events(t, 20);
 		if (t->completed < i)
 			return false;
@@ -395,12 +396,12 @@ static void sum_up(struct test *t)
 
 static bool opener(struct test *t)
 {
-	uint64_t began, cpu_began, peers_began, end = bed_now_ns() + LIMIT_NS;
+	uint64_t began, cpu_began, peers_began, end = clock_now_ns() + LIMIT_NS;
 	size_t before;
 	struct fare *fare;
 	char dir[96];
 
-	while (t->shared->n_ready < t->peers && bed_now_ns() < end)
+	while (t->shared->n_ready < t->peers && clock_now_ns() < end)
 		poll(NULL, 0, 10);
 	bed_enter_namespace(&t->bed, 0);
 	snprintf(dir, sizeof(dir), "%s/own", t->dir);
@@ -413,11 +414,11 @@ static bool opener(struct test *t)
 	idle(t, (uint64_t)(t->settle_s * 1e9));
 	before = allocated();
 	peers_began = peers_cpu_ns(t);
-	began = bed_now_ns();
+	began = clock_now_ns();
 	cpu_began = process_cpu_ns();
 	if (!open_groups(t, t->groups))
 		return false;
-	t->open_s = (double)(bed_now_ns() - began) / 1e9;
+	t->open_s = (double)(clock_now_ns() - began) / 1e9;
 	t->cpu_s = (double)(process_cpu_ns() - cpu_began) / 1e9;
 	t->peers_cpu_s = (double)(peers_cpu_ns(t) - peers_began) / 1e9;
 	t->bytes_per_group = (double)(allocated() - before) / t->groups;

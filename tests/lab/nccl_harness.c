@@ -35,6 +35,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "bed.h"
 #include "nccl_versions.h"
 
@@ -93,7 +94,7 @@ struct rank {
 
 static time_t now_s(void)
 {
-	return (time_t)(bed_now_ns() / 1000000000);
+	return (time_t)(clock_now_ns() / 1000000000);
 }
 
 static int fail(struct rank *r, const char *what)

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "bed.h"
 #include "qp/internal.h"
 
@@ -55,7 +56,7 @@ static int source(void *arg)
 {
 	struct test *t = arg;
 	unsigned uses[FARE_SOURCE_PORTS + 1] = {0}, n, most = 0, distinct = 0;
-	uint64_t end = bed_now_ns() + LIMIT_NS;
+	uint64_t end = clock_now_ns() + LIMIT_NS;
 	struct in6_addr peer = bed_address(1);
 	struct fare *fare;
 	struct fare_domain *domain = bed_enter(&t->bed, 0, &fare);
@@ -67,7 +68,7 @@ static int source(void *arg)
 		poll(NULL, 0, 1);
 	if (fare_group_open(&group, domain, &peer, &t->options))
 		return 1;
-	while (!connected && bed_now_ns() < end)
+	while (!connected && clock_now_ns() < end)
 		connected = bed_events(domain, &e, 1, 20) == 1 && e.kind == FARE_EVENT_CONNECTED;
 	n = count(group, uses);
 	for (unsigned p = 0; p <= FARE_SOURCE_PORTS; p++) {

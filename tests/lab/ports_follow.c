@@ -19,6 +19,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "bed.h"
 
 #define BYTES	 (8u << 20) /* a portion */
@@ -96,13 +97,13 @@ static int sender(void *arg)
 /* The busiest sub-port's part of one portion, over a fair part. 0: it did not arrive. */
 static double busiest(struct test *t)
 {
-	uint64_t before[FARE_MAX_SUB_PORTS], n, sum = 0, most = 0, end = bed_now_ns() + LIMIT_NS;
+	uint64_t before[FARE_MAX_SUB_PORTS], n, sum = 0, most = 0, end = clock_now_ns() + LIMIT_NS;
 	unsigned m = t->bed.options.sub_ports;
 
 	for (unsigned s = 0; s < m; s++)
 		before[s] = bed_rx_bytes(&t->bed, 1, 0, s);
 	t->shared->go++;
-	while (t->shared->done != t->shared->go && !t->shared->failed && bed_now_ns() < end)
+	while (t->shared->done != t->shared->go && !t->shared->failed && clock_now_ns() < end)
 		poll(NULL, 0, 2);
 	for (unsigned s = 0; s < m; s++) {
 		n = bed_rx_bytes(&t->bed, 1, 0, s) - before[s];
@@ -115,7 +116,7 @@ static double busiest(struct test *t)
 /* Portions until one is even. false: none was in time. */
 static bool becomes_even(struct test *t)
 {
-	uint64_t begin = bed_now_ns();
+	uint64_t begin = clock_now_ns();
 	double x = 0, took_s;
 	bool first = true;
 
@@ -124,8 +125,8 @@ static bool becomes_even(struct test *t)
 		if (first && x > t->worst_before)
 			t->worst_before = x;
 		first = false;
-	} while (x > EVEN && bed_now_ns() < begin + LIMIT_NS);
-	took_s = (double)(bed_now_ns() - begin) / 1e9;
+	} while (x > EVEN && clock_now_ns() < begin + LIMIT_NS);
+	took_s = (double)(clock_now_ns() - begin) / 1e9;
 	t->follow_s = took_s > t->follow_s ? took_s : t->follow_s;
 	t->worst_after = x > t->worst_after ? x : t->worst_after;
 	return x && x <= EVEN;

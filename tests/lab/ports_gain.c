@@ -20,6 +20,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "bed.h"
 
 #define BYTES	 (16u << 20) /* a group */
@@ -63,7 +64,7 @@ static bool one_group(struct test *t, struct fare_domain *domain, struct fare_mr
 			       .remote_addr = t->shared->addr,
 			       .rkey = (uint32_t)t->shared->rkey};
 	struct in6_addr peer = bed_address(1);
-	uint64_t end = bed_now_ns() + LIMIT_NS;
+	uint64_t end = clock_now_ns() + LIMIT_NS;
 	struct fare_group_stats before, stats; /* of the whole endpoint */
 	struct fare_group *group;
 	struct fare_event e;
@@ -72,7 +73,7 @@ static bool one_group(struct test *t, struct fare_domain *domain, struct fare_mr
 	if (fare_group_open(&group, domain, &peer, &options))
 		return false;
 	fare_group_stats(group, &before);
-	while (!done && bed_now_ns() < end) {
+	while (!done && clock_now_ns() < end) {
 		if (bed_events(domain, &e, 1, 20) != 1)
 			continue;
 		if (e.kind == FARE_EVENT_CLOSED || e.status ||

@@ -30,6 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "conn_table.h"
 #include "fare.h"
 #include "fare_spray_inline.h"
@@ -67,14 +68,6 @@ struct drill {
 	uint64_t seed;
 	const char *json;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static uint64_t chance(uint64_t *state)
 {
@@ -388,7 +381,7 @@ static bool is_enough(const struct drill *drill, uint64_t kills)
 
 static int drill_run(struct drill *drill)
 {
-	uint64_t end = now_ns() + drill->seconds * UINT64_C(1000000000),
+	uint64_t end = clock_now_ns() + drill->seconds * UINT64_C(1000000000),
 		 limit = end + LIMIT_S * UINT64_C(1000000000), seed = drill->seed, kills = 0,
 		 total = 0;
 	struct board *board = drill->board;
@@ -400,7 +393,8 @@ static int drill_run(struct drill *drill)
 	/*
 	 * a drill in which writers hardly wrote, or readers hardly read, shows nothing: it goes on
 	 */
-	while (!bad && (now_ns() < end || (!is_enough(drill, kills) && now_ns() < limit))) {
+	while (!bad &&
+	       (clock_now_ns() < end || (!is_enough(drill, kills) && clock_now_ns() < limit))) {
 		bad = !kill_one(drill, &seed);
 		kills++;
 	}
@@ -461,7 +455,7 @@ static int parse(struct drill *drill, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	struct drill drill = {.seconds = 5, .seed = now_ns() % 1000000};
+	struct drill drill = {.seconds = 5, .seed = clock_now_ns() % 1000000};
 	char path[64];
 	int result;
 

@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "bed.h"
 
 #define MESSAGES    6000u
@@ -37,7 +38,7 @@ static int sender(void *arg)
 	struct test *t = arg;
 	struct fare_group_options options = {.mode = FARE_MODE_SPRAY};
 	struct in6_addr peer = bed_address(1);
-	uint64_t end = bed_now_ns() + LIMIT_NS;
+	uint64_t end = clock_now_ns() + LIMIT_NS;
 	struct fare_group *group;
 	struct fare_event e[64];
 	unsigned posted = 0;
@@ -48,7 +49,7 @@ static int sender(void *arg)
 		poll(NULL, 0, 1);
 	if (fare_group_open(&group, domain, &peer, &options))
 		return 1;
-	while (!t->shared->over && bed_now_ns() < end) {
+	while (!t->shared->over && clock_now_ns() < end) {
 		struct fare_write w = {.flags = FARE_WRITE_NOTIFY, .tag = posted};
 		int n;
 
@@ -67,14 +68,14 @@ static int sender(void *arg)
 /* Until nothing more is acknowledged for whoever does not look. */
 static void stay_away(struct shared *sh)
 {
-	uint64_t since = bed_now_ns();
+	uint64_t since = clock_now_ns();
 	unsigned was = sh->completed;
 
-	for (; bed_now_ns() < since + STILL_NS; poll(NULL, 0, 1)) {
+	for (; clock_now_ns() < since + STILL_NS; poll(NULL, 0, 1)) {
 		if (sh->completed == was)
 			continue;
 		was = sh->completed;
-		since = bed_now_ns();
+		since = clock_now_ns();
 	}
 	sh->pauses++;
 	if (was - sh->received > sh->most_ahead)
@@ -85,13 +86,13 @@ static int receiver(void *arg)
 {
 	struct test *t = arg;
 	struct shared *sh = t->shared;
-	uint64_t end = bed_now_ns() + LIMIT_NS;
+	uint64_t end = clock_now_ns() + LIMIT_NS;
 	struct fare_event e[16];
 	struct fare *fare;
 	struct fare_domain *domain = bed_enter(&t->bed, 1, &fare);
 
 	sh->listens = 1;
-	while (sh->received < MESSAGES && bed_now_ns() < end) {
+	while (sh->received < MESSAGES && clock_now_ns() < end) {
 		int n = bed_events(domain, e, 16, 5);
 
 		for (int i = 0; i < n; i++) {
@@ -103,7 +104,7 @@ static int receiver(void *arg)
 		if (sh->received / PAUSE_EVERY >= sh->pauses && sh->received)
 			stay_away(sh);
 	}
-	while (sh->completed < MESSAGES && bed_now_ns() < end) /* and its last word */
+	while (sh->completed < MESSAGES && clock_now_ns() < end) /* and its last word */
 		bed_events(domain, e, 16, 5);
 	sh->over = sh->received == MESSAGES;
 	fare_domain_close(domain);

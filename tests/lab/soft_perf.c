@@ -19,9 +19,9 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "qp/provider.h"
 
 #define P	 (&qp_soft_provider)
@@ -60,14 +60,6 @@ static void die(const char *what, int err)
 {
 	fprintf(stderr, "soft_perf: %s: %s\n", what, strerror(err < 0 ? -err : err));
 	exit(1);
-}
-
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 static void enter(const char *netns)
@@ -189,7 +181,7 @@ static void exchange(struct side *s)
 	if (write(s->peer_fd, &ready, 1) != 1 || recv(s->peer_fd, &ready, 1, MSG_WAITALL) != 1)
 		die("exchange", EPIPE);
 	if (s->o->move_after_s)
-		s->move_at = now_s() + s->o->move_after_s;
+		s->move_at = clock_now_s() + s->o->move_after_s;
 }
 
 static void move_all(struct side *s)
@@ -208,7 +200,7 @@ static void progress(struct side *s)
 	struct pollfd fd = {P->endpoint_fd(s->ep), POLLIN, 0};
 	int err;
 
-	if (s->move_at > 0 && now_s() >= s->move_at)
+	if (s->move_at > 0 && clock_now_s() >= s->move_at)
 		move_all(s);
 	if (s->o->block)
 		poll(&fd, 1, 100);
@@ -290,11 +282,11 @@ static void report(struct side *s, const char *who, double seconds)
 static void send_bandwidth(struct side *s)
 {
 	uint64_t done[MAX_QPS] = {0}, posted[MAX_QPS] = {0}, total = 0;
-	double start = now_s(), end = start + s->o->seconds, t;
+	double start = clock_now_s(), end = start + s->o->seconds, t;
 	bool busy = true;
 
 	while (busy) {
-		bool late = now_s() >= end;
+		bool late = clock_now_s() >= end;
 
 		busy = false;
 		for (unsigned i = 0; i < s->o->qps; i++) {
@@ -306,7 +298,7 @@ static void send_bandwidth(struct side *s)
 			progress(s);
 		total += reap(s, done, NULL);
 	}
-	t = now_s() - start;
+	t = clock_now_s() - start;
 	printf("%s: %u QPs, %u-byte %s, path MTU %u: %.2f Gb/s (%lu writes in %.2f s)\n",
 	       s->o->mode, s->o->qps, s->o->bytes, reads(s->o) ? "reads" : "writes", s->o->path_mtu,
 	       (double)total * s->o->bytes * 8 / t / 1e9, total, t);
@@ -326,7 +318,7 @@ static void send_latency(struct side *s)
 	double *half = calloc(n, sizeof(*half));
 
 	for (unsigned i = 0; i < n + LAT_WARM; i++) {
-		double start = now_s();
+		double start = clock_now_s();
 
 		post(s, 0, 0, s->o->bytes, QP_WR_IMM);
 		for (notified = 0; !notified;) {
@@ -334,7 +326,7 @@ static void send_latency(struct side *s)
 			reap(s, NULL, &notified);
 		}
 		if (i >= LAT_WARM)
-			half[i - LAT_WARM] = (now_s() - start) / 2 * 1e6;
+			half[i - LAT_WARM] = (clock_now_s() - start) / 2 * 1e6;
 	}
 	qsort(half, n, sizeof(*half), by_value);
 	printf("lat: %u-byte write with immediate, half round trip in us: p50 %.2f p99 %.2f max "

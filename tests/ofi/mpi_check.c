@@ -16,7 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "base/clock.h"
 
 #define LARGEST	    (1u << 20)
 #define WINDOW	    8
@@ -33,14 +34,6 @@ static void expect(bool right, const char *what)
 		return;
 	if (wrong++ < 10)
 		fprintf(stderr, "rank %d: wrong: %s\n", rank, what);
-}
-
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* what rank `from` says to rank `to` in turn n, byte i */
@@ -350,8 +343,8 @@ static void compute(double seconds)
 	double end;
 
 	MPI_Barrier(MPI_COMM_WORLD);
-	end = now_s() + seconds;
-	while (!rank && now_s() < end)
+	end = clock_now_s() + seconds;
+	while (!rank && clock_now_s() < end)
 		x = x * 1.0000001 + 1e-9;
 	for (unsigned i = 0; i < 20; i++) {
 		fill(tx, 100000, rank, 0, i);
@@ -396,12 +389,12 @@ int main(int argc, char **argv)
 	rx = malloc(LARGEST);
 	if (argc > 2)
 		compute(atof(argv[2]));
-	start = now_s();
+	start = clock_now_s();
 	while (go) {
 		one_round(round++);
 		if (!rank && round == 1)
 			fputs("mpi_check: the first round has ended\n", stderr);
-		go = now_s() - start < seconds;
+		go = clock_now_s() - start < seconds;
 		MPI_Bcast(&go, 1, MPI_INT, 0, MPI_COMM_WORLD);
 	}
 	mine[0] = checked;

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "qp/planted.h"
 #include "schedule.h"
 
@@ -35,14 +36,6 @@ struct result {
 	double seconds, cpu_seconds;
 };
 
-static double now_s(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
-
 static void report(const struct sim *sim)
 {
 	printf("violation: seed %llu at %.6f ms: %s: %s\n", (unsigned long long)sim->config.seed,
@@ -57,13 +50,14 @@ static void report(const struct sim *sim)
 static struct result run(const struct options *o, uint64_t first, uint64_t step)
 {
 	struct result r = {0};
-	double start_s = now_s();
+	double start_s = clock_now_s();
 	struct sim *sim;
 
 	schedule_create(&sim);
 	sim->is_traced = o->is_traced;
 	for (uint64_t seed = first;; seed += step) {
-		if (o->schedules ? r.schedules >= o->schedules : now_s() - start_s >= o->seconds)
+		if (o->schedules ? r.schedules >= o->schedules
+				 : clock_now_s() - start_s >= o->seconds)
 			break;
 		r.schedules++;
 		if (!schedule_run(sim, seed)) {
@@ -78,7 +72,7 @@ static struct result run(const struct options *o, uint64_t first, uint64_t step)
 			break;
 	}
 	schedule_destroy(sim);
-	r.seconds = now_s() - start_s;
+	r.seconds = clock_now_s() - start_s;
 	r.cpu_seconds = (double)clock() / CLOCKS_PER_SEC;
 	return r;
 }
@@ -183,19 +177,19 @@ static int find_plants(const struct options *in)
 	o.schedules = o.schedules ? o.schedules : 10000;
 	o.goes_on = false;
 	for (int i = 1; i < PLANTED_END; i++) {
-		double start_s = now_s();
+		double start_s = clock_now_s();
 		uint64_t n = find_plant((enum planted)i, &o);
 
 		if (n == UINT64_MAX)
 			printf("%-24s the process died, %.1f s\n", plants[i].name,
-			       now_s() - start_s);
+			       clock_now_s() - start_s);
 		else if (n)
 			printf("%-24s found by seed %llu of %llu, %.1f s\n", plants[i].name,
 			       (unsigned long long)n, (unsigned long long)o.schedules,
-			       now_s() - start_s);
+			       clock_now_s() - start_s);
 		else
 			printf("%-24s NOT FOUND in %llu seeds, %.1f s\n", plants[i].name,
-			       (unsigned long long)o.schedules, now_s() - start_s);
+			       (unsigned long long)o.schedules, clock_now_s() - start_s);
 		fflush(stdout);
 		missed += !n;
 	}

@@ -15,9 +15,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "qp/provider.h"
 
 #define P	   (&qp_soft_provider)
@@ -31,14 +31,6 @@ struct end {
 	struct qp_mr mr;
 	uint8_t *memory;
 };
-
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static void die(const char *what, int err)
 {
@@ -117,10 +109,10 @@ static bool transfer(struct end *a, struct end *b, unsigned n)
 	struct pollfd fds[2] = {{P->endpoint_fd(a->ep), POLLIN, 0},
 				{P->endpoint_fd(b->ep), POLLIN, 0}};
 	unsigned posted = 0, completed = 0, told = 0;
-	double end = now_s() + PATIENCE_S;
+	double end = clock_now_s() + PATIENCE_S;
 	struct qp_wc wc;
 
-	while ((completed < n || told < n) && now_s() < end) {
+	while ((completed < n || told < n) && clock_now_s() < end) {
 		struct qp_write w = {.wr_id = posted,
 				     .data = a->memory + (size_t)posted * CHUNK,
 				     .lkey = a->mr.lkey,
@@ -169,12 +161,12 @@ int main(int argc, char **argv)
 		connect_to(&a, &b, order_free);
 		connect_to(&b, &a, order_free);
 		P->endpoint_stats(a.ep, &before);
-		seconds[order_free] = -now_s();
+		seconds[order_free] = -clock_now_s();
 		if (!transfer(&a, &b, n)) {
 			printf("wrong: %s\n", names[order_free]);
 			ok = false;
 		}
-		seconds[order_free] += now_s();
+		seconds[order_free] += clock_now_s();
 		P->endpoint_stats(a.ep, &after);
 		again[order_free] = after.retransmitted_packets - before.retransmitted_packets;
 		sent[order_free] = after.tx_packets - before.tx_packets;

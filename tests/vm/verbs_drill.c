@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "drill_hosts.h"
 
 #define STEP_SECONDS 180
@@ -21,9 +22,9 @@
 static bool wait_beyond(struct drill_hosts *d, _Atomic uint64_t *counter, uint64_t was,
 			const char *what)
 {
-	uint64_t end = bed_now_ns() + STEP_SECONDS * UINT64_C(1000000000);
+	uint64_t end = clock_now_ns() + STEP_SECONDS * UINT64_C(1000000000);
 
-	while (*counter <= was && !d->shared->failed && bed_now_ns() < end)
+	while (*counter <= was && !d->shared->failed && clock_now_ns() < end)
 		poll(NULL, 0, 10);
 	if (*counter > was)
 		return true;

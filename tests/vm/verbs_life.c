@@ -7,6 +7,7 @@
  */
 #include <pthread.h>
 
+#include "base/clock.h"
 #include "verbs_pair.h"
 
 #define BYTES	 (1u << 20)
@@ -49,8 +50,8 @@ static void stop(struct pair *p)
 		cut_off += p->n_failed[0] > failed;
 		memset(memory[0], 0xff, BYTES); /* ours again */
 		memcpy(seen, memory[1], BYTES);
-		end = pair_now_ns() + WATCH_NS;
-		while (pair_now_ns() < end)
+		end = clock_now_ns() + WATCH_NS;
+		while (clock_now_ns() < end)
 			pair_turn(p);
 		if (memcmp(seen, memory[1], BYTES))
 			pair_fail("a QP that was quiet wrote");

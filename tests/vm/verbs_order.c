@@ -13,6 +13,7 @@
  * the devices' own counts: data and immediates one way, acknowledgements the other. Times are
  * printed and not judged: this is emulated.
  */
+#include "base/clock.h"
 #include "verbs_pair.h"
 
 #define MAX_BYTES (1u << 20)
@@ -76,9 +77,9 @@ static void measure(struct pair *p, enum way way, unsigned n_qps, unsigned messa
 		uint64_t began;
 
 		memset(memory[0], (int)(m + 1), bytes);
-		began = pair_now_ns();
+		began = clock_now_ns();
 		send_message(p, way, n_qps, bytes);
-		ns[m] = pair_now_ns() - began;
+		ns[m] = clock_now_ns() - began;
 		pair_until(p, p->n_done[0] == n_posted);
 		if (memcmp(memory[0], memory[1], bytes) || p->n_failed[0] || p->n_failed[1])
 			pair_fail("%s, %u QPs, message %u", names[way], n_qps, m);

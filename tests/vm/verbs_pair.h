@@ -14,8 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "qp/control_seal.h"
 #include "qp/provider.h"
 
@@ -30,14 +30,6 @@ struct pair {
 	struct qp *qp[2][PAIR_MAX_QPS];
 	unsigned n_done[2], n_failed[2], n_received[2]; /* completions */
 };
-
-static inline uint64_t pair_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 __attribute__((format(printf, 1, 2), noreturn)) static void pair_fail(const char *format, ...)
 {
@@ -81,10 +73,10 @@ static inline void pair_turn(struct pair *p)
 /* Turns until the condition holds, and fails after a limit. */
 #define pair_until(p, condition)                                                                   \
 	do {                                                                                       \
-		uint64_t end_ = pair_now_ns() + UINT64_C(40000000000);                             \
+		uint64_t end_ = clock_now_ns() + UINT64_C(40000000000);                            \
 		while (!(condition)) {                                                             \
 			pair_turn(p);                                                              \
-			if (pair_now_ns() > end_)                                                  \
+			if (clock_now_ns() > end_)                                                 \
 				pair_fail("waited in vain: %s", #condition);                       \
 		}                                                                                  \
 	} while (0)

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "inference/common.h"
 #include "micro/fluid/fluid.h"
 #include "micro/fluid/fluid_fabric.h"
@@ -22,14 +22,6 @@
 #define MAX_PPM	      1000000.
 #define DUMP	      "FAREBENCH_FLUID_DUMP"
 #define NONE	      "none"
-
-static double now_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 /* ---- the pattern ---- */
 
@@ -165,15 +157,15 @@ static double peak_mb(void)
 static int solve(struct trial *t, const struct fluid_pattern *p, struct fluid_case *one)
 {
 	const struct fluid_pattern_sink sink = {on_link, on_flow, one};
-	double begin = now_s(), built, solved, finish_s = 0, optimum_s;
+	double begin = clock_now_s(), built, solved, finish_s = 0, optimum_s;
 	int err = fluid_pattern_optimum_s(p, &optimum_s);
 
 	if (!err)
 		err = fluid_pattern_run(p, &sink);
-	built = now_s();
+	built = clock_now_s();
 	if (!err)
 		err = fluid_run(one->fluid, &finish_s);
-	solved = now_s();
+	solved = clock_now_s();
 	if (err) {
 		fprintf(stderr, "farebench: fluid: %s\n", strerror(-err));
 		return err;

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "command.h"
 #include "demo/demo.h"
 #include "inference/common.h"
@@ -20,14 +20,6 @@
 
 #define ASK_TIMEOUT_MS 20000
 #define HOGS_MAX       64
-
-static double now_s(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
 
 struct sums {
 	uint64_t sent, lost, downs;
@@ -115,12 +107,12 @@ static void stop_hogs(const pid_t *hogs, int n)
 static int load(struct trial *t, double seconds, unsigned *runs)
 {
 	struct ep_options ep = demo_ep(t->fabric->topo, STRATEGY_FARE_SPRAY);
-	double end = now_s() + seconds;
+	double end = clock_now_s() + seconds;
 	struct traffic_result one;
 	int err = 0;
 
 	ep.measure_s = t->seconds;
-	for (*runs = 0; !err && !interrupt_pending() && now_s() < end; ++*runs)
+	for (*runs = 0; !err && !interrupt_pending() && clock_now_s() < end; ++*runs)
 		err = ep_run(t->fabric->cluster, t->fabric->topo, &ep, *runs, &one);
 	return err;
 }
@@ -151,7 +143,7 @@ static int run(struct trial *t)
 
 	if (!err)
 		err = read_sum(&t->fabric->lab, t->fabric->topo, &before);
-	start = now_s();
+	start = clock_now_s();
 	if (!err)
 		err = load_busy(t, seconds, &runs, &idle);
 	if (!err)
@@ -162,7 +154,7 @@ static int run(struct trial *t)
 	trial_value(t, "probes", (double)(after.sent - before.sent), 1);
 	trial_value(t, "lost", (double)(after.lost - before.lost), 1);
 	trial_value(t, "runs", runs, 1);
-	trial_value(t, "lasted", now_s() - start, 1);
+	trial_value(t, "lasted", clock_now_s() - start, 1);
 	trial_value(t, "idle", idle.mean_percent, 1);
 	trial_value(t, "rtt_p50", after.p50_us / 1e3, 1);
 	trial_value(t, "rtt_p99", after.p99_us / 1e3, 1);

@@ -15,9 +15,9 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "command.h"
 #include "cpu.h"
 #include "frr_install.h"
@@ -43,14 +43,6 @@ struct probes_bfdd {
 	char program[PATH_MAX];
 	struct end near, far;
 };
-
-static double now_s(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
 
 static void wait_s(double s)
 {
@@ -216,11 +208,11 @@ void probes_bfdd_measure(const struct probes_bfdd *bfdd, double window_s,
 			 struct probes_bfdd_sample *out)
 {
 	uint64_t sent = n_sent(&bfdd->near);
-	double first = now_s(), cpu = cpu_of_process(bfdd->near.pid), at = now_s();
+	double first = clock_now_s(), cpu = cpu_of_process(bfdd->near.pid), at = clock_now_s();
 
 	wait_s(window_s);
-	out->cpu_percent = 100 * (cpu_of_process(bfdd->near.pid) - cpu) / (now_s() - at);
-	out->packets_per_s = (double)(n_sent(&bfdd->near) - sent) / (now_s() - first);
+	out->cpu_percent = 100 * (cpu_of_process(bfdd->near.pid) - cpu) / (clock_now_s() - at);
+	out->packets_per_s = (double)(n_sent(&bfdd->near) - sent) / (clock_now_s() - first);
 	out->n_up = n_up(&bfdd->near);
 }
 
@@ -256,8 +248,8 @@ int probes_bfdd_open(struct probes_bfdd **out, uint32_t n_sessions)
 		probes_bfdd_close(b);
 		return rc;
 	}
-	end = now_s() + UP_TIMEOUT_S;
-	while (n_up(&b->near) < n_sessions && now_s() < end)
+	end = clock_now_s() + UP_TIMEOUT_S;
+	while (n_up(&b->near) < n_sessions && clock_now_s() < end)
 		wait_s(0.2);
 	*out = b;
 	return 0;

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "health_limits.h"
 #include "notice_wire.h"
 #include "micro/probes/probes.h"
@@ -47,14 +48,6 @@ static void on_silent(int sig)
 {
 	(void)sig;
 	silent = 1;
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
 /* Less than the interval by 0 to 25%. */
@@ -95,7 +88,8 @@ static void answer(struct peers *s, const struct udp_packet *in)
 	    notice_wire_decode(in->bytes, in->length, &no_keys, &ends, &t, &error) || !t.has_stamp)
 		return;
 	if (t.has_heard)
-		s->paths[probes_net_index(&in->to) * PROBES_PLANES + plane].acked_ns = now_ns();
+		s->paths[probes_net_index(&in->to) * PROBES_PLANES + plane].acked_ns =
+			clock_now_ns();
 	out = udp_next(s->udp);
 	p = sbfd_wire_reflection(&p, 1000);
 	sbfd_wire_encode(&p, out->bytes);
@@ -187,7 +181,7 @@ static bool skips(struct peers *s, uint32_t path, uint64_t now)
 
 static void ask_those_due(struct peers *s)
 {
-	uint64_t now = now_ns();
+	uint64_t now = clock_now_ns();
 
 	for (uint32_t path = 0; path < s->load->n_peers * PROBES_PLANES; path++)
 		if (now >= s->paths[path].due_ns && !(silent && path % PROBES_PLANES == 0) &&
@@ -199,7 +193,7 @@ static void ask_those_due(struct peers *s)
 /* Not all at once. */
 static void begin(struct peers *s)
 {
-	uint64_t now = now_ns();
+	uint64_t now = clock_now_ns();
 
 	s->random = now;
 	for (uint32_t path = 0; path < s->load->n_peers * PROBES_PLANES; path++)

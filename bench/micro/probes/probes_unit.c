@@ -10,9 +10,9 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "health_loop.h"
 #include "prober.h"
 #include "micro/probes/probes.h"
@@ -46,14 +46,6 @@ struct unit {
 
 static const struct notice_keys no_keys;
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 static double cpu_s(void)
 {
 	struct rusage r;
@@ -73,7 +65,7 @@ static void on_path(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32
 		return;
 	u->downs++;
 	if (plane == 0)
-		u->down_ns[probes_net_index(peer)] = now_ns();
+		u->down_ns[probes_net_index(peer)] = clock_now_ns();
 }
 
 static void on_log(void *arg, int priority, const char *line)
@@ -98,7 +90,7 @@ static void on_heard(void *arg, uint32_t gpu, const struct in6_addr *peer, uint3
 {
 	struct unit *u = arg;
 
-	prober_heard(u->prober, gpu, peer, plane, hears_us, now_ns());
+	prober_heard(u->prober, gpu, peer, plane, hears_us, clock_now_ns());
 }
 
 static void on_drain(void *arg)
@@ -117,8 +109,9 @@ static uint64_t lost_ever(const struct unit *u)
 		struct in6_addr peer = probes_net_peer(i);
 
 		for (uint32_t plane = 0; plane < PROBES_PLANES; plane++)
-			lost += prober_path(u->prober, 0, &peer, plane, now_ns(), &v) ? v.n_lost
-										      : 0;
+			lost += prober_path(u->prober, 0, &peer, plane, clock_now_ns(), &v)
+					? v.n_lost
+					: 0;
 	}
 	return lost;
 }
@@ -159,13 +152,13 @@ static void start_window(struct unit *u)
 	prober_counters(u->prober, &u->probed);
 	reflector_counters(u->reflector, &u->reflected);
 	u->downs = 0;
-	u->at_s = (double)now_ns() / 1e9;
+	u->at_s = (double)clock_now_ns() / 1e9;
 	u->cpu_s = cpu_s();
 }
 
 static void end_window(struct unit *u)
 {
-	double cpu = cpu_s() - u->cpu_s, s = (double)now_ns() / 1e9 - u->at_s;
+	double cpu = cpu_s() - u->cpu_s, s = (double)clock_now_ns() / 1e9 - u->at_s;
 	struct reflector_counters reflected;
 	struct prober_counters probed;
 	struct probes_sample sample;
@@ -207,7 +200,7 @@ static void on_window(struct ev_loop *loop, ev_timer *w, int revents)
 static void on_traffic(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct unit *u = w->data;
-	uint64_t now = now_ns();
+	uint64_t now = clock_now_ns();
 
 	(void)loop;
 	(void)revents;
@@ -253,14 +246,14 @@ static int start(struct unit *u)
 		rc = reflector_create(&u->reflector, u->udp, &u->ports, &no_keys, &on_reflector, u);
 	if (!rc)
 		rc = prober_create(&u->prober, u->udp, &options, &u->ports, &no_keys, &on_prober, u,
-				   now_ns());
+				   clock_now_ns());
 	if (!rc)
 		rc = health_loop_create(&u->watchers, u->loop, u->prober, u->reflector);
 	for (uint32_t i = 0; !rc && i < u->load->n_peers; i++) {
 		struct in6_addr peer = probes_net_peer(i);
 
 		for (uint32_t plane = 0; !rc && plane < PROBES_PLANES; plane++)
-			rc = prober_want(u->prober, 0, &peer, plane, true, false, now_ns());
+			rc = prober_want(u->prober, 0, &peer, plane, true, false, clock_now_ns());
 	}
 	return rc;
 }
@@ -284,7 +277,7 @@ static void run(struct unit *u, const struct probes_net *net)
 	ev_timer_start(u->loop, &u->window);
 	if (u->load->n_active < u->load->n_peers) {
 		for (uint32_t plane = 0; plane < PROBES_PLANES; plane++)
-			prober_traffic_told(u->prober, 0, plane, true, now_ns());
+			prober_traffic_told(u->prober, 0, plane, true, clock_now_ns());
 		ev_init(&u->traffic, on_traffic);
 		u->traffic.repeat = TRAFFIC_S;
 		u->traffic.data = u;
@@ -327,7 +320,7 @@ int probes_unit_run(const struct probes_net *net, const struct probes_load *load
 	close(fds[1]);
 	if (pid > 0)
 		rc = read_all(fds[0], sample, sizeof(*sample));
-	silent_ns = now_ns();
+	silent_ns = clock_now_ns();
 	if (pid > 0 && !rc)
 		rc = kill(peers, PROBES_SILENT)
 			     ? -errno

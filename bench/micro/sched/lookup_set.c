@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "micro/sched/memory_floor.h"
 #include "micro/sched/timing.h"
 
@@ -93,9 +94,9 @@ static void *second_main(void *arg)
 	uint64_t start;
 
 	pthread_barrier_wait(s->start);
-	start = timing_now_ns();
+	start = clock_now_ns();
 	timing_keep(s->lookup(s->table, s->keys, WINDOW));
-	s->ns = (double)(timing_now_ns() - start) / WINDOW;
+	s->ns = (double)(clock_now_ns() - start) / WINDOW;
 	return NULL;
 }
 
@@ -136,9 +137,9 @@ static int one_thread(const struct lookup_set *r, const struct lookup_table *t,
 	/* others had the caches since: a pass over other keys first, so that each table is measured
 	 * as in steady use */
 	timing_keep(look_up(t, at_once, stream + (uint64_t)((window + 1) % WINDOWS) * WINDOW));
-	start = timing_now_ns();
+	start = clock_now_ns();
 	sum = look_up(t, at_once, stream + (uint64_t)window * WINDOW);
-	*ns = (double)(timing_now_ns() - start) / WINDOW;
+	*ns = (double)(clock_now_ns() - start) / WINDOW;
 	if (t->peer == &memory_floor_gather || sum_is_right(r, pattern, window, sum))
 		return 0;
 	fprintf(stderr, "farebench: sched-lookup: %s found wrong values\n", t->peer->name);

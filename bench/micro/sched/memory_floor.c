@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "micro/sched/timing.h"
 
 #define LINE	 64
@@ -28,10 +29,10 @@ double memory_floor_dependent_ns(size_t bytes)
 	}
 	for (size_t i = 0; i < n && i < MEMORY_FLOOR_LOADS; i++)
 		at = line[at][0];
-	start = timing_now_ns();
+	start = clock_now_ns();
 	for (unsigned i = 0; i < MEMORY_FLOOR_LOADS; i++)
 		at = line[at][0];
-	start = timing_now_ns() - start;
+	start = clock_now_ns() - start;
 	timing_keep(at);
 	timing_unmap(line, bytes);
 	return (double)start / MEMORY_FLOOR_LOADS;

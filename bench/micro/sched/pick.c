@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "fare_spray_inline.h"
 #include "inference/common.h"
 #include "micro/sched/pick_peers.h"
@@ -263,9 +264,9 @@ static int measure(struct trial *t, const struct weighting *w, struct picks *pic
 	uint64_t start;
 
 	picks->own.spray = picks->own.rig.client[0].sprays[t->number % RIG_STREAMS];
-	start = timing_now_ns();
+	start = clock_now_ns();
 	timing_keep(method->sum(picks->state[i], PICKS));
-	trial_value(t, "pick", (double)(timing_now_ns() - start) / PICKS, PICKS);
+	trial_value(t, "pick", (double)(clock_now_ns() - start) / PICKS, PICKS);
 	return t->number == 0 ? add_window(t, w, method, picks->state[i]) : 0;
 }
 

@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "fare_spray_inline.h"
 #include "micro/sched/rig.h"
 #include "spray_table.h"
@@ -255,9 +256,9 @@ static void *picker_main(void *arg)
 
 	timing_keep(run(p)); /* warms what it touches */
 	pthread_barrier_wait(p->start);
-	start = timing_now_ns();
+	start = clock_now_ns();
 	timing_keep(run(p));
-	p->ns = (double)(timing_now_ns() - start) / PICKS;
+	p->ns = (double)(clock_now_ns() - start) / PICKS;
 	return NULL;
 }
 

@@ -2,15 +2,6 @@
 #include "micro/sched/timing.h"
 
 #include <sys/mman.h>
-#include <time.h>
-
-uint64_t timing_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 void *timing_map(size_t bytes)
 {

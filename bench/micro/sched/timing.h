@@ -11,8 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-uint64_t timing_now_ns(void);
-
 static inline uint64_t timing_random(uint64_t *state)
 {
 	uint64_t x = *state += UINT64_C(0x9e3779b97f4a7c15);

@@ -14,9 +14,9 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "handover.h"
 
 #define WARM_S	       0.15
@@ -49,14 +49,6 @@ struct driver {
 	uint64_t n_awaited;	  /* messages of the other end, where it notifies of them */
 	uint64_t last[MAX_SLOTS]; /* the number of each slot's last message; 0: none yet */
 };
-
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 static double cpu_s(void)
 {
@@ -153,7 +145,7 @@ static void post(struct driver *d, unsigned slot, uint64_t number)
 static void send_goodput(struct driver *d)
 {
 	unsigned vacant[MAX_SLOTS], done[64], n_vacant = d->end.slots, underway = 0, rounds = 0;
-	double start = now_s(), t = start, first = 0, latest = 0, cpu = 0;
+	double start = clock_now_s(), t = start, first = 0, latest = 0, cpu = 0;
 	uint64_t number = 0, counted = 0;
 	bool over = false;
 
@@ -177,7 +169,7 @@ static void send_goodput(struct driver *d)
 			rest(d);
 		if (!n && ++rounds % LOOK_EVERY)
 			continue;
-		t = now_s();
+		t = clock_now_s();
 		if (first > 0 && n && !over) {
 			counted += (unsigned)n;
 			latest = t;
@@ -226,7 +218,7 @@ static void receive_goodput(struct driver *d)
 static void compare_slots(struct driver *d, const uint64_t want[MAX_SLOTS])
 {
 	uint8_t *right = malloc(d->end.stride);
-	double end = now_s() + DRAIN_S;
+	double end = clock_now_s() + DRAIN_S;
 	unsigned done[64];
 
 	if (!right)
@@ -234,7 +226,7 @@ static void compare_slots(struct driver *d, const uint64_t want[MAX_SLOTS])
 	for (unsigned slot = 0; slot < d->end.slots; slot++) {
 		while (want[slot] && *stamp(d, slot) != want[slot]) {
 			progress(d, done, 64);
-			if (now_s() > end)
+			if (clock_now_s() > end)
 				fail(d, "a message did not arrive", -ETIMEDOUT);
 		}
 		fill(right, d->c->bytes, slot);
@@ -247,13 +239,13 @@ static void compare_slots(struct driver *d, const uint64_t want[MAX_SLOTS])
 
 static void await_verdict(struct driver *d)
 {
-	double end = now_s() + DRAIN_S;
+	double end = clock_now_s() + DRAIN_S;
 	unsigned done[64];
 	char byte;
 
 	while (recv(d->end.oob, &byte, 1, MSG_DONTWAIT) != 1) {
 		progress(d, done, 64);
-		if (now_s() > end)
+		if (clock_now_s() > end)
 			fail(d, "the receiver does not see all", -ETIMEDOUT);
 	}
 }
@@ -333,16 +325,16 @@ static int by_value(const void *x, const void *y)
 /* Slot 0 goes there, slot 1 comes back. */
 static void ping(struct driver *d)
 {
-	double *half = d->stage->samples, begin = now_s(), start;
+	double *half = d->stage->samples, begin = clock_now_s(), start;
 	uint64_t number = 0, n = 0;
 	static const double rank[] = {0.5, 0.99, 0.999};
 
-	while (n < MAX_SAMPLES && (n < 100 || now_s() - begin < d->c->seconds)) {
-		start = now_s();
+	while (n < MAX_SAMPLES && (n < 100 || clock_now_s() - begin < d->c->seconds)) {
+		start = clock_now_s();
 		post(d, 0, ++number);
 		await_number(d, 1, number);
 		if (number > WARM_TRIPS)
-			half[n++] = (now_s() - start) / 2 * 1e6;
+			half[n++] = (clock_now_s() - start) / 2 * 1e6;
 	}
 	post(d, 0, UINT64_MAX); /* enough */
 	await_number(d, 1, UINT64_MAX);
@@ -374,12 +366,12 @@ static void goodbye(struct driver *d)
 {
 	unsigned done[16];
 	char byte = 0, theirs;
-	double end = now_s() + 2;
+	double end = clock_now_s() + 2;
 
 	/* the other end may still need answers of ours */
 	if (write(d->end.oob, &byte, 1) != 1)
 		fail(d, "the other end has gone", -EPIPE);
-	while (recv(d->end.oob, &theirs, 1, MSG_DONTWAIT) != 1 && now_s() < end)
+	while (recv(d->end.oob, &theirs, 1, MSG_DONTWAIT) != 1 && clock_now_s() < end)
 		progress(d, done, 16);
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "fare.h"
 #include "micro/transport/method.h"
 
@@ -51,21 +52,13 @@ static int poll_events(struct group_method *g, unsigned *done, int max)
 	return n_done;
 }
 
-static uint64_t method_group_now_s(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec;
-}
-
 /*
  * Until both ends are connected: the acceptor's first plane is enough for it, but whoever opened
  * waits for all of them, and they come up by both ends' doing.
  */
 static int await_both(struct group_method *g)
 {
-	uint64_t end = method_group_now_s() + CONNECT_S;
+	double end = clock_now_s() + CONNECT_S;
 	bool told = false, theirs = false;
 	unsigned none[1];
 	char byte = 0;
@@ -76,7 +69,7 @@ static int await_both(struct group_method *g)
 		ssize_t n;
 
 		err = poll_events(g, none, 1);
-		err = err < 0 ? err : method_group_now_s() > end ? -ETIMEDOUT : 0;
+		err = err < 0 ? err : clock_now_s() > end ? -ETIMEDOUT : 0;
 		if (!err && g->connected && !told)
 			err = write(g->end->oob, &byte, 1) == 1 ? 0 : -EPIPE;
 		told = g->connected;

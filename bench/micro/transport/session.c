@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "inference/common.h"
 #include "interrupt.h"
 
@@ -30,14 +31,6 @@ struct session {
 	/* left; while there is none, cores may be as far apart as they like */
 	double patience_s;
 };
-
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 void session_close(void *state)
 {
@@ -83,11 +76,11 @@ static bool is_far(const struct session *s, const struct trial *t, double handov
 /* A host moves cores every few seconds. */
 static void await_near(struct session *s, const struct trial *t)
 {
-	double start = now_s(), left = s->patience_s;
+	double start = clock_now_s(), left = s->patience_s;
 
 	while (!interrupt_pending() && is_far(s, t, transport_handover_ns())) {
 		nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
-		s->patience_s = left - (now_s() - start);
+		s->patience_s = left - (clock_now_s() - start);
 	}
 }
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "soft_sock.h"
 
 #define CONTROL_QKEY 0x46415245u /* "FARE"; keeps out strays that happen to name the QPN */
@@ -87,7 +88,7 @@ int soft_control_send(struct qp_endpoint *ep, const struct qp_control *c)
 		return err;
 	err = transmit(ep, c, socket->fd, socket->key.port);
 	if (err == -ENODEV)
-		soft_sockets_renew(&ep->sockets, socket, soft_endpoint_now_ns());
+		soft_sockets_renew(&ep->sockets, socket, clock_now_ns());
 	if (c->udp_source_port)
 		soft_sockets_put(&ep->sockets, socket);
 	return err;

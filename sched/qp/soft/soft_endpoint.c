@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "soft_mtu.h"
 #include "soft_sock.h"
 
@@ -25,14 +26,6 @@
 #define PUT_OFF_MOST_NS 1000000u
 /* the acknowledgement of more than a few small messages opens a window */
 #define PUT_OFF_BYTES 2048u
-
-uint64_t soft_endpoint_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 int soft_endpoint_random(void *out, size_t bytes)
 {
@@ -135,7 +128,7 @@ static void send_answers(struct qp_endpoint *ep)
 
 int soft_endpoint_progress(struct qp_endpoint *ep)
 {
-	uint64_t now_ns = soft_endpoint_now_ns();
+	uint64_t now_ns = clock_now_ns();
 	bool late = !soft_link_is_alone(&ep->answering);
 	int did, received;
 
@@ -173,7 +166,7 @@ void soft_endpoint_read_mtus(struct qp_endpoint *ep, uint64_t now_ns, uint64_t i
 bool soft_endpoint_find_device(struct qp_endpoint *ep, unsigned ifindex, uint16_t *plane,
 			       uint16_t *sub_port)
 {
-	uint64_t now_ns = soft_endpoint_now_ns();
+	uint64_t now_ns = clock_now_ns();
 
 	for (;;) {
 		for (uint16_t p = 0; p < ep->attr.n_planes; p++) {
@@ -272,7 +265,7 @@ static int choose_path_mtu(struct qp_endpoint *ep)
 	uint32_t most;
 
 	soft_mtu_read(&ep->mtus, attr, ep->rx_fd);
-	ep->mtus_read_ns = soft_endpoint_now_ns();
+	ep->mtus_read_ns = clock_now_ns();
 	most = soft_mtu_of_most(&ep->mtus, attr, &dev);
 	if (attr->max_path_mtu)
 		*attr->max_path_mtu = most == QP_MTU_UNKNOWN ? 0 : most;

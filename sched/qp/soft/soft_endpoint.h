@@ -149,7 +149,6 @@ struct qp_endpoint {
 	struct soft_rx_scratch rx;
 };
 
-uint64_t soft_endpoint_now_ns(void);
 /*
  * Makes the endpoint's descriptor readable, because progress is due without a datagram or deadline.
  */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "soft_sock.h"
 
 #define WINDOW_DEFAULT	     (128u << 10)
@@ -292,7 +293,7 @@ void soft_qp_kick(struct qp *qp)
 {
 	if (!soft_qp_is_live(qp))
 		return;
-	qp->protocol->kick(qp, soft_endpoint_now_ns());
+	qp->protocol->kick(qp, clock_now_ns());
 	qp->hold_until_ns = 0;
 	soft_qp_set_timer(qp);
 	run_soon(qp);
@@ -348,7 +349,7 @@ void soft_qp_refuse(struct qp *qp)
 	if (qp->state != SOFT_QP_RTS)
 		return;
 	qp->state = SOFT_QP_REFUSING;
-	qp->failed_ns = soft_endpoint_now_ns();
+	qp->failed_ns = clock_now_ns();
 	qp->protocol->end_receives(qp);
 }
 
@@ -362,7 +363,7 @@ void soft_qp_fail(struct qp *qp, enum qp_wc_status status)
 		soft_qp_set_timer(qp);
 		return;
 	}
-	qp->failed_ns = soft_endpoint_now_ns();
+	qp->failed_ns = clock_now_ns();
 	end(qp);
 }
 
@@ -391,7 +392,7 @@ int soft_qp_status(struct qp *qp)
 {
 	uint64_t wait_ns = qp->state == SOFT_QP_REFUSING ? refusing_ns(qp) : REFUSED_NS;
 
-	return qp->failed_ns && soft_endpoint_now_ns() - qp->failed_ns > wait_ns ? -EIO : 0;
+	return qp->failed_ns && clock_now_ns() - qp->failed_ns > wait_ns ? -EIO : 0;
 }
 
 void soft_qp_destroy(struct qp *qp)
@@ -471,7 +472,7 @@ static int post(struct qp *qp, const struct rc_work *work)
 	if (soft_link_is_alone(&qp->runnable) &&
 	    ((idle && !(work->flags & QP_WR_LATER)) ||
 	     qp->protocol->unsent_bytes(qp) >= qp->batch_bytes) &&
-	    !soft_tx_burst(qp, soft_endpoint_now_ns())) {
+	    !soft_tx_burst(qp, clock_now_ns())) {
 		soft_endpoint_rearm(qp->ep);
 		return err;
 	}

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "base/clock.h"
+
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT 103
 #endif
@@ -128,7 +130,7 @@ static unsigned lay_burst(struct qp *qp, unsigned n_packets)
 static void block(struct qp *qp)
 {
 	if (soft_sockets_set_full(&qp->ep->sockets, qp->socket))
-		qp->hold_until_ns = soft_endpoint_now_ns() + HOLD_NS;
+		qp->hold_until_ns = clock_now_ns() + HOLD_NS;
 	else
 		soft_link_append(&qp->socket->waiting, &qp->waiting);
 }
@@ -326,7 +328,7 @@ static bool answer_reads(struct qp *qp)
 
 	if (!r->n_reads)
 		return true;
-	now_ns = soft_endpoint_now_ns();
+	now_ns = clock_now_ns();
 	if (qp->hold_until_ns > now_ns)
 		return false;
 	n = qp->batch_bytes / qp->path_mtu + QP_READ_BORDER;

@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "qp/control_seal.h"
 #include "qp/soft/soft_sock.h"
 
@@ -186,7 +187,7 @@ void verbs_control_ask(struct qp_endpoint *ep, const struct qp *qp, uint32_t key
 /* Read again at most so often: bonds are made and dissolved while the endpoint is open. */
 static void refresh_netdevs(struct qp_endpoint *ep)
 {
-	uint64_t now = verbs_endpoint_now_ns();
+	uint64_t now = clock_now_ns();
 
 	if (ep->netdevs_read_ns && now - ep->netdevs_read_ns < NETDEVS_NS)
 		return;
@@ -250,7 +251,7 @@ static int on_keys(struct qp_endpoint *ep, const struct qp_control *c, struct ve
 				  .sub_port = c->sub_port};
 
 	if (m->type == VERBS_WIRE_KEY_REPLY) {
-		verbs_keys_answer(&ep->keys, &c->remote, m, verbs_endpoint_now_ns());
+		verbs_keys_answer(&ep->keys, &c->remote, m, clock_now_ns());
 		return 0;
 	}
 	if (m->type != VERBS_WIRE_KEY_QUERY)

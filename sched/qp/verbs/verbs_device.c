@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 #define BACKOFF_FIRST_NS UINT64_C(100000000)
 #define BACKOFF_MAX_NS	 UINT64_C(5000000000)
 #define CHECK_NS	 UINT64_C(250000000)
@@ -243,7 +245,7 @@ static void wait_longer(struct verbs_device *d)
 	uint64_t twice = 2 * d->backoff_ns;
 
 	d->backoff_ns = !twice ? BACKOFF_FIRST_NS : twice < BACKOFF_MAX_NS ? twice : BACKOFF_MAX_NS;
-	d->due_ns = verbs_endpoint_now_ns() + d->backoff_ns;
+	d->due_ns = clock_now_ns() + d->backoff_ns;
 }
 
 void verbs_device_lose(struct qp_endpoint *ep, unsigned device)

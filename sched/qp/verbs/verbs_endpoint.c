@@ -10,19 +10,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 #define EVENTS		32
 #define RECHECK_NS	20000000  /* while QPs drain */
 #define RECHECK_LOST_NS 100000000 /* while a device is lost */
 
 enum watch_kind { WATCH_CHANNEL, WATCH_ASYNC, WATCH_CONTROL, WATCH_DONE, WATCH_TIMER };
-
-uint64_t verbs_endpoint_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 uint64_t verbs_endpoint_random(void)
 {
@@ -197,7 +191,7 @@ static int endpoint_progress(struct qp_endpoint *ep)
 	struct itimerspec again = {.it_value.tv_nsec = RECHECK_NS};
 	struct epoll_event e[EVENTS];
 	int n = epoll_wait(ep->epoll_fd, e, EVENTS, 0), did = 0;
-	uint64_t now_ns = verbs_endpoint_now_ns();
+	uint64_t now_ns = clock_now_ns();
 
 	for (int i = 0; i < n; i++)
 		did += take(ep, e[i].data.u64);

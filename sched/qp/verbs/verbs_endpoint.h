@@ -192,7 +192,6 @@ struct qp_endpoint {
 	int tx_fd[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS];
 };
 
-uint64_t verbs_endpoint_now_ns(void);
 uint64_t verbs_endpoint_random(void); /* never 0 */
 
 /*

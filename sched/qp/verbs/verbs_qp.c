@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+
 #define RECV_ID	   UINT64_MAX /* wr_id of receives: an error completion has no other mark */
 #define QPN_MASK   0xffffffu
 #define DRAIN_NS   UINT64_C(200000000)
@@ -229,7 +231,7 @@ void verbs_qp_error(struct qp *qp)
 static void start_draining(struct qp *qp)
 {
 	qp->state = VERBS_QP_DRAINING;
-	qp->drain_until_ns = verbs_endpoint_now_ns() + DRAIN_NS;
+	qp->drain_until_ns = clock_now_ns() + DRAIN_NS;
 	qp->ep->n_draining++;
 	/*
 	 * all may have been used up until now: that one is flushed is how we know that nothing is
@@ -280,7 +282,7 @@ int verbs_qp_check_drains(struct qp_endpoint *ep, uint64_t now_ns)
 static void on_halted(struct qp *qp)
 {
 	if (qp->job.result && !(qp->handle->lost && qp->job.result == -EIO)) {
-		qp->drain_until_ns = verbs_endpoint_now_ns() + DRAIN_NS;
+		qp->drain_until_ns = clock_now_ns() + DRAIN_NS;
 		return;
 	}
 	stop_draining(qp, VERBS_QP_STOPPED);
@@ -379,7 +381,7 @@ static int find_rkey(struct qp *qp, uint32_t key, uint32_t *rkey)
 	struct qp_endpoint *ep = qp->ep;
 	uint64_t nonce;
 	int err = verbs_keys_lookup(&ep->keys, &qp->peer, key, qp->attr.plane, qp->remote.sub_port,
-				    verbs_endpoint_now_ns(), ep->next_nonce, rkey, &nonce);
+				    clock_now_ns(), ep->next_nonce, rkey, &nonce);
 
 	if (nonce) {
 		verbs_control_ask(ep, qp, key, nonce);

@@ -3,7 +3,8 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <time.h>
+
+#include "base/clock.h"
 
 struct end t;
 
@@ -27,17 +28,9 @@ void ok(ssize_t err, const char *call)
 		die("%s: %s", call, fi_strerror((int)-err));
 }
 
-uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
 void late(uint64_t since_ms, const char *what)
 {
-	if (now_ms() - since_ms > PATIENCE_S * 1000)
+	if (clock_now_ms() - since_ms > PATIENCE_S * 1000)
 		die("no %s for %u s", what, PATIENCE_S);
 }
 
@@ -57,7 +50,7 @@ void put_file(const char *name, const void *data, size_t bytes)
 /* What the other end has put; endpoints go on meanwhile. */
 size_t get_file(const char *name, void *data, size_t most)
 {
-	uint64_t start = now_ms();
+	uint64_t start = clock_now_ms();
 	char path[512];
 	size_t n;
 	FILE *f;
@@ -91,7 +84,7 @@ struct fi_cq_tagged_entry wait_entry(struct fid_cq *cq, fi_addr_t *source)
 {
 	struct fi_cq_err_entry err = {0};
 	struct fi_cq_tagged_entry e = {0};
-	uint64_t start = now_ms();
+	uint64_t start = clock_now_ms();
 	fi_addr_t from = FI_ADDR_NOTAVAIL;
 	ssize_t n;
 
@@ -114,7 +107,7 @@ struct fi_cq_err_entry wait_error(struct fid_cq *cq)
 {
 	struct fi_cq_err_entry err = {0};
 	struct fi_cq_tagged_entry e;
-	uint64_t start = now_ms();
+	uint64_t start = clock_now_ms();
 	ssize_t n;
 
 	while ((n = fi_cq_read(cq, &e, 1)) == -FI_EAGAIN)

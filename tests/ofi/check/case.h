@@ -69,7 +69,6 @@ void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn)
 
 /* Ends the process if err is negative. */
 void ok(ssize_t err, const char *call);
-uint64_t now_ms(void);
 /* Ends the process if it waits for longer than PATIENCE_S. */
 void late(uint64_t since_ms, const char *what);
 

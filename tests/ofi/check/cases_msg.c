@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cases_msg.c - fi_msg(3). */
+#include "base/clock.h"
 #include "case.h"
 
 static void msg(void)
@@ -147,7 +148,7 @@ static void truncation(void)
 		struct fi_cq_tagged_entry e;
 		struct fi_cq_err_entry err;
 		ssize_t got;
-		uint64_t start = now_ms();
+		uint64_t start = clock_now_ms();
 
 		while ((got = fi_cq_read(t.tx, &e, 1)) == -FI_EAGAIN)
 			late(start, "completion");

@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <signal.h>
 
+#include "base/clock.h"
 #include "case.h"
 
 /* Delivery complete: the receiver has it when the sender hears of it. */
@@ -70,7 +71,7 @@ static void waiting(void)
 	struct fi_cq_tagged_entry e;
 	struct fid *fid = &t.rx->fid;
 	struct pollfd p = {.events = POLLIN};
-	uint64_t start = now_ms();
+	uint64_t start = clock_now_ms();
 	ssize_t n;
 
 	if (!t.server) {
@@ -173,7 +174,7 @@ static void formats(void)
 	for (unsigned i = 0; i < 3; i++) {
 		struct fi_cq_attr attr = {.format = f[i].format, .wait_obj = FI_WAIT_NONE};
 		uint8_t guarded[sizeof(struct fi_cq_tagged_entry) + 1];
-		uint64_t start = now_ms();
+		uint64_t start = clock_now_ms();
 		struct fid_ep *ep;
 		struct fid_cq *cq;
 		int context;
@@ -207,11 +208,11 @@ static void reopening(void)
 		struct fid_domain *domain;
 		struct fi_cq_tagged_entry e;
 		struct fid_cq *cq;
-		uint64_t start = now_ms();
+		uint64_t start = clock_now_ms();
 
 		ok(fi_domain(t.fabric, t.info, &domain, NULL), "fi_domain");
 		ok(fi_cq_open(domain, &attr, &cq, NULL), "fi_cq_open");
-		while (now_ms() - start < i)
+		while (clock_now_ms() - start < i)
 			CHECK(fi_cq_read(cq, &e, 1) == -FI_EAGAIN);
 		CHECK(fi_cq_sread(cq, &e, 1, NULL, 0) == -FI_EAGAIN);
 		CHECK(fi_cq_read(cq, &e, 1) == -FI_EAGAIN);
@@ -230,15 +231,15 @@ static uint64_t environment(const char *name, uint64_t otherwise)
 /* Nothing completes for so long; the endpoint closes after FI_FARE_LINGER_MS. The process ends. */
 static void waits_for_ever(unsigned ms)
 {
-	uint64_t start = now_ms();
+	uint64_t start = clock_now_ms();
 
-	while (now_ms() - start < ms) {
+	while (clock_now_ms() - start < ms) {
 		no_entry(t.tx);
 		usleep(1000);
 	}
-	start = now_ms();
+	start = clock_now_ms();
 	ok(fi_close(&t.ep->fid), "fi_close(ep)");
-	CHECK(now_ms() - start >= environment("FI_FARE_LINGER_MS", 5000));
+	CHECK(clock_now_ms() - start >= environment("FI_FARE_LINGER_MS", 5000));
 	exit(printf("%-15s passed\n", t.what) < 0);
 }
 
@@ -277,11 +278,11 @@ static void unreachable(void)
 
 	if (t.server)
 		raise(SIGKILL);
-	start = now_ms();
+	start = clock_now_ms();
 	RETRY(fi_tsend(t.ep, t.out, 100, desc(t.out_mr), t.peer, 1, &e));
 	if (deadline_ms) {
 		CHECK(wait_error(t.tx).err == FI_ETIMEDOUT);
-		CHECK(now_ms() - start >= deadline_ms);
+		CHECK(clock_now_ms() - start >= deadline_ms);
 		return;
 	}
 	waits_for_ever(12000);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cases_rma.c - fi_rma(3) and fi_mr(3). */
+#include "base/clock.h"
 #include "case.h"
 
 #define UNREAD	 20000u /* more than have room at a peer */
@@ -73,7 +74,7 @@ static void write_data(void)
 static void write_unread(struct place p)
 {
 	unsigned posted = 0, done = 0;
-	uint64_t since = now_ms();
+	uint64_t since = clock_now_ms();
 	bool was_stuck = false;
 
 	while (done < UNREAD) {
@@ -88,10 +89,10 @@ static void write_unread(struct place p)
 			posted++;
 		else if (fi_cq_read(t.tx, &e, 1) == 1)
 			done++;
-		else if (!was_stuck && done == posted && now_ms() - since > STUCK_MS)
+		else if (!was_stuck && done == posted && clock_now_ms() - since > STUCK_MS)
 			put_file("full", &posted, sizeof(posted)), was_stuck = true;
 		if (!err || done < posted)
-			since = now_ms();
+			since = clock_now_ms();
 		late(since, "room at the peer");
 	}
 	CHECK(was_stuck && posted == UNREAD);

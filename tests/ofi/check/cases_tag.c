@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cases_tag.c - fi_tagged(3): matching, order, and looking at messages that wait. */
+#include "base/clock.h"
 #include "case.h"
 
 /* Three messages; the receive of the last one comes first. */
@@ -87,7 +88,7 @@ static struct fi_cq_tagged_entry look(uint64_t tag, uint64_t flags, void *contex
 {
 	struct fi_cq_tagged_entry e;
 	struct fi_cq_err_entry err;
-	uint64_t start = now_ms();
+	uint64_t start = clock_now_ms();
 	ssize_t n;
 
 	for (;;) {

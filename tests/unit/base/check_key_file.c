@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A shared key: what file is taken, and why another is not. */
-#include "key_file.h"
+#include "base/key_file.h"
 
 #include <check.h>
 #include <errno.h>

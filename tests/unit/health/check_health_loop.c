@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "own_net.h"
 #include "patience.h"
 #include "prober.h"
@@ -99,7 +100,7 @@ static void setup(void)
 	ck_assert_int_eq(reflector_create(&reflector, udp, &ports, &no_keys, &on_reflector, NULL),
 			 0);
 	ck_assert_int_eq(prober_create(&prober, udp, &options, &ports, &no_keys, &on_prober, NULL,
-				       health_loop_now_ns()),
+				       clock_now_ns()),
 			 0);
 	ck_assert_int_eq(health_loop_create(&both, loop, prober, reflector), 0);
 	is_up = false;
@@ -180,16 +181,16 @@ START_TEST(after_a_burst_a_probe_waits_for_one_tick)
 
 		send_probes(BURST);
 		run_until(n += BURST);
-		start = health_loop_now_ns();
+		start = clock_now_ns();
 		send_probes(1);
 		ev_run(loop, EVRUN_NOWAIT);
 		waits = n_answered() == n;
 		run_until(++n);
 		has_waited |= waits;
-		was_soon |= waits && health_loop_now_ns() < start + 2 * MS;
+		was_soon |= waits && clock_now_ns() < start + 2 * MS;
 		while (udp_receive(udp, peer))
 			continue;
-		for (start = health_loop_now_ns(); health_loop_now_ns() < start + 4 * MS;)
+		for (start = clock_now_ns(); clock_now_ns() < start + 4 * MS;)
 			ev_run(loop, EVRUN_ONCE); /* the burst is over */
 	}
 }
@@ -214,7 +215,7 @@ START_TEST(a_path_is_probed_and_its_replies_are_read)
 {
 	struct in6_addr self = ports.gpus[0].address[0];
 
-	ck_assert_int_eq(prober_want(prober, 0, &self, 0, true, false, health_loop_now_ns()), 0);
+	ck_assert_int_eq(prober_want(prober, 0, &self, 0, true, false, clock_now_ns()), 0);
 	while (!is_up)
 		ev_run(loop, EVRUN_ONCE);
 	ck_assert_uint_ge(n_answered(), 1);

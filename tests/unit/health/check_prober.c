@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "health_loop.h"
 #include "own_net.h"
 #include "patience.h"
@@ -114,7 +115,7 @@ static void on_heard(void *arg, uint32_t gpu, const struct in6_addr *from, uint3
 	(void)arg;
 	ck_assert(gpu < 2 && plane == 0);
 	n_probes_heard[gpu]++;
-	prober_heard(prober, gpu, from, plane, hears_us, health_loop_now_ns());
+	prober_heard(prober, gpu, from, plane, hears_us, clock_now_ns());
 }
 
 static void on_drain(void *arg)
@@ -186,9 +187,9 @@ static void start_prober(void)
 	struct prober_options now = options;
 
 	now.boot = 1000 * MS * (uint64_t)time(NULL);
-	now.seed = health_loop_now_ns();
+	now.seed = clock_now_ns();
 	ck_assert_int_eq(prober_create(&prober, udp, &now, &ports, &keys, &prober_handlers, NULL,
-				       health_loop_now_ns()),
+				       clock_now_ns()),
 			 0);
 	ck_assert_int_eq(health_loop_create(&prober_loop, loop, prober, NULL), 0);
 }
@@ -223,7 +224,7 @@ static void setup(void)
 	avoided = 0;
 	n_learned = 0;
 	start_prober();
-	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, true, false, health_loop_now_ns()), 0);
+	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, true, false, clock_now_ns()), 0);
 	n_held_up = 0;
 	turned_ns = 0;
 	ev_timer_init(&beat, on_beat, 0.0005, 0.0005);
@@ -261,7 +262,7 @@ static void turn(void)
 	uint64_t now;
 
 	ev_run(loop, EVRUN_ONCE);
-	now = health_loop_now_ns();
+	now = clock_now_ns();
 	n_held_up += turned_ns && now > turned_ns + options.times.interval_ns / 3;
 	turned_ns = now;
 }
@@ -289,7 +290,7 @@ static struct prober_view view(void)
 {
 	struct prober_view v;
 
-	ck_assert(prober_path(prober, 0, &peer, 0, health_loop_now_ns(), &v));
+	ck_assert(prober_path(prober, 0, &peer, 0, clock_now_ns(), &v));
 	return v;
 }
 
@@ -348,7 +349,7 @@ END_TEST
 
 static bool is_later(void)
 {
-	return health_loop_now_ns() > later;
+	return clock_now_ns() > later;
 }
 
 static struct prober_counters counters(void)
@@ -376,16 +377,16 @@ START_TEST(idleness_is_no_lateness)
 	uint64_t late;
 
 	reflect(&keys);
-	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, false, false, health_loop_now_ns()), 0);
-	ck_assert_int_eq(prober_want(prober, 1, back, 0, false, false, health_loop_now_ns()), 0);
-	later = health_loop_now_ns() + 2000 * MS;
+	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, false, false, clock_now_ns()), 0);
+	ck_assert_int_eq(prober_want(prober, 1, back, 0, false, false, clock_now_ns()), 0);
+	later = clock_now_ns() + 2000 * MS;
 	ck_assert(until(is_later));
 	answered_before = counters().answered;
 	late = counters().late_ticks;
 	n_held_up = 0;
 	/* two, before the wheel turns again */
-	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, true, false, health_loop_now_ns()), 0);
-	ck_assert_int_eq(prober_want(prober, 1, back, 0, true, false, health_loop_now_ns()), 0);
+	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, true, false, clock_now_ns()), 0);
+	ck_assert_int_eq(prober_want(prober, 1, back, 0, true, false, clock_now_ns()), 0);
 	ck_assert(until(was_answered));
 	ck_assert_uint_le(counters().late_ticks - late, n_held_up);
 }
@@ -399,9 +400,9 @@ static bool has_probed(void)
 START_TEST(two_ends_probe_and_answer_each_other)
 {
 	reflect(&keys);
-	ck_assert_int_eq(prober_want(prober, 1, &ports.gpus[0].address[0], 0, true, false,
-				     health_loop_now_ns()),
-			 0);
+	ck_assert_int_eq(
+		prober_want(prober, 1, &ports.gpus[0].address[0], 0, true, false, clock_now_ns()),
+		0);
 	ck_assert(until(has_probed));
 	ck_assert_uint_gt(n_probes_heard[0], 10);
 	ck_assert_uint_gt(n_probes_heard[1], 10);
@@ -426,9 +427,9 @@ START_TEST(a_path_that_was_away_waits_for_replies)
 {
 	reflect(&keys);
 	ck_assert(until(is_up));
-	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, false, false, health_loop_now_ns()), 0);
+	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, false, false, clock_now_ns()), 0);
 	ck_assert_int_eq(view().state, PROBE_DOWN);
-	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, true, false, health_loop_now_ns()), 0);
+	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, true, false, clock_now_ns()), 0);
 	ck_assert_uint_eq(view().permille, 0);
 	ck_assert(until(is_up));
 }
@@ -445,12 +446,12 @@ START_TEST(a_plane_that_comes_late_waits_for_replies)
 	ports.gpus[0].live[1] = 1;
 	start_prober();
 	reflect(&keys);
-	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, true, false, health_loop_now_ns()), 0);
+	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, true, false, clock_now_ns()), 0);
 	ck_assert_int_eq(view().state, PROBE_UNPROVEN);
 	ck_assert(until(is_up));
 	n_changes = 0;
-	ck_assert_int_eq(prober_want(prober, 0, &peer, 1, true, false, health_loop_now_ns()), 0);
-	ck_assert(prober_path(prober, 0, &peer, 1, health_loop_now_ns(), &late));
+	ck_assert_int_eq(prober_want(prober, 0, &peer, 1, true, false, clock_now_ns()), 0);
+	ck_assert(prober_path(prober, 0, &peer, 1, clock_now_ns(), &late));
 	ck_assert_int_eq(late.state, PROBE_DOWN);
 	ck_assert_uint_eq(late.permille, 0);
 	ck_assert_int_eq(n_changes, 1);
@@ -469,10 +470,10 @@ START_TEST(a_sub_port_that_returns_waits_for_an_answer)
 	reflect(&keys);
 	ck_assert(until(is_up));
 	ports.gpus[0].live[0] = 0;
-	prober_link_changed(prober, 0, 0, 1, health_loop_now_ns());
+	prober_link_changed(prober, 0, 0, 1, clock_now_ns());
 	ck_assert_uint_eq(last_returning, 0);
 	ports.gpus[0].live[0] = 2;
-	prober_link_changed(prober, 0, 0, 1, health_loop_now_ns());
+	prober_link_changed(prober, 0, 0, 1, clock_now_ns());
 	ck_assert_uint_eq(last_returning, 2);
 	ck_assert(until(nothing_returns));
 }
@@ -587,7 +588,7 @@ static uint64_t unrouted_since, lost_before;
 static bool a_moment_is_over(void)
 {
 	struct prober_view v = view();
-	uint64_t now = health_loop_now_ns();
+	uint64_t now = clock_now_ns();
 
 	if (now < unrouted_since + HEALTH_UNROUTED_NS) {
 		ck_assert_uint_eq(v.n_lost, lost_before);
@@ -609,16 +610,16 @@ START_TEST(a_sub_port_without_routes_is_not_blamed_at_once)
 	reflect(&keys);
 	ck_assert(until(is_up));
 	lost_before = view().n_lost;
-	unrouted_since = health_loop_now_ns();
+	unrouted_since = clock_now_ns();
 	/* no such device: what is sent there gets nowhere */
 	ports.gpus[0].ifindex[0][0] = 0x7ffffff0;
-	prober_routed(prober, 0, &peer, 0, 2, health_loop_now_ns());
+	prober_routed(prober, 0, &peer, 0, 2, clock_now_ns());
 	ck_assert_uint_eq(prober_avoided(prober, 0, &peer, 0), 1);
 	ck_assert(until(a_moment_is_over));
 	ck_assert(until(is_gray_0)); /* that was no moment */
 	ck_assert_int_eq(view().state, PROBE_UP);
 	ports.gpus[0].ifindex[0][0] = lo;
-	prober_routed(prober, 0, &peer, 0, 3, health_loop_now_ns());
+	prober_routed(prober, 0, &peer, 0, 3, clock_now_ns());
 	ck_assert_uint_eq(prober_avoided(prober, 0, &peer, 0), 0);
 	ck_assert(until(is_not_gray));
 }
@@ -632,18 +633,18 @@ START_TEST(a_plane_without_routes_is_asked_nevertheless)
 {
 	reflect(&keys);
 	ck_assert(until(is_up));
-	prober_routed(prober, 0, &peer, 0, 1, health_loop_now_ns());
+	prober_routed(prober, 0, &peer, 0, 1, clock_now_ns());
 	ck_assert_uint_eq(prober_avoided(prober, 0, &peer, 0), 2);
 	answered_before = counters().answered; /* the only sub-port that is live is asked */
 	ck_assert(until(was_answered));
-	prober_routed(prober, 0, &peer, 0, 0, health_loop_now_ns());
+	prober_routed(prober, 0, &peer, 0, 0, clock_now_ns());
 	ck_assert_uint_eq(prober_avoided(prober, 0, &peer, 0), 0);
-	prober_routed(prober, 0, &peer, 0, 1, health_loop_now_ns());
+	prober_routed(prober, 0, &peer, 0, 1, clock_now_ns());
 	prober_routes_unknown(prober);
 	ck_assert_uint_eq(prober_avoided(prober, 0, &peer, 0), 0);
 	/* nobody's, and no such plane */
-	prober_routed(prober, 0, &ports.gpus[0].address[1], 0, 1, health_loop_now_ns());
-	prober_routed(prober, 0, &peer, 7, 1, health_loop_now_ns());
+	prober_routed(prober, 0, &ports.gpus[0].address[1], 0, 1, clock_now_ns());
+	prober_routed(prober, 0, &peer, 7, 1, clock_now_ns());
 }
 END_TEST
 
@@ -653,7 +654,7 @@ START_TEST(a_notice_arrives_and_is_acknowledged)
 
 	reflect(&keys);
 	ck_assert(until(is_up));
-	prober_tell_capacity(prober, 0, bps, 1, health_loop_now_ns());
+	prober_tell_capacity(prober, 0, bps, 1, clock_now_ns());
 	ck_assert(until(has_heard));
 	ck_assert_uint_eq(heard.bps[0], 123456789);
 	ck_assert_uint_eq(heard.n_planes, 1);
@@ -673,7 +674,7 @@ START_TEST(a_notice_that_is_not_taken_is_not_acknowledged)
 	knows = false;
 	reflect(&keys);
 	ck_assert(until(is_up));
-	prober_tell_capacity(prober, 0, bps, 1, health_loop_now_ns());
+	prober_tell_capacity(prober, 0, bps, 1, clock_now_ns());
 	ck_assert(until(was_told_often));
 	ck_assert_uint_eq(counters().acknowledged, 0);
 	knows = true;
@@ -691,14 +692,14 @@ START_TEST(a_clock_that_went_back_is_made_up_for)
 	holds = (struct notice_ack){former, 7};
 	reflect(&keys);
 	ck_assert(until(is_up));
-	prober_tell_capacity(prober, 0, bps, 1, health_loop_now_ns());
+	prober_tell_capacity(prober, 0, bps, 1, clock_now_ns());
 	ck_assert(until(has_heard));
 	ck_assert_uint_eq(heard.bps[0], 123456789);
 	ck_assert_uint_eq(heard.boot, former + 1);
 	ck_assert_uint_eq(counters().acknowledged, 1);
 	ck_assert_int_eq(n_logs, 1);
 	first = holds;
-	prober_tell_capacity(prober, 0, more, 1, health_loop_now_ns());
+	prober_tell_capacity(prober, 0, more, 1, clock_now_ns());
 	while (counters().acknowledged < 2)
 		turn();
 	ck_assert_uint_eq(heard.bps[0], 223456789);
@@ -716,7 +717,7 @@ START_TEST(a_life_that_none_can_outlive_is_not_heeded)
 	holds = (struct notice_ack){UINT64_MAX, 7};
 	reflect(&keys);
 	ck_assert(until(is_up));
-	prober_tell_capacity(prober, 0, bps, 1, health_loop_now_ns());
+	prober_tell_capacity(prober, 0, bps, 1, clock_now_ns());
 	ck_assert(until(was_told_often));
 	ck_assert_uint_gt(heard.boot, 0);
 	ck_assert_uint_lt(heard.boot, UINT64_MAX);
@@ -733,7 +734,7 @@ START_TEST(a_notice_under_another_key_is_not_heard)
 
 	reflect(&other);
 	ck_assert(until(is_up));
-	prober_tell_capacity(prober, 0, bps, 1, health_loop_now_ns());
+	prober_tell_capacity(prober, 0, bps, 1, clock_now_ns());
 	n_changes = 0;
 	do {
 		turn();
@@ -787,7 +788,7 @@ START_TEST(a_recorded_notice_does_not_count_once_its_receiver_has_forgotten)
 
 	reflect(&keys);
 	ck_assert(until(is_up));
-	prober_tell_capacity(prober, 0, bps, 1, health_loop_now_ns());
+	prober_tell_capacity(prober, 0, bps, 1, clock_now_ns());
 	ck_assert(until(has_heard));
 	boot = heard.boot;
 	nonce = prober->peers[0]->receiver;
@@ -865,14 +866,14 @@ START_TEST(notices_pass_while_keys_are_rotated)
 	keys.second = ahead.own;
 	reflect(&ahead);
 	ck_assert(until(is_up));
-	prober_tell_capacity(prober, 0, bps, 1, health_loop_now_ns());
+	prober_tell_capacity(prober, 0, bps, 1, clock_now_ns());
 	ck_assert(until(was_acknowledged));
 	reflector_counters(reflector, &c);
 	ck_assert_uint_eq(c.forged, 0);
 	ck_assert_uint_ge(c.second_key, 1);
 	/* and with the new key the prober's own, changed under the running prober */
 	keys = (struct notice_keys){ahead.own, keys.own};
-	prober_tell_capacity(prober, 0, bps, 1, health_loop_now_ns());
+	prober_tell_capacity(prober, 0, bps, 1, clock_now_ns());
 	ck_assert(until(was_acknowledged_twice));
 	reflector_counters(reflector, &c);
 	ck_assert_uint_eq(c.forged, 0);
@@ -912,7 +913,7 @@ START_TEST(the_reflector_answers_only_what_it_should)
 		packet->ifindex = (int)if_nametoindex("lo");
 		ck_assert_uint_eq(udp_send(udp), 1);
 	}
-	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, false, false, health_loop_now_ns()), 0);
+	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, false, false, clock_now_ns()), 0);
 	do {
 		turn();
 		reflector_counters(reflector, &c);
@@ -965,7 +966,7 @@ static int want(unsigned i, bool wanted)
 {
 	struct in6_addr a = peer_number(i);
 
-	return prober_want(prober, 0, &a, 0, wanted, false, health_loop_now_ns());
+	return prober_want(prober, 0, &a, 0, wanted, false, clock_now_ns());
 }
 
 static void must_be_known(unsigned i, bool known)
@@ -1095,7 +1096,7 @@ END_TEST
 /* Nothing has the prober ask its only peer at full speed. */
 static bool is_idle(void)
 {
-	uint64_t now = health_loop_now_ns();
+	uint64_t now = clock_now_ns();
 
 	return now >= prober->peers[0]->active_until_ns &&
 	       now >= prober->planes[0][0].hurry_until_ns && view().state == PROBE_UP;
@@ -1112,20 +1113,20 @@ static bool is_probed_slowly(void)
 	ck_assert(until(is_idle));
 	n_changes = 0;
 	active_until_ns = prober->peers[0]->active_until_ns;
-	start = health_loop_now_ns();
+	start = clock_now_ns();
 	later = start + 3 * options.slow_interval_ns;
 	before = view().n_sent;
 	ck_assert(until(is_later));
 	if (n_changes || prober->peers[0]->active_until_ns != active_until_ns)
 		return false;
-	n_slow = (health_loop_now_ns() - start) / options.slow_interval_ns;
+	n_slow = (clock_now_ns() - start) / options.slow_interval_ns;
 	ck_assert_uint_le(view().n_sent - before, 4 + 2 * n_slow);
 	return true;
 }
 
 static void post(uint64_t ahead_ns, bool acked)
 {
-	uint64_t now = health_loop_now_ns(), at = now + ahead_ns;
+	uint64_t now = clock_now_ns(), at = now + ahead_ns;
 
 	prober_traffic(prober, 0, &peer, 0, at, acked ? at : 0, now);
 }
@@ -1133,18 +1134,18 @@ static void post(uint64_t ahead_ns, bool acked)
 /* A client posts while its rows are read: it always is a moment ahead of the reader's clock. */
 START_TEST(a_post_of_a_moment_ahead_counts)
 {
-	uint64_t now = health_loop_now_ns();
+	uint64_t now = clock_now_ns();
 
 	reflect(&keys);
 	ck_assert(until(is_up));
 	ck_assert(until(is_idle));
 	post(3600000 * MS, true);
 	ck_assert(is_idle());
-	ck_assert_uint_lt(prober->peers[0]->paths[0].acked_ns, health_loop_now_ns());
+	ck_assert_uint_lt(prober->peers[0]->paths[0].acked_ns, clock_now_ns());
 	post(MS, true);
 	ck_assert_uint_ge(prober->peers[0]->active_until_ns, now + 1000 * MS);
 	ck_assert_uint_ge(prober->peers[0]->paths[0].acked_ns, now);
-	ck_assert_uint_le(prober->peers[0]->paths[0].acked_ns, health_loop_now_ns());
+	ck_assert_uint_le(prober->peers[0]->paths[0].acked_ns, clock_now_ns());
 }
 END_TEST
 
@@ -1156,13 +1157,13 @@ START_TEST(peers_without_traffic_are_probed_slowly)
 
 	reflect(&keys);
 	ck_assert(until(is_up));
-	prober_traffic_told(prober, 0, 0, true, health_loop_now_ns());
+	prober_traffic_told(prober, 0, 0, true, clock_now_ns());
 	while (!is_probed_slowly())
 		ck_assert_msg(++n < 40, "no 1.2 s without an overdue reply");
 	ck_assert_uint_eq(view().n_downs, 0);
 
 	/* traffic: at full speed within an interval; not slowly, in half the time of that */
-	later = health_loop_now_ns() + 25 * options.slow_interval_ns;
+	later = clock_now_ns() + 25 * options.slow_interval_ns;
 	before = view().n_sent;
 	while (view().n_sent < before + 50 && !is_later()) {
 		post(0, false);
@@ -1175,7 +1176,7 @@ START_TEST(peers_without_traffic_are_probed_slowly)
 	 * heeded
 	 */
 	post(3600000 * MS, true);
-	later = health_loop_now_ns() + PATIENCE_S * 1000 * MS;
+	later = clock_now_ns() + PATIENCE_S * 1000 * MS;
 	before = view().n_sent;
 	do {
 		post(0, true);
@@ -1196,9 +1197,9 @@ static bool has_sent_one_more(void)
 /* The loop does nothing else meanwhile. */
 static void hold_up(uint64_t ns)
 {
-	uint64_t end = health_loop_now_ns() + ns;
+	uint64_t end = clock_now_ns() + ns;
 
-	while (health_loop_now_ns() < end)
+	while (clock_now_ns() < end)
 		;
 }
 
@@ -1209,7 +1210,7 @@ START_TEST(being_held_up_hurries_no_idle_peer)
 
 	reflect(&keys);
 	ck_assert(until(is_up));
-	prober_traffic_told(prober, 0, 0, true, health_loop_now_ns());
+	prober_traffic_told(prober, 0, 0, true, clock_now_ns());
 	for (unsigned n = 0;
 	     n < 3;) { /* the test's own limit of time ends it on a machine too busy */
 		ck_assert(until(is_idle));
@@ -1220,7 +1221,7 @@ START_TEST(being_held_up_hurries_no_idle_peer)
 		ck_assert(until(has_sent_one_more));
 		if (is_idle()) {
 			active_until_ns = prober->peers[0]->active_until_ns;
-			start = health_loop_now_ns();
+			start = clock_now_ns();
 			hold_up(300 * MS); /* the answer would wait for us, too */
 			while (prober->late_ns < start)
 				turn();
@@ -1251,8 +1252,8 @@ START_TEST(being_held_up_is_no_pause)
 	hold_up(50 * MS);
 	ck_assert(until(has_sent_one_more));
 	ck_assert_uint_eq(prober->peers[0]->paths[0].resumed_ns, resumed_ns);
-	prober_traffic_told(prober, 0, 0, true, health_loop_now_ns());
-	later = health_loop_now_ns();
+	prober_traffic_told(prober, 0, 0, true, clock_now_ns());
+	later = clock_now_ns();
 	ck_assert(until(has_paused)); /* it is idle, and asked seldom */
 }
 END_TEST
@@ -1264,7 +1265,7 @@ START_TEST(a_plane_that_was_not_asked_did_not_answer)
 
 	reflect(&keys);
 	ck_assert(until(is_up));
-	now = health_loop_now_ns();
+	now = clock_now_ns();
 	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, false, false, now), 0);
 	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, true, false, now), 0);
 	ck_assert_uint_eq(prober->peers[0]->paths[0].answering_since_ns, now);
@@ -1282,7 +1283,7 @@ START_TEST(a_plane_is_looked_at_soon)
 	ck_assert(until(is_up));
 	stop_reflector();
 	path = &prober->peers[0]->paths[0];
-	for (now = health_loop_now_ns();
+	for (now = clock_now_ns();
 	     !path->silent_since_ns || plane->sampled_ns < path->silent_since_ns;
 	     prober_run(prober, now))
 		now = prober_next_ns(prober, now);
@@ -1311,7 +1312,7 @@ static struct prober_path *two_sub_ports(void)
 START_TEST(tries_do_not_displace_what_counts)
 {
 	struct prober_path *path = two_sub_ports();
-	uint64_t now = health_loop_now_ns(), step = _i ? 100 * MS : MS;
+	uint64_t now = clock_now_ns(), step = _i ? 100 * MS : MS;
 	unsigned n_tries = 0, n_out[2] = {0};
 	bool tried = false;
 
@@ -1364,7 +1365,7 @@ END_TEST
 START_TEST(a_peer_that_goes_away_says_nothing_of_sub_ports)
 {
 	struct prober_path *path = two_sub_ports();
-	uint64_t now = health_loop_now_ns();
+	uint64_t now = clock_now_ns();
 
 	path->fsm.state = PROBE_UP;
 	path->proven = 1;
@@ -1385,7 +1386,7 @@ START_TEST(a_path_that_answers_again_is_asked_soon)
 
 	reflect(&keys);
 	ck_assert(until(is_up));
-	now = health_loop_now_ns();
+	now = clock_now_ns();
 	path = &prober->peers[0]->paths[0];
 	path->fsm.state = PROBE_DOWN;
 	path->fsm.since_ns = now - 2 * HEALTH_DOWN_FAST_NS;
@@ -1396,13 +1397,13 @@ START_TEST(a_path_that_answers_again_is_asked_soon)
 	prober_schedule(prober, prober->peers[0], 0, now);
 	answered_before = counters().answered;
 	ck_assert(until(was_answered));
-	ck_assert_uint_le(path->next_ns, health_loop_now_ns() + options.times.interval_ns);
+	ck_assert_uint_le(path->next_ns, clock_now_ns() + options.times.interval_ns);
 }
 END_TEST
 
 static bool is_hurried_though_full(void)
 {
-	prober_machine_full(prober, health_loop_now_ns());
+	prober_machine_full(prober, clock_now_ns());
 	return !is_idle();
 }
 
@@ -1413,13 +1414,13 @@ START_TEST(a_full_machine_looks_into_what_is_lost)
 
 	reflect(&keys);
 	ck_assert(until(is_up));
-	prober_traffic_told(prober, 0, 0, true, health_loop_now_ns());
+	prober_traffic_told(prober, 0, 0, true, clock_now_ns());
 	ck_assert(until(is_idle));
-	prober_machine_full(prober, health_loop_now_ns());
+	prober_machine_full(prober, clock_now_ns());
 	stop_reflector();
-	start = health_loop_now_ns();
+	start = clock_now_ns();
 	ck_assert(until(is_hurried_though_full));
-	ck_assert_uint_ge(health_loop_now_ns(), start + HEALTH_SETTLE_NS);
+	ck_assert_uint_ge(clock_now_ns(), start + HEALTH_SETTLE_NS);
 }
 END_TEST
 

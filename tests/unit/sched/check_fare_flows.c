@@ -10,9 +10,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "fare.h"
 #include "shm_writer.h"
 
@@ -24,14 +24,6 @@ static struct shm_writer *writer;
 static struct fare *fare;
 static struct fare_pair *pair;
 static struct in6_addr peer;
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 static void open_writer(void)
 {
@@ -93,7 +85,7 @@ static void pick_all(struct fare_flows *flows, unsigned plane[4], unsigned index
 	memset(plane, 0, 4 * sizeof(*plane));
 	memset(index, 0, 4 * sizeof(*index));
 	for (uint64_t k = 0; k < FLOWS; k++) {
-		ck_assert_int_eq(fare_flows_pick(flows, k, now_ns(), &slot), 0);
+		ck_assert_int_eq(fare_flows_pick(flows, k, clock_now_ns(), &slot), 0);
 		ck_assert(slot.plane < 4 && slot.index < 4);
 		plane[slot.plane]++;
 		index[slot.index]++;
@@ -160,7 +152,7 @@ START_TEST(a_pick_offers_its_table_to_a_daemon_that_returns)
 {
 	struct fare_flow_slot slot;
 	struct fare_flows *flows;
-	uint64_t now = now_ns();
+	uint64_t now = clock_now_ns();
 	char path[64];
 	int listener, client;
 
