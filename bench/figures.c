@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "strict_yaml.h"
-#include "text_file.h"
+#include "base/yaml/strict_yaml.h"
+#include "base/text_file.h"
 
 #define FIGURES_MAX	  1000
 #define FIGURES_MAX_BYTES 1000000

@@ -8,14 +8,14 @@
 #ifndef BGP_LOG_H
 #define BGP_LOG_H
 
+#include "base/token_bucket.h"
 #include "bgp_source.h"
 
 struct bgp_log {
 	void (*on_log)(void *arg, int priority, const char *line);
 	void *arg;
-	unsigned tokens;
+	struct token_bucket bucket;
 	unsigned held_back;
-	uint64_t refilled_ns;
 };
 
 void bgp_log_init(struct bgp_log *log, const struct bgp_source_handlers *handlers, void *arg);
@@ -23,9 +23,5 @@ void bgp_log_init(struct bgp_log *log, const struct bgp_source_handlers *handler
 /* priority as in syslog.h. Up to 20 lines at once, then one a second. */
 void bgp_log(struct bgp_log *log, uint64_t now_ns, int priority, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
-
-#define BGP_LOG_ADDRESS_BYTES 46
-/* The address as an operator writes it, IPv4 without its prefix. Returns text. */
-const char *bgp_log_address(const struct in6_addr *address, char text[BGP_LOG_ADDRESS_BYTES]);
 
 #endif

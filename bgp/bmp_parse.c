@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/address.h"
+
 enum {
 	PEER_TYPE_GLOBAL = 0,
 	PEER_FLAG_IPV6 = 0x80,
@@ -42,10 +44,8 @@ static int bmp_parse_address(struct octets *o, bool ipv6, struct in6_addr *out)
 {
 	if (octets_copy(o, out->s6_addr, 16))
 		return -EBADMSG;
-	if (!ipv6) {
-		memset(out->s6_addr, 0, 10);
-		memset(out->s6_addr + 10, 0xff, 2);
-	}
+	if (!ipv6)
+		*out = address_of_v4(out->s6_addr + 12);
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <syslog.h>
 
+#include "base/address.h"
 #include "bgp_log.h"
 #include "bgp_update.h"
 #include "bmp_parse.h"
@@ -290,10 +291,10 @@ static void bmp_station_peer_down(struct bmp_station *s, unsigned i,
 static struct rib_route bmp_station_route(struct bmp_station *s, unsigned i,
 					  const struct link_bandwidth *bandwidth, uint64_t now_ns)
 {
-	char text[BGP_LOG_ADDRESS_BYTES];
+	char text[ADDRESS_TEXT_MAX];
 	struct rib_route route = {.kind = bandwidth->kind};
 
-	bgp_log_address(&s->config->neighbors[i].address, text);
+	address_format(&s->config->neighbors[i].address, text);
 	/* what was cut says nothing of the path: as if it were no number */
 	if (bandwidth->looks_truncated)
 		route.kind = BGP_BANDWIDTH_INVALID;
@@ -344,7 +345,7 @@ static void bmp_station_set_all(struct bmp_station *s, unsigned i, struct bgp_nl
 static void bmp_station_say_too_long(struct bmp_station *s, unsigned i, const struct bgp_update *u,
 				     uint64_t now_ns)
 {
-	char text[BGP_LOG_ADDRESS_BYTES], peer[BGP_LOG_ADDRESS_BYTES];
+	char text[ADDRESS_TEXT_MAX], peer[ADDRESS_TEXT_MAX];
 	struct bgp_nlri_prefix prefix;
 
 	for (unsigned k = 0; k < 2; k++)
@@ -354,8 +355,8 @@ static void bmp_station_say_too_long(struct bmp_station *s, unsigned i, const st
 					"route rejected: its AS path has %u hops, bgp.max_as_path "
 					"allows %u peer=%s neighbor=%s",
 					u->as_hops, s->config->max_as_path,
-					bgp_log_address(&prefix.prefix.address, peer),
-					bgp_log_address(&s->config->neighbors[i].address, text));
+					address_format(&prefix.prefix.address, peer),
+					address_format(&s->config->neighbors[i].address, text));
 				return;
 			}
 }
@@ -410,12 +411,12 @@ static void bmp_station_update(struct bmp_station *s, unsigned i, const struct b
 	struct session *session = &s->sessions[i];
 	struct bgp_update_options options = {.own_as = session->own_as,
 					     .four_octet_as = !m->peer.two_octet_as_path};
-	char text[BGP_LOG_ADDRESS_BYTES];
+	char text[ADDRESS_TEXT_MAX];
 	struct octets_error error;
 	struct bgp_update u;
 
 	memcpy(options.add_path, session->add_path, sizeof(options.add_path));
-	bgp_log_address(&s->config->neighbors[i].address, text);
+	address_format(&s->config->neighbors[i].address, text);
 	if (!session->up) {
 		bgp_log(&s->log, now_ns, LOG_NOTICE,
 			"route of a session that is not up neighbor=%s", text);
@@ -471,7 +472,7 @@ static void bmp_station_initiation(struct bmp_station *s, const struct bmp_messa
 static int bmp_station_dispatch(struct bmp_station *s, const struct bmp_message *m, uint64_t now_ns,
 				const char **reason)
 {
-	char text[BGP_LOG_ADDRESS_BYTES];
+	char text[ADDRESS_TEXT_MAX];
 	int i;
 
 	if (m->type == BMP_INITIATION) {
@@ -489,7 +490,7 @@ static int bmp_station_dispatch(struct bmp_station *s, const struct bmp_message 
 		if (m->type == BMP_PEER_UP)
 			bgp_log(&s->log, now_ns, LOG_NOTICE,
 				"session is none of the configured neighbors address=%s",
-				bgp_log_address(&m->peer.address, text));
+				address_format(&m->peer.address, text));
 		return 0;
 	}
 	if (m->type == BMP_PEER_UP)

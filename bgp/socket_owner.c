@@ -15,6 +15,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/address.h"
+
 struct socket_owner_ends {
 	struct sockaddr_storage ours, theirs;
 };
@@ -151,10 +153,8 @@ static bool socket_owner_is_in_our_place(const struct inet_diag_msg *m, uint16_t
 		return false;
 	if (m->idiag_family == AF_INET6)
 		memcpy(&is, m->id.idiag_src, sizeof(is));
-	else if (m->id.idiag_src[0]) {
-		is.s6_addr[10] = is.s6_addr[11] = 0xff;
-		memcpy(is.s6_addr + 12, m->id.idiag_src, 4);
-	}
+	else if (m->id.idiag_src[0])
+		is = address_of_v4(m->id.idiag_src);
 	return IN6_IS_ADDR_UNSPECIFIED(&is) || IN6_ARE_ADDR_EQUAL(&is, address);
 }
 

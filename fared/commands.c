@@ -10,7 +10,7 @@
 #include "config.h"
 #include "drain_file.h"
 #include "fare_limits.h"
-#include "utf8.h"
+#include "base/utf8.h"
 #include "why.h"
 
 static json_t *not_permitted(enum control_role role)

@@ -10,12 +10,12 @@
 #include <string.h>
 #include <sys/un.h>
 
-#include "address.h"
+#include "base/address.h"
 #include "config_yaml.h"
 #include "log.h"
 #include "prober.h"
 #include "roce_ports.h"
-#include "text_file.h"
+#include "base/text_file.h"
 
 #define HEALTH_INTERVAL_MS	3
 #define HEALTH_SLOW_INTERVAL_MS 1000
@@ -106,24 +106,17 @@ static int take_top(const struct check *c, struct config *config)
 static int take_bmp(const struct check *c, struct config *config)
 {
 	const struct config_raw_bgp *raw = c->raw->bgp;
-	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&config->bmp_address;
-	struct sockaddr_in *v4 = (struct sockaddr_in *)&config->bmp_address;
 	const char *text = raw->bmp_address && *raw->bmp_address ? raw->bmp_address : "127.0.0.1";
 	uint64_t port = number_or(raw->bmp_port, 5001);
+	struct in6_addr address;
 
-	if (inet_pton(AF_INET, text, &v4->sin_addr) == 1) {
-		v4->sin_family = AF_INET;
-		v4->sin_port = htons((uint16_t)port);
-	} else if (inet_pton(AF_INET6, text, &v6->sin6_addr) == 1) {
-		v6->sin6_family = AF_INET6;
-		v6->sin6_port = htons((uint16_t)port);
-	} else {
+	if (address_parse(text, &address))
 		return wrong(c, "bgp.bmp_address",
 			     "'%.60s' is no IP address; give the one of bgpd's 'bmp listener'",
 			     text);
-	}
+	address_to_socket(&address, (uint16_t)port, &config->bmp_address);
 	snprintf(config->bmp_text, sizeof(config->bmp_text),
-		 v4->sin_family == AF_INET ? "%s:%u" : "[%s]:%u", text, (unsigned)port);
+		 IN6_IS_ADDR_V4MAPPED(&address) ? "%s:%u" : "[%s]:%u", text, (unsigned)port);
 	return 0;
 }
 

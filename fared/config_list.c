@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "address.h"
+#include "base/address.h"
 #include "config.h"
 #include "log.h"
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "fare_limits.h"
-#include "strict_yaml.h"
+#include "base/yaml/strict_yaml.h"
 
 struct config_raw_sub_port {
 	char *dev;

@@ -16,7 +16,7 @@
 #include "deferred_close.h"
 #include "control_listener.h"
 #include "control_rate.h"
-#include "utf8.h"
+#include "base/utf8.h"
 
 #define PAUSE_S	   1. /* so long clients wait where there are no descriptors, or too many */
 #define DUMP_FLAGS (JSON_COMPACT | JSON_REAL_PRECISION(10))

@@ -4,17 +4,7 @@
 
 #include <stddef.h>
 
-#define NS_PER_TOKEN (1e9 / CONTROL_RATE_PER_S)
-
-static void fill(struct control_bucket *b, uint64_t now_ns)
-{
-	if (now_ns <= b->filled_ns)
-		return;
-	b->tokens += (double)(now_ns - b->filled_ns) / NS_PER_TOKEN;
-	if (b->tokens > CONTROL_RATE_BURST)
-		b->tokens = CONTROL_RATE_BURST;
-	b->filled_ns = now_ns;
-}
+static const struct token_rate rate = {CONTROL_RATE_PER_S, CONTROL_RATE_BURST};
 
 /* The user's; or a free one; or the fullest, whose loss gives its user least. */
 static struct control_bucket *find(struct control_rate *r, uid_t uid, uint64_t now_ns)
@@ -24,26 +14,18 @@ static struct control_bucket *find(struct control_rate *r, uid_t uid, uint64_t n
 	for (unsigned i = 0; i < CONTROL_RATE_USERS; i++) {
 		struct control_bucket *b = &r->buckets[i];
 
-		if (b->filled_ns && b->uid == uid)
+		if (b->is_used && b->uid == uid)
 			return b;
-		if (b->filled_ns)
-			fill(b, now_ns);
-		else
-			b->tokens = CONTROL_RATE_BURST;
-		if (!best || b->tokens > best->tokens)
+		token_bucket_fill(&b->bucket, rate, now_ns);
+		if (!best ||
+		    (best->is_used && (!b->is_used || b->bucket.spent < best->bucket.spent)))
 			best = b;
 	}
-	*best = (struct control_bucket){uid, CONTROL_RATE_BURST, now_ns ? now_ns : 1};
+	*best = (struct control_bucket){.uid = uid, .is_used = true};
 	return best;
 }
 
 uint64_t control_rate_take(struct control_rate *r, uid_t uid, uint64_t now_ns)
 {
-	struct control_bucket *b = find(r, uid, now_ns);
-
-	fill(b, now_ns);
-	if (b->tokens < 1)
-		return (uint64_t)((1 - b->tokens) * NS_PER_TOKEN) + 1;
-	b->tokens--;
-	return 0;
+	return token_bucket_wait_ns(&find(r, uid, now_ns)->bucket, rate, now_ns);
 }

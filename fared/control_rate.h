@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/token_bucket.h"
+
 /*
  * A request takes the loop a millisecond at most (a page of rows): 300 a second are less than a
  * third of its time. The burst is all pages of 4,096 peers on four planes, twice.
@@ -23,8 +25,8 @@
 struct control_rate {
 	struct control_bucket {
 		uid_t uid;
-		double tokens;
-		uint64_t filled_ns; /* 0: free */
+		bool is_used;
+		struct token_bucket bucket;
 	} buckets[CONTROL_RATE_USERS];
 };
 

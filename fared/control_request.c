@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "address.h"
+#include "base/address.h"
 #include "events.h"
 #include "fare_limits.h"
 #include "log.h"
-#include "utf8.h"
+#include "base/utf8.h"
 
 #define KEY_SHOWN 40 /* bytes of an argument that there is none of */
 

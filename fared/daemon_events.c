@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "address.h"
+#include "base/address.h"
 #include "daemon_internal.h"
 #include "frr_release.h"
 #include "report.h"

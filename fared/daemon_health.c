@@ -9,7 +9,7 @@
 #include <sys/random.h>
 
 #include "base/clock.h"
-#include "address.h"
+#include "base/address.h"
 #include "daemon_internal.h"
 #include "health_loop.h"
 #include "notice_keys.h"

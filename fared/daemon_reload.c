@@ -18,7 +18,7 @@
 #include "notice_keys.h"
 #include "notify.h"
 #include "trial_file.h"
-#include "utf8.h"
+#include "base/utf8.h"
 
 #define UNDO_AGAIN_S 1. /* an undo that fails is tried again */
 

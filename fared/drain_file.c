@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "address.h"
+#include "base/address.h"
 #include "config.h"
 
 #define FILE_BYTES_MAX 32768 /* 64 rules of 200 bytes at most, and as much again */

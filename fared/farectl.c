@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "control_client.h"
+#include "base/address.h"
 #include "farectl_drain.h"
 #include "farectl_options.h"
 #include "farectl_tables.h"
@@ -44,7 +45,7 @@ static json_t *told(const struct control_client *c, json_t *reply)
 
 struct sort_key {
 	json_int_t gpu, plane;
-	unsigned char peer[17]; /* IPv4 first */
+	struct in6_addr peer; /* IPv4 first: it is mapped */
 	json_t *row;
 };
 
@@ -55,9 +56,8 @@ static struct sort_key key_of(json_t *row)
 			       .plane = json_integer_value(json_object_get(row, "plane")),
 			       .row = row};
 
-	key.peer[0] = peer && strchr(peer, ':');
 	if (peer)
-		inet_pton(key.peer[0] ? AF_INET6 : AF_INET, peer, key.peer + 1);
+		address_parse(peer, &key.peer);
 	return key;
 }
 
@@ -67,7 +67,7 @@ static int compare_keys(const void *a, const void *b)
 	int order = (x->gpu > y->gpu) - (x->gpu < y->gpu);
 
 	if (!order)
-		order = memcmp(x->peer, y->peer, sizeof(x->peer));
+		order = memcmp(&x->peer, &y->peer, sizeof(x->peer));
 	return order ? order : (x->plane > y->plane) - (x->plane < y->plane);
 }
 

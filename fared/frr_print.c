@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/address.h"
 #include "frr_config.h"
 
 #define GRACEFUL_RESTART_S 20
@@ -22,15 +23,6 @@ static int parse_as(const char *text, uint32_t *out)
 	number = strtoull(text, &end, 10);
 	*out = (uint32_t)number;
 	return *end || !number || number > UINT32_MAX ? -EINVAL : 0;
-}
-
-/* IPv4 as ::ffff:a.b.c.d. */
-static int parse_address(const char *text, struct in6_addr *out)
-{
-	*out = (struct in6_addr){.s6_addr = {[10] = 0xff, [11] = 0xff}};
-	if (inet_pton(AF_INET, text, out->s6_addr + 12) == 1)
-		return 0;
-	return inet_pton(AF_INET6, text, out) == 1 && !IN6_IS_ADDR_V4MAPPED(out) ? 0 : -EINVAL;
 }
 
 static int speaker_of(const struct config *config, const struct frr_print_options *o,
@@ -65,8 +57,9 @@ static void print_server(FILE *out, const struct config *config,
 			 const struct frr_config_speaker *speaker, struct frr_config_gpu *gpus,
 			 struct in6_addr *leaves)
 {
-	const struct sockaddr_in *v4 = (const void *)&config->bmp_address;
-	char bmp[sizeof(config->bmp_text)];
+	struct in6_addr bmp_address;
+	char bmp[ADDRESS_TEXT_MAX];
+	uint16_t port;
 	size_t n = 0;
 
 	for (uint32_t g = 0; g < config->n_gpus; g++) {
@@ -83,13 +76,9 @@ static void print_server(FILE *out, const struct config *config,
 				gpus[g].n_leaves++;
 			}
 	}
-	/* the address without the port, which stands at the same place in both families */
-	inet_ntop(v4->sin_family,
-		  v4->sin_family == AF_INET
-			  ? (const void *)&v4->sin_addr
-			  : &((const struct sockaddr_in6 *)(const void *)v4)->sin6_addr,
-		  bmp, sizeof(bmp));
-	frr_config_server(out, speaker, gpus, config->n_gpus, bmp, ntohs(v4->sin_port));
+	address_of_socket(&config->bmp_address, &bmp_address, &port);
+	address_format(&bmp_address, bmp);
+	frr_config_server(out, speaker, gpus, config->n_gpus, bmp, port);
 }
 
 /* How many, or -EINVAL. */
@@ -104,7 +93,7 @@ static int parse_servers(const char *list, struct in6_addr *out, char *why, size
 		snprintf(address, sizeof(address), "%.*s",
 			 (int)(length < sizeof(address) ? length : sizeof(address) - 1), at);
 		if (n == ADDRESSES_MAX || length >= sizeof(address) ||
-		    parse_address(address, &out[n])) {
+		    address_parse(address, &out[n])) {
 			snprintf(why, why_size,
 				 "--leaf: '%s' is no address; give the servers' addresses on their "
 				 "ports toward the leaf, %u at most, with commas",

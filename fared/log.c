@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static const struct token_rate log_rate = {LOG_PER_SECOND, LOG_BURST};
+
 /*
  * Opens a pipe or a terminal once more: O_NONBLOCK on stderr itself would be set for all processes
  * that share it. If it cannot be opened (another user's pipe, no /proc), fd itself is used.
@@ -104,27 +106,9 @@ static struct log_budget *budget_of(struct log *log, const char *topic)
 
 	while (b->topic[0] && strcmp(b->topic, topic) != 0 && b < &log->budgets[LOG_BUDGETS - 1])
 		b++;
-	if (!b->topic[0]) {
+	if (!b->topic[0])
 		snprintf(b->topic, sizeof(b->topic), "%s", topic);
-		b->tokens = LOG_BURST;
-	}
 	return b;
-}
-
-static bool spend(struct log_budget *b, uint64_t now_ns)
-{
-	if (now_ns > b->token_ns) {
-		b->tokens += (double)(now_ns - b->token_ns) * 1e-9 * LOG_PER_SECOND;
-		b->token_ns = now_ns;
-	}
-	if (b->tokens > LOG_BURST)
-		b->tokens = LOG_BURST;
-	if (b->tokens < 1) {
-		b->suppressed++;
-		return false;
-	}
-	b->tokens--;
-	return true;
 }
 
 void log_limited(struct log *log, uint64_t now_ns, int priority, const char *topic,
@@ -136,8 +120,10 @@ void log_limited(struct log *log, uint64_t now_ns, int priority, const char *top
 	if (priority > log->level)
 		return;
 	budget = budget_of(log, topic);
-	if (!spend(budget, now_ns))
+	if (!token_bucket_take(&budget->bucket, log_rate, now_ns)) {
+		budget->suppressed++;
 		return;
+	}
 	if (budget->suppressed) {
 		log_line(log, LOG_WARNING, "log",
 			 "lines left out by the rate limit topic=%s n=%llu", topic,

@@ -17,13 +17,14 @@
 #include <stdint.h>
 #include <syslog.h>
 
+#include "base/token_bucket.h"
+
 #define LOG_LINE_MAX 1024
 
 /* Of the lines of one topic. */
 struct log_budget {
 	char topic[12];
-	double tokens;
-	uint64_t token_ns; /* when it was last topped up */
+	struct token_bucket bucket;
 	uint64_t suppressed;
 };
 

@@ -7,7 +7,7 @@
 #include <syslog.h>
 
 #include "base/clock.h"
-#include "address.h"
+#include "base/address.h"
 #include "health_loop.h"
 #include "roce_ports.h"
 #include "sbfd_wire.h"

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "address.h"
+#include "base/address.h"
 #include "config.h"
 #include "drain_file.h"
 

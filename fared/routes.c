@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/address.h"
+
 /* a bgpd that restarts has all of them deleted and added again at once */
 #define MESSAGES_MAX  64 /* in one turn of the loop: probes are not kept waiting */
 #define RECEIVE_BYTES (4 << 20)
@@ -31,8 +33,7 @@ static bool host_of(const struct rtmsg *route, struct nlattr *dst, struct in6_ad
 	if (!dst)
 		return false;
 	if (route->rtm_family == AF_INET && route->rtm_dst_len == 32 && nla_len(dst) == 4) {
-		*out = (struct in6_addr){.s6_addr = {[10] = 0xff, [11] = 0xff}};
-		memcpy(out->s6_addr + 12, nla_data(dst), 4);
+		*out = address_of_v4(nla_data(dst));
 		return true;
 	}
 	if (route->rtm_family != AF_INET6 || route->rtm_dst_len != 128 || nla_len(dst) != 16)

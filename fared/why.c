@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "address.h"
+#include "base/address.h"
 #include "config.h"
 #include "control.h"
 

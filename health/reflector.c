@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/token_bucket.h"
 #include "health_limits.h"
 #include "nonces.h"
 #include "roce_ports.h"
@@ -19,6 +20,8 @@ struct socket {
 	bool as_data; /* hears the data's port, and not UDP 7784 */
 };
 
+static const struct token_rate reply_rate = {HEALTH_REPLIES_PER_S, HEALTH_REPLIES_BURST};
+
 struct reflector {
 	const struct sub_ports *ports;
 	const struct notice_keys *keys;
@@ -26,27 +29,12 @@ struct reflector {
 	void *arg;
 	struct udp *udp;
 	struct reflector_counters counters;
-	double tokens;
-	uint64_t filled_ns;
+	struct token_bucket replies;
 	struct nonces nonces;
 	uint64_t nonce; /* that notices to us have to repeat */
 	uint32_t n_sockets;
 	struct socket sockets[2 * 2 * SUB_PORTS_MAX_GPUS]; /* families, ports */
 };
-
-static bool may_answer(struct reflector *r, uint64_t now)
-{
-	if (r->tokens < 1) {
-		r->tokens += (double)(now - r->filled_ns) * HEALTH_REPLIES_PER_S / 1e9;
-		if (r->tokens > HEALTH_REPLIES_BURST)
-			r->tokens = HEALTH_REPLIES_BURST;
-		r->filled_ns = now;
-		if (r->tokens < 1)
-			return false;
-	}
-	r->tokens--;
-	return true;
-}
 
 static void reflector_refuse(const struct reflector *r, uint32_t gpu, const struct in6_addr *peer,
 			     enum reflector_refusal why)
@@ -116,7 +104,7 @@ static bool reflect(struct reflector *r, const struct socket *s, const struct ud
 	if (!sub_ports_find(r->ports, s->gpu, in->ifindex, &plane, &sub_port))
 		goto drop;
 	counter = &r->counters.limited;
-	if (!may_answer(r, now))
+	if (!token_bucket_take(&r->replies, reply_rate, now))
 		goto drop;
 	counter = &r->counters.malformed;
 	if (notice_wire_decode(in->bytes, in->length, r->keys, &ends, &t, &error) ||

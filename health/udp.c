@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "roce_ports.h"
 #include "sbfd_wire.h"
 #include "udp_age.h"
@@ -30,29 +31,6 @@ struct udp_socket {
 	bool is_raw, is_v4;
 	struct udp_age_clocks emptied; /* when nothing was left to read, last */
 };
-
-static struct in6_addr mapped(const struct in_addr *v4)
-{
-	struct in6_addr a = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
-
-	memcpy(a.s6_addr + 12, v4, 4);
-	return a;
-}
-
-socklen_t udp_name(const struct in6_addr *address, uint16_t port, struct sockaddr_storage *out)
-{
-	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)out;
-	struct sockaddr_in *v4 = (struct sockaddr_in *)out;
-
-	if (IN6_IS_ADDR_V4MAPPED(address)) {
-		*v4 = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(port)};
-		memcpy(&v4->sin_addr, address->s6_addr + 12, 4);
-		return sizeof(*v4);
-	}
-	*v6 = (struct sockaddr_in6){
-		.sin6_family = AF_INET6, .sin6_port = htons(port), .sin6_addr = *address};
-	return sizeof(*v6);
-}
 
 int udp_set(int fd, int level, int name, int value)
 {
@@ -112,7 +90,7 @@ static int filter(int fd, bool v4)
 static int bind_to(int fd, const struct in6_addr *address, uint16_t port)
 {
 	struct sockaddr_storage name;
-	socklen_t length = udp_name(address, port, &name);
+	socklen_t length = address_to_socket(address, port, &name);
 
 	return bind(fd, (struct sockaddr *)&name, length) ? -errno : 0;
 }
@@ -247,7 +225,7 @@ static void read_control(struct msghdr *m, const struct udp_age_clocks *emptied,
 
 			memcpy(&info, CMSG_DATA(c), sizeof(info));
 			p->ifindex = info.ipi_ifindex;
-			p->to = mapped(&info.ipi_addr);
+			p->to = address_of_v4(&info.ipi_addr);
 		} else if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_PKTINFO) {
 			struct in6_pktinfo info;
 
@@ -264,15 +242,6 @@ static void read_control(struct msghdr *m, const struct udp_age_clocks *emptied,
 			p->waited_ns = udp_age_ns(nanoseconds(&ts), emptied, now);
 		}
 	}
-}
-
-static void read_name(const struct sockaddr_storage *name, struct udp_packet *p)
-{
-	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)name;
-	const struct sockaddr_in *v4 = (const struct sockaddr_in *)name;
-
-	p->from = name->ss_family == AF_INET ? mapped(&v4->sin_addr) : v6->sin6_addr;
-	p->from_port = ntohs(name->ss_family == AF_INET ? v4->sin_port : v6->sin6_port);
 }
 
 /* A raw socket gives the UDP header too, and before it, in IPv4, the IP header. */
@@ -298,7 +267,7 @@ static void take(const struct udp_socket *s, struct udp_buffers *b, unsigned i,
 
 	p->bytes = b->bytes[i];
 	p->length = m->msg_flags & MSG_TRUNC ? 0 : b->headers[i].msg_len;
-	read_name(&b->names[i], p);
+	address_of_socket(&b->names[i], &p->from, &p->from_port);
 	read_control(&b->headers[i].msg_hdr, &s->emptied, now, p);
 	if (s->is_raw)
 		strip(s, p);

@@ -30,7 +30,6 @@ struct udp {
 	struct udp_buffers in, out;
 };
 
-socklen_t udp_name(const struct in6_addr *address, uint16_t port, struct sockaddr_storage *out);
 /* An integer option; 0 or -errno. */
 int udp_set(int fd, int level, int name, int value);
 

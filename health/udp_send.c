@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "sbfd_wire.h"
 /* where the payload begins: room for IPv6 and UDP headers, and aligned */
 #define PAYLOAD_AT (sizeof(struct ip6_hdr) + UDP_HEADER_BYTES)
@@ -247,7 +248,7 @@ static void frame(struct udp *u, unsigned i)
 	write_udp(p);
 	head += v4 ? write_ip4(u, p) : write_ip6(u, p);
 	u->out.vectors[i] = (struct iovec){p->bytes - head, head + p->length};
-	m->msg_namelen = udp_name(&p->to, 0, &u->out.names[i]);
+	m->msg_namelen = address_to_socket(&p->to, 0, &u->out.names[i]);
 	m->msg_controllen = write_control(p, v4, m);
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/address.h"
 #include "frr_config.h"
 
 #define VETH_MBPS 10000u /* what the kernel says of a link without a shaper */
@@ -13,12 +14,9 @@
 /* From text that plan.c wrote. */
 static struct in6_addr address_of(const char *text)
 {
-	struct in6_addr out = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
+	struct in6_addr out = {0};
 
-	if (strchr(text, ':'))
-		inet_pton(AF_INET6, text, &out);
-	else
-		inet_pton(AF_INET, text, out.s6_addr + 12);
+	address_parse(text, &out);
 	return out;
 }
 

@@ -16,7 +16,7 @@
 #include "drill_plan.h"
 #include "say.h"
 #include "status.h"
-#include "text_file.h"
+#include "base/text_file.h"
 
 #define PLAN_BYTES_MAX 1000000
 #define MAX_WORDS      12

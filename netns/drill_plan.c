@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decimal.h"
+#include "base/decimal.h"
 #include "drill_random.h"
 #include "plan.h"
-#include "strict_yaml.h"
+#include "base/yaml/strict_yaml.h"
 
 #define MAX_STEPS  10000u
 #define MAX_TIME_S 86400.

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "data_file.h"
-#include "decimal.h"
+#include "base/decimal.h"
 #include "drill.h"
 #include "fault_commands.h"
 #include "faults.h"

@@ -8,7 +8,7 @@
 
 #include "faults.h"
 #include "say.h"
-#include "text_file.h"
+#include "base/text_file.h"
 
 #define BYTES_MAX 1000000
 

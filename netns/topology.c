@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "strict_yaml.h"
-#include "text_file.h"
+#include "base/yaml/strict_yaml.h"
+#include "base/text_file.h"
 
 /* What FRR 8.4 to 10.7 put into a Link Bandwidth of 32 bits, and add up to. */
 #define FRR_LINK_MBPS 25600u

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "utf8.h"
+#include "base/utf8.h"
 
 /* What text stands for: "8", "0.5", "64K" (powers of 1,024); NaN: a name. */
 static double row_number(const char *text)

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "decimal.h"
+#include "base/decimal.h"
 
 struct rendezvous {
 	int fd;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "address.h"
+#include "base/address.h"
 #include "engine/moe.h"
 #include "engine/strategy.h"
 #include "engine/worker_internal.h"

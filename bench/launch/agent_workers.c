@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "address.h"
+#include "base/address.h"
 #include "launch/agent_internal.h"
 
 #define AGENT_GRACE_MS	 5000

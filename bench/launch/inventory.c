@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "address.h"
+#include "base/address.h"
 #include "launch/inventory_yaml.h"
-#include "text_file.h"
+#include "base/text_file.h"
 
 #define MBPS UINT64_C(1000000)
 

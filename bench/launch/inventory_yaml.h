@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "strict_yaml.h"
+#include "base/yaml/strict_yaml.h"
 
 struct inventory_yaml_sub_port {
 	char *dev;

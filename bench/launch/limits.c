@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "address.h"
+#include "base/address.h"
 
 static const char *const limits_benchmark[] = {"198.18.0.0/15", "2001:db8::/32"};
 

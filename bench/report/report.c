@@ -9,7 +9,7 @@
 #include "command.h"
 #include "machine.h"
 #include "report/report_plot.h"
-#include "utf8.h"
+#include "base/utf8.h"
 
 #define REPORT_GNUPLOT_MS 10000
 #define REPORT_NAME	  24 /* characters of a cell that stay on one line */

@@ -8,7 +8,7 @@
 
 #include "command.h"
 #include "report/table.h"
-#include "utf8.h"
+#include "base/utf8.h"
 
 #define REPORT_PLOT_MS		 60000
 #define REPORT_PLOT_WIDTH	 860

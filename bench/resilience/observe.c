@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/clock.h"
 #include "engine/cluster.h"
 #include "fare.h"
@@ -149,15 +150,6 @@ static int look(struct child *c, struct watch *w)
 	return 0;
 }
 
-static int address_of(const struct topo *topo, unsigned gpu, struct in6_addr *out)
-{
-	char text[64];
-
-	snprintf(text, sizeof(text), "%s%s", topo->gpus[gpu].ipv4[0] ? "::ffff:" : "",
-		 topo_gpu_address(topo, gpu));
-	return inet_pton(AF_INET6, text, out) == 1 ? 0 : -EINVAL;
-}
-
 static int open_pairs(struct child *c)
 {
 	const struct topo *t = c->topo;
@@ -173,7 +165,7 @@ static int open_pairs(struct child *c)
 
 			if (t->gpus[src].server == t->gpus[dst].server)
 				continue;
-			rc = address_of(t, dst, &peer);
+			rc = address_parse(topo_gpu_address(t, dst), &peer);
 			*w = (struct watch){.src = src, .dst = dst, .generation = NO_SAMPLE};
 			if (!rc)
 				rc = fare_pair_open(&w->pair, fare[t->gpus[src].server],
@@ -193,7 +185,8 @@ static int open_kernel(struct child *c, unsigned server)
 	if (!k->route)
 		return -ENOMEM;
 	for (unsigned gpu = 0; gpu < t->n_gpus; gpu++)
-		if (t->gpus[gpu].server != server && !address_of(t, gpu, &k->route[k->n_routes].to))
+		if (t->gpus[gpu].server != server &&
+		    !address_parse(topo_gpu_address(t, gpu), &k->route[k->n_routes].to))
 			k->n_routes++;
 	c->server[server] = (struct observe_server){c, server};
 	k->on_link = on_link;

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "lab.h"
 
 #define RECEIVE_BYTES (4 << 20)
@@ -95,8 +96,7 @@ static void on_route(struct observe_kernel *k, const struct nlmsghdr *m, size_t 
 							      NLMSG_ALIGN(sizeof(head)));
 	     RTA_OK(a, left); a = RTA_NEXT(a, left)) {
 		if (a->rta_type == RTA_DST && RTA_PAYLOAD(a) == 4) {
-			to.s6_addr[10] = to.s6_addr[11] = 0xff;
-			memcpy(&to.s6_addr[12], RTA_DATA(a), 4);
+			to = address_of_v4(RTA_DATA(a));
 			any = true;
 		} else if (a->rta_type == RTA_DST && RTA_PAYLOAD(a) == 16) {
 			memcpy(&to, RTA_DATA(a), 16);

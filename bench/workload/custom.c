@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "strict_yaml.h"
-#include "text_file.h"
+#include "base/yaml/strict_yaml.h"
+#include "base/text_file.h"
 
 #define CUSTOM_MAX   16 /* of each list */
 #define CUSTOM_ERROR 512

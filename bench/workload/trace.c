@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decimal.h"
+#include "base/decimal.h"
 
 #define TRACE_HEADER  "arrival_s,prompt_tokens,output_tokens"
 #define TRACE_COLUMNS 3

@@ -5,6 +5,8 @@
 #include <arpa/inet.h>
 #include <string.h>
 
+#include "base/address.h"
+
 enum family { V4, V6, FAMILIES };
 
 static const char *const family_words[FAMILIES] = {"ipv4", "ipv6"};
@@ -14,15 +16,6 @@ static const unsigned host_bits[FAMILIES] = {32, 128};
 static enum family family_of(const struct in6_addr *address)
 {
 	return IN6_IS_ADDR_V4MAPPED(address) ? V4 : V6;
-}
-
-static const char *text_of(const struct in6_addr *address, char text[INET6_ADDRSTRLEN])
-{
-	if (family_of(address) == V4)
-		inet_ntop(AF_INET, address->s6_addr + 12, text, INET6_ADDRSTRLEN);
-	else
-		inet_ntop(AF_INET6, address, text, INET6_ADDRSTRLEN);
-	return text;
 }
 
 void frr_config_zebra(FILE *out, const struct frr_release *release)
@@ -73,12 +66,12 @@ static void write_group(FILE *out, const struct frr_config_speaker *s, const cha
 static void write_neighbors(FILE *out, const struct in6_addr *addresses, size_t n,
 			    enum family family, const char *group)
 {
-	char text[INET6_ADDRSTRLEN];
+	char text[ADDRESS_TEXT_MAX];
 
 	for (size_t i = 0; i < n; i++)
 		if (family_of(&addresses[i]) == family)
-			fprintf(out, " neighbor %s peer-group %s\n", text_of(&addresses[i], text),
-				group);
+			fprintf(out, " neighbor %s peer-group %s\n",
+				address_format(&addresses[i], text), group);
 }
 
 static void begin_family(FILE *out, enum family f)
@@ -107,7 +100,7 @@ static bool any_loopback(const struct frr_config_gpu *gpus, size_t n, enum famil
 /* Each loopback is told on that GPU's own sub-ports alone. */
 static void write_self_lists(FILE *out, const struct frr_config_gpu *gpus, size_t n)
 {
-	char text[INET6_ADDRSTRLEN];
+	char text[ADDRESS_TEXT_MAX];
 
 	for (size_t j = 0; j < n; j++)
 		for (enum family f = V4; f < FAMILIES; f++) {
@@ -115,8 +108,8 @@ static void write_self_lists(FILE *out, const struct frr_config_gpu *gpus, size_
 
 			if (own)
 				fprintf(out, "%s prefix-list SELF%c-G%zu seq 5 permit %s/%u\n",
-					f == V4 ? "ip" : "ipv6", digit[f], j, text_of(own, text),
-					host_bits[f]);
+					f == V4 ? "ip" : "ipv6", digit[f], j,
+					address_format(own, text), host_bits[f]);
 		}
 }
 
@@ -162,18 +155,18 @@ static void write_bmp(FILE *out, const struct frr_config_gpu *gpus, size_t n, co
 
 static void write_leaf_mbps(FILE *out, const struct frr_config_gpu *gpu, enum family f)
 {
-	char text[INET6_ADDRSTRLEN];
+	char text[ADDRESS_TEXT_MAX];
 
 	for (size_t i = 0; gpu->leaf_mbps && i < gpu->n_leaves; i++)
 		if (family_of(&gpu->leaves[i]) == f)
 			fprintf(out, "  neighbor %s route-map MBPS-%u out\n",
-				text_of(&gpu->leaves[i], text), gpu->leaf_mbps[i]);
+				address_format(&gpu->leaves[i], text), gpu->leaf_mbps[i]);
 }
 
 static void write_server_family(FILE *out, const struct frr_config_gpu *gpus, size_t n,
 				enum family f)
 {
-	char text[INET6_ADDRSTRLEN];
+	char text[ADDRESS_TEXT_MAX];
 
 	begin_family(out, f);
 	for (size_t j = 0; j < n; j++) {
@@ -186,7 +179,7 @@ static void write_server_family(FILE *out, const struct frr_config_gpu *gpus, si
 				"  neighbor LEAF%c-G%zu activate\n"
 				"  neighbor LEAF%c-G%zu soft-reconfiguration inbound\n"
 				"  neighbor LEAF%c-G%zu prefix-list SELF%c-G%zu out\n",
-				text_of(own, text), host_bits[f], v, j, v, j, v, j, v, j);
+				address_format(own, text), host_bits[f], v, j, v, j, v, j, v, j);
 		write_leaf_mbps(out, &gpus[j], f);
 	}
 	fputs(" exit-address-family\n", out);
@@ -230,14 +223,14 @@ static bool any_of(const struct in6_addr *addresses, size_t n, enum family famil
 static void write_loopback_lists(FILE *out, const struct bgp_prefix *loopbacks, size_t n)
 {
 	unsigned seq[FAMILIES] = {0};
-	char text[INET6_ADDRSTRLEN];
+	char text[ADDRESS_TEXT_MAX];
 
 	for (size_t i = 0; i < n; i++) {
 		enum family f = family_of(&loopbacks[i].address);
 
 		fprintf(out, "%s prefix-list LOOPBACKS%c seq %u permit %s/%u ge %u\n",
 			f == V4 ? "ip" : "ipv6", digit[f], seq[f] += 5,
-			text_of(&loopbacks[i].address, text),
+			address_format(&loopbacks[i].address, text),
 			loopbacks[i].length - (f == V4 ? 96u : 0u), host_bits[f]);
 	}
 }
@@ -328,12 +321,12 @@ void frr_config_spine(FILE *out, const struct frr_config_speaker *speaker,
 
 void frr_config_leaf_mbps(FILE *out, const struct in6_addr *leaf, unsigned mbps)
 {
-	char text[INET6_ADDRSTRLEN];
+	char text[ADDRESS_TEXT_MAX];
 
 	write_mbps_map(out, mbps);
 	fprintf(out,
 		"router bgp\n"
 		"address-family %s unicast\n"
 		"neighbor %s route-map MBPS-%u out\n",
-		family_words[family_of(leaf)], text_of(leaf, text), mbps);
+		family_words[family_of(leaf)], address_format(leaf, text), mbps);
 }

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "address.h"
+#include "base/address.h"
 
 #define BUSY_SHARE 0.01
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "base/address.h"
 #include "nccl/nccl_comm.h"
 
 /* From one process: it opens one for each class of packets (DSCP). */
@@ -22,7 +23,7 @@ static void announce(const struct peer_group *g)
 	struct in6_addr address;
 
 	fare_group_peer(g->group, &address);
-	inet_ntop(AF_INET6, &address, peer, sizeof(peer));
+	address_format(&address, peer);
 	snprintf(text, sizeof(text), "group %s %s", g->opened ? "toward" : "from", peer);
 	device_info(g->device, text);
 }

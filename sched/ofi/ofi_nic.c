@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/address.h"
 #include "attach.h"
 #include "nccl/nccl_properties.h"
 #include "ofi/ofi_fabric.h"
@@ -81,10 +82,9 @@ static void set_address(struct ofi_nic *nic, const struct fare *fare, unsigned g
 {
 	struct in6_addr a;
 
-	if (!fare_local_address(fare, gpu, AF_INET, &a))
-		inet_ntop(AF_INET, &a.s6_addr[12], nic->address, sizeof(nic->address));
-	else if (!fare_local_address(fare, gpu, AF_INET6, &a))
-		inet_ntop(AF_INET6, &a, nic->address, sizeof(nic->address));
+	if (!fare_local_address(fare, gpu, AF_INET, &a) ||
+	    !fare_local_address(fare, gpu, AF_INET6, &a))
+		address_format(&a, nic->address);
 }
 
 /* A GPU may have a card for each plane: the first that is a PCI function stands for all. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "address.h"
+#include "base/address.h"
 #include "launch/inventory.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

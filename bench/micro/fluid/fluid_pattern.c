@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/address.h"
 #include "flow_table.h"
 #include "weights.h"
 
@@ -125,12 +126,9 @@ int fluid_pattern_optimum_s(const struct fluid_pattern *p, double *seconds)
 /* ::ffff:10.0.0.1 and on: consecutive, as a fabric's loopbacks are. */
 static struct in6_addr fluid_pattern_address(unsigned gpu)
 {
-	uint32_t host = 0x0a000001u + gpu;
-	struct in6_addr out = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
+	const uint32_t host = htonl(0x0a000001u + gpu);
 
-	for (int i = 0; i < 4; i++)
-		out.s6_addr[12 + i] = (uint8_t)(host >> (24 - 8 * i));
-	return out;
+	return address_of_v4(&host);
 }
 
 static int fluid_pattern_bind(const struct fluid_pattern *p, const struct weights *weights,

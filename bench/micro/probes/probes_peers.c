@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/address.h"
 #include "health_limits.h"
 #include "notice_wire.h"
 #include "micro/probes/probes.h"
@@ -222,7 +223,7 @@ static void play(struct peers *s)
 
 pid_t probes_peers_start(const struct probes_net *net, const struct probes_load *load)
 {
-	struct in6_addr any = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
+	struct in6_addr any = address_of_v4(&(struct in_addr){0});
 	const struct sched_param rr = {.sched_priority = 10};
 	static struct peers s;
 	pid_t parent = getpid(), pid = fork();

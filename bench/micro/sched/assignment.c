@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/address.h"
 #include "flow_table.h"
 #include "micro/fluid/fluid.h"
 
@@ -29,12 +30,9 @@ const char *assignment_choice_name(enum assignment_choice choice)
 /* ::ffff:198.18.0.1 and on */
 static struct in6_addr address_of(const struct assignment *a, unsigned gpu)
 {
-	uint32_t host = 0xc6120001u + gpu * a->stride;
-	struct in6_addr out = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
+	const uint32_t host = htonl(0xc6120001u + gpu * a->stride);
 
-	for (int i = 0; i < 4; i++)
-		out.s6_addr[12 + i] = (uint8_t)(host >> (24 - 8 * i));
-	return out;
+	return address_of_v4(&host);
 }
 
 static int bind_pair(const struct assignment *a, unsigned s, unsigned d, unsigned *count)

@@ -23,6 +23,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/address.h"
+
 #define TRANSPORT_PLANES   4
 #define TRANSPORT_PATH_MTU 4096
 #define TRANSPORT_MAX_QPS  256
@@ -76,9 +78,9 @@ static inline int transport_exchange(const struct transport_end *end, const void
 /* As ::ffff:a.b.c.d. */
 static inline struct in6_addr transport_address(const char *ipv4)
 {
-	struct in6_addr out = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
+	struct in6_addr out = {0};
 
-	inet_pton(AF_INET, ipv4, out.s6_addr + 12);
+	address_parse(ipv4, &out);
 	return out;
 }
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "micro/transport/method.h"
+#include "base/address.h"
 #include "qp/soft/roce_icrc.h"
 #include "qp/soft/roce_wire.h"
 #include "qp/soft/soft_sock.h"
@@ -77,7 +78,7 @@ static int raw_open(struct transport_end *end, void **state)
 	r->tx_fd = soft_sock_open_tx(&local, port, "p0", FARE_DSCP, 4 * WINDOW_BYTES);
 	if (r->rx_fd < 0 || r->tx_fd < 0)
 		return r->rx_fd < 0 ? r->rx_fd : r->tx_fd;
-	r->peer_bytes = soft_sock_address(&r->peer, &remote, ROCE_UDP_PORT);
+	r->peer_bytes = address_to_socket(&remote, ROCE_UDP_PORT, &r->peer);
 	r->tx_flow = (struct roce_flow){local, remote, port, ROCE_UDP_PORT};
 	r->rx_flow = (struct roce_flow){
 		remote, local, (uint16_t)(ROCE_SOURCE_PORT_FIRST + !end->who), ROCE_UDP_PORT};

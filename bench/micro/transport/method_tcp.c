@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "micro/transport/method.h"
+#include "base/address.h"
 #include "qp/soft/soft_sock.h"
 
 #define PORT		9000
@@ -68,7 +69,7 @@ static int open_sockets(struct transport_end *end, void **state, bool is_tuned)
 	struct tcp_method *t = calloc(1, sizeof(*t));
 	struct in6_addr address = transport_address(end->who ? end->local : end->remote);
 	struct sockaddr_storage at;
-	socklen_t bytes = soft_sock_address(&at, &address, PORT);
+	socklen_t bytes = address_to_socket(&address, PORT, &at);
 	int listener = -1, err = 0;
 	int one = 1;
 	char byte = 0;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/address.h"
 #include "base/clock.h"
 #include "soft_sock.h"
 
@@ -60,7 +61,7 @@ static int transmit(struct qp_endpoint *ep, const struct qp_control *c, int fd, 
 	uint32_t pad = roce_wire_pad_bytes(p.payload_bytes), crc;
 	size_t n = roce_wire_build(&p, bytes);
 	struct sockaddr_storage to;
-	socklen_t to_bytes = soft_sock_address(&to, &c->remote, remote_port);
+	socklen_t to_bytes = address_to_socket(&c->remote, remote_port, &to);
 
 	crc = htole32(roce_icrc_compute(&flow, 0, bytes, n, c->data, c->length, pad));
 	if (c->length)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/address.h"
 #include "base/clock.h"
 #include "soft_sock.h"
 
@@ -237,7 +238,7 @@ int soft_qp_connect(struct qp *qp, const struct qp_remote *remote)
 	if (qp->attr.order_free != remote->order_free)
 		return -EPROTONOSUPPORT;
 	qp->remote = *remote;
-	qp->remote_at_bytes = soft_sock_address(&qp->remote_at, &remote->address, port);
+	qp->remote_at_bytes = address_to_socket(&remote->address, port, &qp->remote_at);
 	qp->flow = (struct roce_flow){
 		.source = *local,
 		.destination = remote->address,

@@ -6,6 +6,7 @@
 #include <netinet/udp.h>
 #include <string.h>
 
+#include "base/address.h"
 #include "soft_sock.h"
 
 #ifndef UDP_GRO
@@ -191,7 +192,7 @@ static int pass(struct qp_endpoint *ep, uint64_t now_ns)
 			.segment_bytes = rx->messages[i].msg_len,
 		};
 
-		soft_sock_read_address(&rx->from[i], &a.flow.source, &a.flow.source_port);
+		address_of_socket(&rx->from[i], &a.flow.source, &a.flow.source_port);
 		read_cmsgs(&rx->messages[i].msg_hdr, &a);
 		ep->put_off.bytes += a.bytes;
 		if (a.bytes)

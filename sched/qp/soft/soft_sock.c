@@ -7,6 +7,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "roce_ports.h"
 
 #define RX_BUFFER_BYTES (16 << 20)
@@ -29,42 +30,6 @@ static void set_buffer(int fd, int forced, int option, int bytes)
 {
 	if (set_int(fd, SOL_SOCKET, forced, bytes))
 		(void)set_int(fd, SOL_SOCKET, option, bytes);
-}
-
-socklen_t soft_sock_address(struct sockaddr_storage *out, const struct in6_addr *address,
-			    uint16_t port)
-{
-	struct sockaddr_in *v4 = (struct sockaddr_in *)out;
-	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)out;
-
-	memset(out, 0, sizeof(*out));
-	if (IN6_IS_ADDR_V4MAPPED(address)) {
-		v4->sin_family = AF_INET;
-		v4->sin_port = htons(port);
-		memcpy(&v4->sin_addr, address->s6_addr + 12, 4);
-		return sizeof(*v4);
-	}
-	v6->sin6_family = AF_INET6;
-	v6->sin6_port = htons(port);
-	v6->sin6_addr = *address;
-	return sizeof(*v6);
-}
-
-void soft_sock_read_address(const struct sockaddr_storage *from, struct in6_addr *address,
-			    uint16_t *port)
-{
-	const struct sockaddr_in *v4 = (const struct sockaddr_in *)from;
-	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)from;
-
-	if (from->ss_family == AF_INET) {
-		memset(address, 0, sizeof(*address));
-		address->s6_addr[10] = address->s6_addr[11] = 0xff;
-		memcpy(address->s6_addr + 12, &v4->sin_addr, 4);
-		*port = ntohs(v4->sin_port);
-	} else {
-		*address = v6->sin6_addr;
-		*port = ntohs(v6->sin6_port);
-	}
 }
 
 /*
@@ -98,7 +63,7 @@ int soft_sock_open(const struct in6_addr *address)
 static int bind_to(int fd, const struct in6_addr *address, uint16_t port)
 {
 	struct sockaddr_storage at;
-	socklen_t length = soft_sock_address(&at, address, port);
+	socklen_t length = address_to_socket(address, port, &at);
 
 	return bind(fd, (struct sockaddr *)&at, length) ? -errno : 0;
 }

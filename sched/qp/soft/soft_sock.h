@@ -50,11 +50,4 @@ void soft_sock_set_tx_bytes(int fd, uint32_t tx_bytes);
 /* A random source port of RoCEv2's range. 0 or -EIO. */
 int soft_sock_random_port(uint16_t *port);
 
-/* (address, port) as a socket address; IPv4-mapped becomes AF_INET. Returns the length. */
-socklen_t soft_sock_address(struct sockaddr_storage *out, const struct in6_addr *address,
-			    uint16_t port);
-/* The reverse; family is AF_INET or AF_INET6. */
-void soft_sock_read_address(const struct sockaddr_storage *from, struct in6_addr *address,
-			    uint16_t *port);
-
 #endif

@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/clock.h"
 #include "qp/control_seal.h"
 #include "qp/soft/soft_sock.h"
@@ -60,8 +61,8 @@ void verbs_control_close(struct qp_endpoint *ep)
 static int transmit(int fd, const struct qp_control *c)
 {
 	struct sockaddr_storage at;
-	socklen_t length = soft_sock_address(&at, &c->remote,
-					     c->remote_port ? c->remote_port : FARE_CONTROL_PORT);
+	socklen_t length = address_to_socket(
+		&c->remote, c->remote_port ? c->remote_port : FARE_CONTROL_PORT, &at);
 
 	return sendto(fd, c->data, c->length, MSG_DONTWAIT, (struct sockaddr *)&at, length) < 0
 		       ? -errno
@@ -327,7 +328,7 @@ int verbs_control_receive(struct qp_endpoint *ep)
 			ep->stats.rx_dropped++;
 			continue;
 		}
-		soft_sock_read_address(&from, &c.remote, &c.udp_source_port);
+		address_of_socket(&from, &c.remote, &c.udp_source_port);
 		find_sub_port(ep, arrival_ifindex(&h), &c);
 		ep->stats.rx_dropped += on_message(ep, &c, &m) != 0;
 	}

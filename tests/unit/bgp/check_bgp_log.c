@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "bgp_log.h"
 
+#include "base/address.h"
 #include "bgp_record.h"
 
 #define SECOND 1000000000ull
@@ -47,11 +48,11 @@ END_TEST
 
 START_TEST(addresses)
 {
-	char text[BGP_LOG_ADDRESS_BYTES];
+	char text[ADDRESS_TEXT_MAX];
 	struct in6_addr v4 = addr("198.19.0.1"), v6 = addr("2001:db8::1");
 
-	ck_assert_str_eq(bgp_log_address(&v4, text), "198.19.0.1");
-	ck_assert_str_eq(bgp_log_address(&v6, text), "2001:db8::1");
+	ck_assert_str_eq(address_format(&v4, text), "198.19.0.1");
+	ck_assert_str_eq(address_format(&v6, text), "2001:db8::1");
 }
 END_TEST
 

@@ -20,7 +20,7 @@
 
 #include "deferred_close.h"
 #include "control_rate.h"
-#include "utf8.h"
+#include "base/utf8.h"
 
 static struct ev_loop *loop;
 static struct control *control;

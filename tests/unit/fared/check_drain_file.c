@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "address.h"
+#include "base/address.h"
 #include "config.h"
 
 static char dir[] = "/tmp/check_drain_file.XXXXXX";

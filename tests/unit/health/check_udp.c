@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "own_net.h"
 #include "patience.h"
 #include "roce_ports.h"
@@ -558,7 +559,7 @@ START_TEST(the_sending_sockets_receive_nothing)
 	struct in6_addr here = address(_i ? "fd77::1" : "::ffff:127.77.0.1"),
 			far = address("fd77::2");
 	uint32_t info[SK_MEMINFO_VARS];
-	socklen_t length = udp_name(&here, 0, &to), room = sizeof(info);
+	socklen_t length = address_to_socket(&here, 0, &to), room = sizeof(info);
 	uint8_t bytes[60] = {0x45, [3] = 60, [8] = 64, [9] = 255, [12] = 127, 77,
 			     0,	   2,	     127,      77,	  0,	      1};
 	struct ip6_hdr six = {.ip6_src = far, .ip6_dst = here};

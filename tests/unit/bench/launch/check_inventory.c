@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "launch/inventory.h"
-#include "text_file.h"
+#include "base/text_file.h"
 
 #define HOST(name, address, more)                                                                  \
 	"  - name: " name "\n    run_dir: /run/fared\n    gpus:\n      - address: " address        \

@@ -2,7 +2,7 @@
 #include <check.h>
 #include <errno.h>
 
-#include "address.h"
+#include "base/address.h"
 #include "launch/limits.h"
 
 static bool allowed(const struct limits *limits, const char *text)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* strict_check.c - see strict_check.h */
-#include "strict_check.h"
+#include "base/yaml/strict_check.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "decimal.h"
+#include "base/decimal.h"
 
 struct check {
 	const yaml_document_t *document;

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "decimal.h"
+#include "base/decimal.h"
 
 static const struct {
 	const char *text;

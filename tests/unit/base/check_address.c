@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Addresses and prefixes as text. */
-#include "address.h"
+#include "base/address.h"
 
 #include <check.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* decimal.c - see decimal.h */
-#include "decimal.h"
+#include "base/decimal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* strict_yaml.c - see strict_yaml.h */
-#include "strict_yaml.h"
+#include "base/yaml/strict_yaml.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <yaml.h>
 
-#include "strict_check.h"
+#include "base/yaml/strict_check.h"
 
 struct strict_yaml {
 	const char *name;

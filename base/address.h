@@ -9,8 +9,19 @@
 
 #include <netinet/in.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 #define ADDRESS_TEXT_MAX INET6_ADDRSTRLEN
+
+/* The four octets of an IPv4 address, as ::ffff:a.b.c.d. */
+struct in6_addr address_of_v4(const void *octets);
+
+/* (address, port) as a socket address; ::ffff:a.b.c.d becomes AF_INET. Returns its length. */
+socklen_t address_to_socket(const struct in6_addr *address, uint16_t port,
+			    struct sockaddr_storage *out);
+/* The reverse; family is AF_INET or AF_INET6. */
+void address_of_socket(const struct sockaddr_storage *from, struct in6_addr *address,
+		       uint16_t *port);
 
 /* 0 or -EINVAL. Takes IPv4 and IPv6, nothing else (no length, zone or name). */
 int address_parse(const char *text, struct in6_addr *out);

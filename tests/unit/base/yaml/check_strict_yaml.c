@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "strict_yaml.h"
+#include "base/yaml/strict_yaml.h"
 
 struct part {
 	int64_t *size_bytes;

@@ -10,7 +10,7 @@
 
 #include <yaml.h>
 
-#include "strict_yaml.h"
+#include "base/yaml/strict_yaml.h"
 
 struct strict_check_finding {
 	unsigned line;

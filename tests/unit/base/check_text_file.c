@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "text_file.h"
+#include "base/text_file.h"
 
 static char path[64], *text;
 static size_t size;

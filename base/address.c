@@ -1,20 +1,60 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* address.c - see address.h */
-#include "address.h"
+#include "base/address.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+struct in6_addr address_of_v4(const void *octets)
+{
+	struct in6_addr out = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
+
+	memcpy(&out.s6_addr[12], octets, 4);
+	return out;
+}
+
+socklen_t address_to_socket(const struct in6_addr *address, uint16_t port,
+			    struct sockaddr_storage *out)
+{
+	struct sockaddr_in *v4 = (struct sockaddr_in *)out;
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)out;
+
+	memset(out, 0, sizeof(*out));
+	if (IN6_IS_ADDR_V4MAPPED(address)) {
+		v4->sin_family = AF_INET;
+		v4->sin_port = htons(port);
+		memcpy(&v4->sin_addr, &address->s6_addr[12], 4);
+		return sizeof(*v4);
+	}
+	v6->sin6_family = AF_INET6;
+	v6->sin6_port = htons(port);
+	v6->sin6_addr = *address;
+	return sizeof(*v6);
+}
+
+void address_of_socket(const struct sockaddr_storage *from, struct in6_addr *address,
+		       uint16_t *port)
+{
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)from;
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)from;
+
+	if (from->ss_family == AF_INET) {
+		*address = address_of_v4(&v4->sin_addr);
+		*port = ntohs(v4->sin_port);
+	} else {
+		*address = v6->sin6_addr;
+		*port = ntohs(v6->sin6_port);
+	}
+}
+
 int address_parse(const char *text, struct in6_addr *out)
 {
 	struct in_addr v4;
 
 	if (inet_pton(AF_INET, text, &v4) == 1) {
-		memset(out, 0, 10);
-		memset(&out->s6_addr[10], 0xff, 2);
-		memcpy(&out->s6_addr[12], &v4, 4);
+		*out = address_of_v4(&v4);
 		return 0;
 	}
 	return inet_pton(AF_INET6, text, out) == 1 ? 0 : -EINVAL;
