@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# All that is installed, by component; each component is a Debian package (package.cmake).
+# All that is installed, by component; each component is a package (package.cmake).
 include(GNUInstallDirs)
 set(OPS ${CMAKE_CURRENT_SOURCE_DIR}/ops)
 
@@ -23,7 +23,9 @@ function(install_completion component)
 	endforeach()
 	list(GET ARGN 0 first)
 	install(FILES ${OPS}/completion/_fare.zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions
-		RENAME _${first} COMPONENT ${component})
+		RENAME _${first} COMPONENT ${component}-deb)
+	install(FILES ${OPS}/completion/_fare.zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions
+		RENAME _${first} COMPONENT ${component}-rpm EXCLUDE_FROM_ALL)
 endfunction()
 
 install(TARGETS fared RUNTIME DESTINATION ${CMAKE_INSTALL_SBINDIR} COMPONENT fared)

@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # farelab-mpi: OpenMPI's programs in a lab, over fare or over what it is compared with. farelab(8) has the words for users.
 #
