@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * publish.h - from the path table to shared memory, once per loop iteration.
+ * publish.h - from the path table to those that weights are for, once per loop iteration.
  *
- * Solely owns: the mapping of path-table pairs to the segment's. In: the path table. Out:
- * shm_writer. Thread: the loop's. Knows no clock and no loop; the caller says when and what time it
- * is.
+ * Solely owns: the list of sinks (sink.h), of which the first is shared memory (shm_sink.h), and
+ * what each has taken. In: the path table. Out: sinks: each gets every change exactly once, in
+ * order. Thread: the loop's. Knows no clock and no loop; the caller says when and what time it is.
  */
 #ifndef PUBLISH_H
 #define PUBLISH_H
@@ -16,8 +16,11 @@
 #include "links.h"
 #include "path_table.h"
 
+#define SINKS_MAX 4
+
 struct config;
 struct publish;
+struct sink;
 
 struct publish_stats {
 	uint64_t pairs_published; /* publications that changed something */
@@ -38,6 +41,8 @@ struct publish_stats {
 int publish_create(struct publish **out, const struct config *config, struct path_table *table,
 		   mode_t mode, uint64_t now_ns);
 void publish_destroy(struct publish *p);
+/* One more sink, which gets all pairs in the next run. Copies sink, borrows arg. 0 or -ENOSPC. */
+int publish_add_sink(struct publish *p, const struct sink *sink);
 
 void publish_link(struct publish *p, uint32_t gpu, uint32_t plane, uint32_t sub_port,
 		  enum links_state state, uint64_t speed_bps);

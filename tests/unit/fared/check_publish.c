@@ -6,6 +6,7 @@
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 
 #include "config.h"
 #include "shm_layout.h"
+#include "sink.h"
 
 #define S    UINT64_C(1000000000)
 #define MBPS UINT64_C(1000000)
@@ -315,6 +317,162 @@ START_TEST(a_renewal_that_fails_is_counted)
 }
 END_TEST
 
+/* ---- a second sink ---- */
+
+/* What it was called with, in order: "b" and "c" for the ends of a turn, "f0" for pair 0 forgotten,
+ * "0:100,400" for the Mb/s of pair 0's planes. */
+struct recorder {
+	char text[4096];
+	int refuses;
+	uint64_t again_ns;
+};
+
+__attribute__((format(printf, 2, 3))) static void record(struct recorder *r, const char *format,
+							 ...)
+{
+	size_t n = strlen(r->text);
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(r->text + n, sizeof(r->text) - n, format, ap);
+	va_end(ap);
+}
+
+static void on_begin(void *arg, uint64_t now_ns)
+{
+	(void)now_ns;
+	record(arg, "b ");
+}
+
+static int on_sink_pair(void *arg, const struct sink_pair *pair)
+{
+	struct recorder *r = arg;
+
+	ck_assert_uint_eq(pair->n_planes, 2);
+	record(r, "%u:%llu,%llu%s ", pair->id,
+	       (unsigned long long)(pair->paths[0].usable_bps / MBPS),
+	       (unsigned long long)(pair->paths[1].usable_bps / MBPS), r->refuses ? "!" : "");
+	return r->refuses ? -ENOSPC : 0;
+}
+
+static void on_sink_forget(void *arg, uint32_t id)
+{
+	record(arg, "f%u ", id);
+}
+
+static uint64_t on_commit(void *arg)
+{
+	struct recorder *r = arg;
+
+	record(r, "c ");
+	return r->again_ns;
+}
+
+static void add_recorder(struct recorder *r)
+{
+	const struct sink sink = {.name = "recorder",
+				  .arg = r,
+				  .begin = on_begin,
+				  .pair = on_sink_pair,
+				  .forget = on_sink_forget,
+				  .commit = on_commit};
+
+	ck_assert_int_eq(publish_add_sink(publish, &sink), 0);
+}
+
+/* What is recorded since the last look. */
+static void expect(struct recorder *r, const char *text)
+{
+	ck_assert_str_eq(r->text, text);
+	r->text[0] = 0;
+}
+
+START_TEST(a_second_sink_gets_each_change_once_and_in_order)
+{
+	static struct recorder r, late;
+	struct in6_addr other = peer;
+
+	add_recorder(&r);
+	path_table_source_state(table, PATH_SOURCE_BMP, BGP_SOURCE_UP, "x", 2 * S);
+	publish_run(publish, 2 * S, NULL, NULL);
+	expect(&r, "b c ");
+	teach(0, 100e6);
+	teach(1, 400e6);
+	publish_run(publish, 2 * S, NULL, NULL);
+	expect(&r, "b 0:100,400 c ");
+	/* the same again, and all pairs looked at again: nothing has changed */
+	teach(0, 100e6);
+	path_table_mark_all(table);
+	publish_run(publish, 3 * S, NULL, NULL);
+	expect(&r, "b c ");
+	/* two changes of one turn are one; pairs come in the order of the table */
+	other.s6_addr[15] = 10;
+	teach_peer(other, true, 3 * S);
+	teach(0, 150e6);
+	teach(0, 200e6);
+	publish_run(publish, 3 * S, NULL, NULL);
+	expect(&r, "b 0:200,400 1:100,0 c ");
+	/* one that comes later gets what there is, and the first does not get it again */
+	add_recorder(&late);
+	publish_run(publish, 4 * S, NULL, NULL);
+	expect(&r, "b c ");
+	expect(&late, "b 0:200,400 1:100,0 c ");
+	/* a peer that goes */
+	teach_peer(other, false, 4 * S);
+	publish_run(publish, 4 * S, NULL, NULL);
+	publish_forget(publish, 1);
+	expect(&r, "b 1:0,0 c f1 ");
+	expect(&late, "b 1:0,0 c f1 ");
+}
+END_TEST
+
+START_TEST(what_one_sink_refuses_is_offered_to_it_alone)
+{
+	static struct recorder r = {.refuses = 1, .again_ns = 10 * S}, other;
+	struct publish_stats before, after;
+
+	add_recorder(&r);
+	add_recorder(&other);
+	path_table_source_state(table, PATH_SOURCE_BMP, BGP_SOURCE_UP, "x", 2 * S);
+	teach(0, 100e6);
+	ck_assert_uint_le(publish_run(publish, 2 * S, NULL, NULL), 10 * S);
+	expect(&r, "b 0:100,0! c ");
+	expect(&other, "b 0:100,0 c ");
+	publish_stats(publish, &before);
+	r.again_ns = 0;
+	r.refuses = 0;
+	ck_assert_uint_ne(publish_run(publish, 3 * S, NULL, NULL), 0);
+	expect(&r, "b c ");
+	publish_run(publish, 10 * S, NULL, NULL);
+	expect(&r, "b 0:100,0 c ");
+	publish_run(publish, 30 * S, NULL, NULL);
+	expect(&r, "b c ");
+	expect(&other, "b c b c b c ");
+	publish_stats(publish, &after);
+	ck_assert_uint_eq(after.pairs_published, before.pairs_published);
+	/* a change is offered at once, whatever was refused before */
+	r.refuses = 1;
+	r.again_ns = 100 * S;
+	teach(0, 200e6);
+	publish_run(publish, 30 * S, NULL, NULL);
+	r.refuses = 0;
+	teach(0, 300e6);
+	publish_run(publish, 31 * S, NULL, NULL);
+	expect(&r, "b 0:200,0! c b 0:300,0 c ");
+}
+END_TEST
+
+START_TEST(sinks_are_few)
+{
+	static struct recorder r;
+	const struct sink sink = {.arg = &r};
+
+	for (int i = 1; i < SINKS_MAX; i++)
+		add_recorder(&r);
+	ck_assert_int_eq(publish_add_sink(publish, &sink), -ENOSPC);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("publish");
@@ -327,6 +485,9 @@ int main(void)
 	tcase_add_test(tc, a_restart_moves_nothing);
 	tcase_add_test(tc, a_renewal_that_fails_is_counted);
 	tcase_add_test(tc, churn_does_not_fill_the_segment);
+	tcase_add_test(tc, a_second_sink_gets_each_change_once_and_in_order);
+	tcase_add_test(tc, what_one_sink_refuses_is_offered_to_it_alone);
+	tcase_add_test(tc, sinks_are_few);
 	tcase_add_test(tc, rubbish_in_the_segment_is_not_adopted);
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * sink.h - whom the weights of paths are handed to: the functions of one.
+ *
+ * Owns nothing. publish.h calls them, on the loop's thread, and no sink knows of another. In one
+ * turn of the loop: begin, then each pair of which anything changed, once and whole, in the order
+ * of the path table, then commit. None of them waits.
+ */
+#ifndef SINK_H
+#define SINK_H
+
+#include <netinet/in.h>
+#include <stdint.h>
+
+#include "shm_layout.h"
+
+/* Local GPU and peer. A peer that is gone has no usable path; then its pair is forgotten. */
+struct sink_pair {
+	uint32_t id; /* of the path table; after forget() another pair may have it */
+	uint32_t gpu;
+	struct in6_addr peer;
+	uint32_t n_planes;
+	const struct shm_path *paths; /* by plane: usable bandwidth, verdict, sub-ports in use */
+};
+
+struct sink {
+	const char *name;
+	void *arg;
+	void (*begin)(void *arg, uint64_t now_ns);
+	/* 0, or -errno: not taken; it is offered again when it changes, or when commit() says */
+	int (*pair)(void *arg, const struct sink_pair *pair);
+	void (*forget)(void *arg, uint32_t id); /* also of a pair that the sink never got */
+	/* The turn is over. When to offer again what was refused; 0: nothing was. */
+	uint64_t (*commit)(void *arg);
+};
+
+#endif
