@@ -2,6 +2,7 @@
 #include "nccl/nccl_device.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,20 @@ static char *pci_path(const struct attach_gpu *gpu)
 	return path;
 }
 
+/* What the speed is made of, for who looks why NCCL rates the device so. */
+static void log_planes(const struct device *d, const struct attach_gpu *gpu)
+{
+	char text[FARE_MAX_PLANES * 24] = "";
+	size_t n = 0;
+
+	for (unsigned p = 0; p < gpu->n_planes; p++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%" PRIu64, p ? "+" : "",
+				      properties_plane_mbps(gpu, p));
+	if (d->log)
+		d->log(NCCL_LOG_INFO, NCCL_NET, __FILE__, __LINE__,
+		       "NET/FARE: %s: rail %u, Mb/s by plane %s", d->name, d->gpu, text);
+}
+
 static void describe(struct device *d, const struct fare *fare, unsigned gpu)
 {
 	struct in6_addr address = {0};
@@ -64,9 +79,11 @@ static void describe(struct device *d, const struct fare *fare, unsigned gpu)
 		fare_local_address(fare, gpu, AF_INET6, &address);
 	}
 	d->guid = properties_guid(&address);
-	if (attach_local_gpu(fare, gpu, &shown))
-		d->pci_path = pci_path(&shown);
 	snprintf(d->name, sizeof(d->name), "fare%u", gpu % FARE_MAX_LOCAL_GPUS);
+	if (attach_local_gpu(fare, gpu, &shown)) {
+		d->pci_path = pci_path(&shown);
+		log_planes(d, &shown);
+	}
 	pthread_mutex_init(&d->lock, NULL);
 }
 

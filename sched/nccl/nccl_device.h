@@ -4,9 +4,9 @@
  *
  * Solely owns: the attachment to the daemon and the domain, opened when something first needs them
  * (each process of a server uses the device of one GPU, and opens that alone), and open until the
- * process ends, as NCCL does not say when it has done with a network. In: $FARE_RUN_DIR,
- * $FARE_PROVIDER, $FARE_KEY_FILE, $FARE_TRUSTED_NETWORK; the domain's events. Out: events, to
- * nccl_peer_group.h. Threads: NCCL calls from several; one that holds the device's lock.
+ * process ends: the next communicator uses it, also after NCCL has unloaded the plugin. In:
+ * $FARE_RUN_DIR, $FARE_PROVIDER, $FARE_KEY_FILE, $FARE_TRUSTED_NETWORK; the domain's events. Out:
+ * events, to nccl_peer_group.h. Threads: NCCL calls from several; one that holds the device's lock.
  */
 #ifndef NCCL_DEVICE_H
 #define NCCL_DEVICE_H

@@ -54,93 +54,73 @@ static struct device *device_at(int dev)
 	return dev >= 0 && dev < plugin.n_devices ? &plugin.devices[dev] : NULL;
 }
 
-static ncclResult_t net_properties_v9(int dev, ncclNetProperties_v9_t *out)
+/*
+ * The newest properties have all that older ones have. A device is all planes of a GPU, and so is
+ * on none of them alone: planeId is undefined, or NCCL would connect no two of different planes. A
+ * rail is the GPUs of the same place on their servers.
+ */
+static ncclResult_t net_properties_v12(int dev, ncclNetProperties_v12_t *out)
 {
 	struct device *d = device_at(dev);
 
 	if (!d)
 		return ncclInvalidArgument;
-	*out = (ncclNetProperties_v9_t){.name = d->name,
-					.pciPath = d->pci_path,
-					.guid = d->guid,
-					.ptrSupport = NCCL_PTR_HOST,
-					.regIsGlobal = 1,
-					.port = 1,
-					.maxComms = MAX_COMMS,
-					.maxRecvs = 1,
-					.vProps = {.ndevs = 1, .devs = {dev}},
-					.maxP2pBytes = MAX_BYTES,
-					.maxCollBytes = MAX_BYTES};
+	*out = (ncclNetProperties_v12_t){.name = d->name,
+					 .pciPath = d->pci_path,
+					 .guid = d->guid,
+					 .ptrSupport = NCCL_PTR_HOST,
+					 .regIsGlobal = 1,
+					 .port = 1,
+					 .maxComms = MAX_COMMS,
+					 .maxRecvs = 1,
+					 .vProps = {.ndevs = 1, .devs = {dev}},
+					 .maxP2pBytes = MAX_BYTES,
+					 .maxCollBytes = MAX_BYTES,
+					 .maxMultiRequestSize = 1,
+					 .railId = (int16_t)d->gpu,
+					 .planeId = NCCL_NET_ID_UNDEF};
 	return device_speed_mbps(d, &out->speed);
 }
 
+/* what all versions have and is not zero here */
+#define SAME_PROPERTIES(p)                                                                         \
+	.name = (p).name, .pciPath = (p).pciPath, .guid = (p).guid, .ptrSupport = (p).ptrSupport,  \
+	.regIsGlobal = (p).regIsGlobal, .speed = (p).speed, .port = (p).port,                      \
+	.maxComms = (p).maxComms, .maxRecvs = (p).maxRecvs
+/* and from version 9 on */
+#define SAME_SIZES(p)                                                                              \
+	.vProps = {.ndevs = 1, .devs = {(p).vProps.devs[0]}}, .maxP2pBytes = (p).maxP2pBytes,      \
+	.maxCollBytes = (p).maxCollBytes
+
 static ncclResult_t net_properties_v11(int dev, ncclNetProperties_v11_t *out)
 {
-	ncclNetProperties_v9_t p;
-	ncclResult_t result = net_properties_v9(dev, &p);
+	ncclNetProperties_v12_t p;
+	ncclResult_t result = net_properties_v12(dev, &p);
 
-	if (result != ncclSuccess)
-		return result;
-	*out = (ncclNetProperties_v11_t){.name = p.name,
-					 .pciPath = p.pciPath,
-					 .guid = p.guid,
-					 .ptrSupport = p.ptrSupport,
-					 .regIsGlobal = p.regIsGlobal,
-					 .speed = p.speed,
-					 .port = p.port,
-					 .maxComms = p.maxComms,
-					 .maxRecvs = p.maxRecvs,
-					 .vProps = p.vProps,
-					 .maxP2pBytes = p.maxP2pBytes,
-					 .maxCollBytes = p.maxCollBytes,
-					 .maxMultiRequestSize = 1};
-	return ncclSuccess;
+	if (result == ncclSuccess)
+		*out = (ncclNetProperties_v11_t){SAME_PROPERTIES(p), SAME_SIZES(p),
+						 .maxMultiRequestSize = p.maxMultiRequestSize};
+	return result;
 }
 
-/* A device is all planes of a GPU, and so is on none of them alone. */
-static ncclResult_t net_properties_v12(int dev, ncclNetProperties_v12_t *out)
+static ncclResult_t net_properties_v9(int dev, ncclNetProperties_v9_t *out)
 {
-	ncclNetProperties_v9_t p;
-	ncclResult_t result = net_properties_v9(dev, &p);
+	ncclNetProperties_v12_t p;
+	ncclResult_t result = net_properties_v12(dev, &p);
 
-	if (result != ncclSuccess)
-		return result;
-	*out = (ncclNetProperties_v12_t){.name = p.name,
-					 .pciPath = p.pciPath,
-					 .guid = p.guid,
-					 .ptrSupport = p.ptrSupport,
-					 .regIsGlobal = p.regIsGlobal,
-					 .speed = p.speed,
-					 .port = p.port,
-					 .maxComms = p.maxComms,
-					 .maxRecvs = p.maxRecvs,
-					 .vProps = {.ndevs = 1, .devs = {dev}},
-					 .maxP2pBytes = p.maxP2pBytes,
-					 .maxCollBytes = p.maxCollBytes,
-					 .maxMultiRequestSize = 1,
-					 .railId = NCCL_NET_ID_UNDEF,
-					 .planeId = NCCL_NET_ID_UNDEF};
-	return ncclSuccess;
+	if (result == ncclSuccess)
+		*out = (ncclNetProperties_v9_t){SAME_PROPERTIES(p), SAME_SIZES(p)};
+	return result;
 }
 
 static ncclResult_t net_properties_v8(int dev, ncclNetProperties_v8_t *out)
 {
-	ncclNetProperties_v9_t p;
-	ncclResult_t result = net_properties_v9(dev, &p);
+	ncclNetProperties_v12_t p;
+	ncclResult_t result = net_properties_v12(dev, &p);
 
-	if (result != ncclSuccess)
-		return result;
-	*out = (ncclNetProperties_v8_t){.name = p.name,
-					.pciPath = p.pciPath,
-					.guid = p.guid,
-					.ptrSupport = p.ptrSupport,
-					.regIsGlobal = p.regIsGlobal,
-					.speed = p.speed,
-					.port = p.port,
-					.latency = p.latency,
-					.maxComms = p.maxComms,
-					.maxRecvs = p.maxRecvs};
-	return ncclSuccess;
+	if (result == ncclSuccess)
+		*out = (ncclNetProperties_v8_t){SAME_PROPERTIES(p)};
+	return result;
 }
 
 /* ---- connections ---- */

@@ -145,6 +145,25 @@ typedef struct {
 /* versions 11 and 12: what a communicator will do, of which nothing is used */
 typedef struct ncclNetAttr ncclNetAttr_t;
 
+/* what all tables have, between listen and connect, which differ, and isend and irecv, which do */
+#define NCCL_NET_SAME_1                                                                            \
+	ncclResult_t (*accept)(void *listen_comm, void **recv_comm,                                \
+			       ncclNetDeviceHandle_t **dev_comm);                                  \
+	ncclResult_t (*regMr)(void *comm, void *data, size_t size, int type, void **mr);           \
+	ncclResult_t (*regMrDmaBuf)(void *comm, void *data, size_t size, int type,                 \
+				    uint64_t offset, int fd, void **mr);                           \
+	ncclResult_t (*deregMr)(void *comm, void *mr);
+/* and after these */
+#define NCCL_NET_SAME_2                                                                            \
+	ncclResult_t (*iflush)(void *recv_comm, int n, void **data, int *sizes, void **mr,         \
+			       void **request);                                                    \
+	ncclResult_t (*test)(void *request, int *done, int *sizes);                                \
+	ncclResult_t (*closeSend)(void *send_comm);                                                \
+	ncclResult_t (*closeRecv)(void *recv_comm);                                                \
+	ncclResult_t (*closeListen)(void *listen_comm);                                            \
+	ncclResult_t (*getDeviceMr)(void *comm, void *mr, void **device_mr);                       \
+	ncclResult_t (*irecvConsumed)(void *recv_comm, int n, void *request);
+
 typedef struct {
 	const char *name;
 	ncclResult_t (*init)(ncclDebugLogger_t log);
@@ -153,24 +172,12 @@ typedef struct {
 	ncclResult_t (*listen)(int dev, void *handle, void **listen_comm);
 	ncclResult_t (*connect)(int dev, void *handle, void **send_comm,
 				ncclNetDeviceHandle_t **dev_comm);
-	ncclResult_t (*accept)(void *listen_comm, void **recv_comm,
-			       ncclNetDeviceHandle_t **dev_comm);
-	ncclResult_t (*regMr)(void *comm, void *data, size_t size, int type, void **mr);
-	ncclResult_t (*regMrDmaBuf)(void *comm, void *data, size_t size, int type, uint64_t offset,
-				    int fd, void **mr);
-	ncclResult_t (*deregMr)(void *comm, void *mr);
+	NCCL_NET_SAME_1
 	ncclResult_t (*isend)(void *send_comm, void *data, int size, int tag, void *mr,
 			      void **request);
 	ncclResult_t (*irecv)(void *recv_comm, int n, void **data, int *sizes, int *tags, void **mr,
 			      void **request);
-	ncclResult_t (*iflush)(void *recv_comm, int n, void **data, int *sizes, void **mr,
-			       void **request);
-	ncclResult_t (*test)(void *request, int *done, int *sizes);
-	ncclResult_t (*closeSend)(void *send_comm);
-	ncclResult_t (*closeRecv)(void *recv_comm);
-	ncclResult_t (*closeListen)(void *listen_comm);
-	ncclResult_t (*getDeviceMr)(void *comm, void *mr, void **device_mr);
-	ncclResult_t (*irecvConsumed)(void *recv_comm, int n, void *request);
+	NCCL_NET_SAME_2
 } ncclNet_v8_t;
 
 typedef struct {
@@ -181,24 +188,12 @@ typedef struct {
 	ncclResult_t (*listen)(int dev, void *handle, void **listen_comm);
 	ncclResult_t (*connect)(int dev, void *handle, void **send_comm,
 				ncclNetDeviceHandle_t **dev_comm);
-	ncclResult_t (*accept)(void *listen_comm, void **recv_comm,
-			       ncclNetDeviceHandle_t **dev_comm);
-	ncclResult_t (*regMr)(void *comm, void *data, size_t size, int type, void **mr);
-	ncclResult_t (*regMrDmaBuf)(void *comm, void *data, size_t size, int type, uint64_t offset,
-				    int fd, void **mr);
-	ncclResult_t (*deregMr)(void *comm, void *mr);
+	NCCL_NET_SAME_1
 	ncclResult_t (*isend)(void *send_comm, void *data, size_t size, int tag, void *mr,
 			      void **request);
 	ncclResult_t (*irecv)(void *recv_comm, int n, void **data, size_t *sizes, int *tags,
 			      void **mr, void **request);
-	ncclResult_t (*iflush)(void *recv_comm, int n, void **data, int *sizes, void **mr,
-			       void **request);
-	ncclResult_t (*test)(void *request, int *done, int *sizes);
-	ncclResult_t (*closeSend)(void *send_comm);
-	ncclResult_t (*closeRecv)(void *recv_comm);
-	ncclResult_t (*closeListen)(void *listen_comm);
-	ncclResult_t (*getDeviceMr)(void *comm, void *mr, void **device_mr);
-	ncclResult_t (*irecvConsumed)(void *recv_comm, int n, void *request);
+	NCCL_NET_SAME_2
 	ncclResult_t (*makeVDevice)(int *dev, ncclNetVDeviceProps_v9_t *props);
 } ncclNet_v9_t;
 
@@ -210,24 +205,12 @@ typedef struct {
 	ncclResult_t (*listen)(int dev, void *handle, void **listen_comm);
 	ncclResult_t (*connect)(int dev, ncclNetCommConfig_v10_t *config, void *handle,
 				void **send_comm, ncclNetDeviceHandle_t **dev_comm);
-	ncclResult_t (*accept)(void *listen_comm, void **recv_comm,
-			       ncclNetDeviceHandle_t **dev_comm);
-	ncclResult_t (*regMr)(void *comm, void *data, size_t size, int type, void **mr);
-	ncclResult_t (*regMrDmaBuf)(void *comm, void *data, size_t size, int type, uint64_t offset,
-				    int fd, void **mr);
-	ncclResult_t (*deregMr)(void *comm, void *mr);
+	NCCL_NET_SAME_1
 	ncclResult_t (*isend)(void *send_comm, void *data, size_t size, int tag, void *mr,
 			      void *profile, void **request);
 	ncclResult_t (*irecv)(void *recv_comm, int n, void **data, size_t *sizes, int *tags,
 			      void **mr, void **profile, void **request);
-	ncclResult_t (*iflush)(void *recv_comm, int n, void **data, int *sizes, void **mr,
-			       void **request);
-	ncclResult_t (*test)(void *request, int *done, int *sizes);
-	ncclResult_t (*closeSend)(void *send_comm);
-	ncclResult_t (*closeRecv)(void *recv_comm);
-	ncclResult_t (*closeListen)(void *listen_comm);
-	ncclResult_t (*getDeviceMr)(void *comm, void *mr, void **device_mr);
-	ncclResult_t (*irecvConsumed)(void *recv_comm, int n, void *request);
+	NCCL_NET_SAME_2
 	ncclResult_t (*makeVDevice)(int *dev, ncclNetVDeviceProps_v9_t *props);
 } ncclNet_v10_t;
 
@@ -240,24 +223,12 @@ typedef struct {
 	ncclResult_t (*listen)(void *ctx, int dev, void *handle, void **listen_comm);
 	ncclResult_t (*connect)(void *ctx, int dev, void *handle, void **send_comm,
 				ncclNetDeviceHandle_t **dev_comm);
-	ncclResult_t (*accept)(void *listen_comm, void **recv_comm,
-			       ncclNetDeviceHandle_t **dev_comm);
-	ncclResult_t (*regMr)(void *comm, void *data, size_t size, int type, void **mr);
-	ncclResult_t (*regMrDmaBuf)(void *comm, void *data, size_t size, int type, uint64_t offset,
-				    int fd, void **mr);
-	ncclResult_t (*deregMr)(void *comm, void *mr);
+	NCCL_NET_SAME_1
 	ncclResult_t (*isend)(void *send_comm, void *data, size_t size, int tag, void *mr,
 			      void *profile, void **request);
 	ncclResult_t (*irecv)(void *recv_comm, int n, void **data, size_t *sizes, int *tags,
 			      void **mr, void **profile, void **request);
-	ncclResult_t (*iflush)(void *recv_comm, int n, void **data, int *sizes, void **mr,
-			       void **request);
-	ncclResult_t (*test)(void *request, int *done, int *sizes);
-	ncclResult_t (*closeSend)(void *send_comm);
-	ncclResult_t (*closeRecv)(void *recv_comm);
-	ncclResult_t (*closeListen)(void *listen_comm);
-	ncclResult_t (*getDeviceMr)(void *comm, void *mr, void **device_mr);
-	ncclResult_t (*irecvConsumed)(void *recv_comm, int n, void *request);
+	NCCL_NET_SAME_2
 	ncclResult_t (*makeVDevice)(int *dev, ncclNetVDeviceProps_v9_t *props);
 	ncclResult_t (*finalize)(void *ctx);
 	ncclResult_t (*setNetAttr)(void *ctx, ncclNetAttr_t *attr);
@@ -272,24 +243,12 @@ typedef struct {
 	ncclResult_t (*listen)(void *ctx, int dev, void *handle, void **listen_comm);
 	ncclResult_t (*connect)(void *ctx, int dev, void *handle, void **send_comm,
 				ncclNetDeviceHandle_t **dev_comm);
-	ncclResult_t (*accept)(void *listen_comm, void **recv_comm,
-			       ncclNetDeviceHandle_t **dev_comm);
-	ncclResult_t (*regMr)(void *comm, void *data, size_t size, int type, void **mr);
-	ncclResult_t (*regMrDmaBuf)(void *comm, void *data, size_t size, int type, uint64_t offset,
-				    int fd, void **mr);
-	ncclResult_t (*deregMr)(void *comm, void *mr);
+	NCCL_NET_SAME_1
 	ncclResult_t (*isend)(void *send_comm, void *data, size_t size, int tag, void *mr,
 			      void *profile, void **request);
 	ncclResult_t (*irecv)(void *recv_comm, int n, void **data, size_t *sizes, int *tags,
 			      void **mr, void **profile, void **request);
-	ncclResult_t (*iflush)(void *recv_comm, int n, void **data, int *sizes, void **mr,
-			       void **request);
-	ncclResult_t (*test)(void *request, int *done, int *sizes);
-	ncclResult_t (*closeSend)(void *send_comm);
-	ncclResult_t (*closeRecv)(void *recv_comm);
-	ncclResult_t (*closeListen)(void *listen_comm);
-	ncclResult_t (*getDeviceMr)(void *comm, void *mr, void **device_mr);
-	ncclResult_t (*irecvConsumed)(void *recv_comm, int n, void *request);
+	NCCL_NET_SAME_2
 	ncclResult_t (*makeVDevice)(int *dev, ncclNetVDeviceProps_v12_t *props);
 	ncclResult_t (*finalize)(void *ctx);
 	ncclResult_t (*setNetAttr)(void *ctx, ncclNetAttr_t *attr);

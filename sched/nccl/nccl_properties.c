@@ -55,14 +55,22 @@ char *properties_pci_path(const char *sys_class_net, const char *device)
 	return path;
 }
 
+uint64_t properties_plane_mbps(const struct attach_gpu *gpu, unsigned plane)
+{
+	uint64_t mbps = 0;
+
+	for (unsigned s = 0; s < gpu->n_sub_ports[plane]; s++)
+		mbps += atomic_load_explicit(&gpu->shm->sub_ports[plane][s].speed_bps,
+					     memory_order_relaxed) /
+			1000000;
+	return mbps;
+}
+
 int properties_speed_mbps(const struct attach_gpu *gpu)
 {
 	uint64_t mbps = 0;
 
 	for (unsigned p = 0; p < gpu->n_planes; p++)
-		for (unsigned s = 0; s < gpu->n_sub_ports[p]; s++)
-			mbps += atomic_load_explicit(&gpu->shm->sub_ports[p][s].speed_bps,
-						     memory_order_relaxed) /
-				1000000;
+		mbps += properties_plane_mbps(gpu, p);
 	return mbps < INT_MAX ? (int)mbps : INT_MAX;
 }

@@ -20,7 +20,9 @@ uint64_t properties_guid(const struct in6_addr *address);
  * sys_class_net: "/sys/class/net".
  */
 char *properties_pci_path(const char *sys_class_net, const char *device);
-/* Of all sub-ports that are up. */
+/* Of a plane's sub-ports that are up; a plane of the GPU's. */
+uint64_t properties_plane_mbps(const struct attach_gpu *gpu, unsigned plane);
+/* Of all planes, at the time of the call. */
 int properties_speed_mbps(const struct attach_gpu *gpu);
 
 #endif

@@ -18,7 +18,10 @@
  * mid-transfer: it must have carried nothing meanwhile, and there are more messages than asked for
  * until it has carried a share of what came afterwards. A rank has no more than two groups with
  * each other rank. Before, init fails without a daemon, and nothing stays open; nor does listing
- * devices open anything. Exit 77: not root. One line of JSON at the end.
+ * devices open anything. The plugin is loaded and unloaded 200 times, as NCCL does with each last
+ * communicator, and nothing is left of that; other communicators come and go. An NCCL that knows
+ * newer versions than 12, or no older ones, gets the newest that it knows; a device's speed follows
+ * its ports. Exit 77: not root. One line of JSON at the end.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -52,6 +55,9 @@
 #define MORE	    40			/* messages at a time */
 #define HEALED	    (UINT64_C(4) << 20) /* more than handshakes and replays are */
 #define NOBODY	    (-1)
+#define OLDEST	    8 /* versions of the interface */
+#define NEWEST	    12
+#define RELOADED    200
 
 struct shared {
 	uint8_t handle[RANKS][RANKS][WIDE][NCCL_NET_HANDLE_MAXSIZE]; /* from, to */
@@ -183,7 +189,7 @@ static int check_properties(struct rank *r)
 	ncclNetProperties_v9_t p;
 	int n = 0;
 
-	if (r->net.devices(&n) || n != 1 || !r->net.getProperties(1, &p) ||
+	if (r->net.devices(&n) || n != 1 || r->net.getProperties(1, &p) != ncclInvalidArgument ||
 	    r->net.getProperties(0, &p))
 		return fail(r, "no properties");
 	if (!p.name || p.pciPath || !p.guid || p.ptrSupport != NCCL_PTR_HOST ||
@@ -198,13 +204,51 @@ static int check_listing(struct rank *r)
 	unsigned n = n_descriptors();
 
 	setenv("FARE_RUN_DIR", "/nonexistent", 1);
-	if (!r->net.init(NULL, NULL) || n_descriptors() != n)
+	if (r->net.init(NULL, NULL) != ncclSystemError || n_descriptors() != n)
 		return fail(r, "init without a daemon");
 	setenv("FARE_RUN_DIR", r->h->bed.dir[r->rank & 1], 1);
 	setenv("FARE_KEY_FILE", r->h->bed.key, 1);
-	if (r->net.init(say, NULL) || check_properties(r))
+	if (r->net.init(say, NULL) || check_properties(r) || nccl_versions_another(&r->net, say))
 		return fail(r, "init");
 	return n_descriptors() == n ? 0 : fail(r, "listing devices left something open");
+}
+
+static void *open_plugin(struct rank *r)
+{
+	void *library = dlopen(r->h->plugin, RTLD_NOW | RTLD_LOCAL);
+	int version = r->h->version[r->rank];
+
+	if (library && nccl_versions_load(library, version, &r->net) == version)
+		return library;
+	fail(r, library ? "not the newest version that NCCL knows" : dlerror());
+	return NULL;
+}
+
+/* A communicator listens, and goes; it was the last, and NCCL unloads the plugin. */
+static int use_once(struct rank *r)
+{
+	uint8_t handle[NCCL_NET_HANDLE_MAXSIZE];
+	void *library = open_plugin(r), *listener;
+
+	if (!library)
+		return 1;
+	if (r->net.init(say, NULL) || r->net.listen(0, handle, &listener) ||
+	    r->net.closeListen(listener) || nccl_versions_finalize() || dlclose(library))
+		return fail(r, "loaded once more");
+	return 0;
+}
+
+static int check_reloading(struct rank *r)
+{
+	unsigned n;
+
+	if (use_once(r))
+		return 1;
+	n = n_descriptors();
+	for (int i = 1; i < RELOADED; i++)
+		if (use_once(r))
+			return 1;
+	return n_descriptors() == n ? 0 : fail(r, "unloading left something open");
 }
 
 static int load(struct rank *r)
@@ -214,10 +258,54 @@ static int load(struct rank *r)
 	bed_enter_namespace(&r->h->bed, r->rank & 1);
 	logged = r->h->shared;
 	logged_rank = r->rank;
-	library = dlopen(r->h->plugin, RTLD_NOW | RTLD_LOCAL);
-	if (!library || !nccl_versions_load(library, r->h->version[r->rank], &r->net))
-		return fail(r, dlerror());
-	return check_listing(r);
+	library = open_plugin(r);
+	if (!library || check_listing(r))
+		return 1;
+	if (nccl_versions_finalize() || dlclose(library) || check_reloading(r))
+		return fail(r, "unloading");
+	return open_plugin(r) && !r->net.init(say, NULL) ? 0 : fail(r, "init after unloading");
+}
+
+/* ---- NCCLs of each age ---- */
+
+static bool has_speed(const struct rank *r, int mbps)
+{
+	ncclNetProperties_v9_t p;
+
+	return !r->net.getProperties(0, &p) && p.speed == mbps;
+}
+
+/* What an NCCL that knows the versions up to newest finds, and that speed follows a port. */
+static bool fits(struct rank *r, void *library, int newest)
+{
+	struct bed *bed = &r->h->bed;
+	int version = nccl_versions_load(library, newest, &r->net);
+	bool ok = version == (newest < NEWEST ? newest : NEWEST) && !r->net.init(say, NULL) &&
+		  has_speed(r, PLANES * 200);
+
+	bed->sub_port_down[0][VICTIM][0] = true;
+	bed_publish(bed);
+	ok = ok && has_speed(r, (PLANES - 1) * 200);
+	bed->sub_port_down[0][VICTIM][0] = false;
+	bed_publish(bed);
+	return ok && has_speed(r, PLANES * 200) && !nccl_versions_finalize();
+}
+
+static int ages_main(struct harness *h)
+{
+	struct rank r = {.h = h};
+	void *library = dlopen(h->plugin, RTLD_NOW | RTLD_LOCAL);
+
+	logged = h->shared;
+	setenv("FARE_RUN_DIR", h->bed.dir[0], 1);
+	if (!library)
+		return fail(&r, dlerror());
+	if (nccl_versions_load(library, OLDEST - 1, &r.net))
+		return fail(&r, "a version older than any that is documented");
+	for (int newest = OLDEST; newest <= NEWEST + 1; newest++)
+		if (!fits(&r, library, newest))
+			return fail(&r, "does not fit an NCCL");
+	return 0;
 }
 
 /* ---- connecting ---- */
@@ -459,6 +547,21 @@ static int start(struct harness *h, int rank)
 	return h->child[rank] < 0;
 }
 
+/* In a process of its own, as each has one state of the plugin. */
+static bool ages(struct harness *h)
+{
+	int status = 1;
+	pid_t child;
+
+	fflush(NULL);
+	child = fork();
+	if (child == 0)
+		_exit(ages_main(h));
+	if (child > 0)
+		waitpid(child, &status, 0);
+	return !status;
+}
+
 /* Waits for it to end: its exit status. */
 static int join(struct harness *h, int rank)
 {
@@ -605,7 +708,7 @@ int main(int argc, char **argv)
 	h.shared = mmap(NULL, sizeof(*h.shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 			-1, 0);
 	if (!bed_make(&h.bed, &options))
-		ok = drill(&h);
+		ok = ages(&h) && drill(&h);
 	for (int rank = 0; rank < RANKS; rank++)
 		if (h.child[rank] > 0)
 			kill_rank(&h, rank);

@@ -2,6 +2,9 @@
 #include "nccl_versions.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
+
+#define OLDEST 6 /* that an NCCL of today looks for */
 
 /* The interface has no place for a context. */
 static const ncclNet_v8_t *net_v8;
@@ -18,7 +21,7 @@ static ncclResult_t init_v8(ncclDebugLogger_t log, ncclProfilerCallback_t profil
 
 static ncclResult_t properties_v8(int dev, ncclNetProperties_v9_t *out)
 {
-	ncclNetProperties_v8_t p;
+	ncclNetProperties_v8_t p = {0};
 	ncclResult_t result = net_v8->getProperties(dev, &p);
 
 	*out = (ncclNetProperties_v9_t){.name = p.name,
@@ -97,7 +100,7 @@ static ncclResult_t init_v12(ncclDebugLogger_t log, ncclProfilerCallback_t profi
 
 static ncclResult_t properties_v11(int dev, ncclNetProperties_v9_t *out)
 {
-	ncclNetProperties_v11_t p;
+	ncclNetProperties_v11_t p = {0};
 	ncclResult_t result = net_v11->getProperties(dev, &p);
 
 	*out = (ncclNetProperties_v9_t){.name = p.name,
@@ -107,12 +110,12 @@ static ncclResult_t properties_v11(int dev, ncclNetProperties_v9_t *out)
 					.speed = p.speed,
 					.maxRecvs = p.maxRecvs,
 					.netDeviceType = p.netDeviceType};
-	return result || p.maxMultiRequestSize != 1 ? ncclInternalError : ncclSuccess;
+	return result || p.maxMultiRequestSize == 1 ? result : ncclInternalError;
 }
 
 static ncclResult_t properties_v12(int dev, ncclNetProperties_v9_t *out)
 {
-	ncclNetProperties_v12_t p;
+	ncclNetProperties_v12_t p = {0};
 	ncclResult_t result = net_v12->getProperties(dev, &p);
 
 	*out = (ncclNetProperties_v9_t){.name = p.name,
@@ -122,10 +125,10 @@ static ncclResult_t properties_v12(int dev, ncclNetProperties_v9_t *out)
 					.speed = p.speed,
 					.maxRecvs = p.maxRecvs,
 					.netDeviceType = p.netDeviceType};
-	return result || p.vProps.ndevs != 1 || p.vProps.devs[0] != dev ||
-			       p.planeId != NCCL_NET_ID_UNDEF
-		       ? ncclInternalError
-		       : ncclSuccess;
+	return result || (p.vProps.ndevs == 1 && p.vProps.devs[0] == dev && p.railId == dev &&
+			  p.planeId == NCCL_NET_ID_UNDEF)
+		       ? result
+		       : ncclInternalError;
 }
 
 static ncclResult_t listen_v11(int dev, void *handle, void **listen_comm)
@@ -142,62 +145,99 @@ static ncclResult_t connect_v11(int dev, ncclNetCommConfig_v10_t *config, void *
 		       : net_v11->connect(context, dev, handle, send_comm, dev_comm);
 }
 
-/* What differs from version 10 is laid over it. From 11 on calls take a context. */
-static void lay_v11(ncclNet_v10_t *net)
+/* What version 10 has as they do, and takes as it is. */
+#define SAME_CALLS(n)                                                                              \
+	.name = (n)->name, .devices = (n)->devices, .accept = (n)->accept, .regMr = (n)->regMr,    \
+	.deregMr = (n)->deregMr, .iflush = (n)->iflush, .test = (n)->test,                         \
+	.closeSend = (n)->closeSend, .closeRecv = (n)->closeRecv, .closeListen = (n)->closeListen
+
+static ncclNet_v10_t as_v12(const void *table)
 {
-	net->init = init_v11;
-	net->getProperties = properties_v11;
-	net->listen = listen_v11;
-	net->connect = connect_v11;
-	net->isend = net_v11->isend;
-	net->irecv = net_v11->irecv;
+	net_v12 = table;
+	return (ncclNet_v10_t){
+		SAME_CALLS(net_v12),	.init = init_v12,	.getProperties = properties_v12,
+		.listen = listen_v11,	.connect = connect_v11, .isend = net_v12->isend,
+		.irecv = net_v12->irecv};
 }
 
-static void lay_v12(ncclNet_v10_t *net)
+static ncclNet_v10_t as_v11(const void *table)
 {
-	lay_v11(net);
-	net->init = init_v12;
-	net->getProperties = properties_v12;
-	net->isend = net_v12->isend;
-	net->irecv = net_v12->irecv;
+	net_v11 = table;
+	return (ncclNet_v10_t){
+		SAME_CALLS(net_v11),	.init = init_v11,	.getProperties = properties_v11,
+		.listen = listen_v11,	.connect = connect_v11, .isend = net_v11->isend,
+		.irecv = net_v11->irecv};
 }
 
-static void lay_v9(ncclNet_v10_t *net)
+static ncclNet_v10_t as_v10(const void *table)
 {
-	net->init = init_v9;
-	net->getProperties = net_v9->getProperties;
-	net->connect = connect_v9;
-	net->isend = isend_v9;
-	net->irecv = irecv_v9;
+	return *(const ncclNet_v10_t *)table;
 }
 
-static void lay_v8(ncclNet_v10_t *net)
+static ncclNet_v10_t as_v9(const void *table)
 {
-	net->init = init_v8;
-	net->getProperties = properties_v8;
-	net->connect = connect_v8;
-	net->isend = isend_v8;
-	net->irecv = irecv_v8;
+	net_v9 = table;
+	return (ncclNet_v10_t){SAME_CALLS(net_v9),
+			       .init = init_v9,
+			       .getProperties = net_v9->getProperties,
+			       .listen = net_v9->listen,
+			       .connect = connect_v9,
+			       .isend = isend_v9,
+			       .irecv = irecv_v9};
 }
 
-bool nccl_versions_load(void *library, int version, ncclNet_v10_t *out)
+static ncclNet_v10_t as_v8(const void *table)
 {
-	const ncclNet_v10_t *net_v10 = dlsym(library, "ncclNetPlugin_v10");
+	net_v8 = table;
+	return (ncclNet_v10_t){
+		SAME_CALLS(net_v8),	  .init = init_v8,	 .getProperties = properties_v8,
+		.listen = net_v8->listen, .connect = connect_v8, .isend = isend_v8,
+		.irecv = irecv_v8};
+}
 
-	net_v9 = dlsym(library, "ncclNetPlugin_v9");
-	net_v8 = dlsym(library, "ncclNetPlugin_v8");
-	net_v11 = dlsym(library, "ncclNetPlugin_v11");
-	net_v12 = dlsym(library, "ncclNetPlugin_v12");
-	if (!net_v12 || !net_v11 || !net_v10 || !net_v9 || !net_v8)
-		return false;
-	*out = *net_v10;
-	if (version == 12)
-		lay_v12(out);
-	else if (version == 11)
-		net_v12 = NULL, lay_v11(out);
-	else if (version == 9)
-		lay_v9(out);
-	else if (version == 8)
-		lay_v8(out);
-	return true;
+/* Of a kind of table; NULL: not in the library. */
+static const void *table_of(void *library, const char *kind, int version)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "%s_v%d", kind, version);
+	return dlsym(library, name);
+}
+
+int nccl_versions_load(void *library, int newest, ncclNet_v10_t *out)
+{
+	static ncclNet_v10_t (*const as[])(const void *) = {as_v8, as_v9, as_v10, as_v11, as_v12};
+	const void *table = NULL;
+	int version;
+
+	net_v11 = NULL, net_v12 = NULL;
+	for (version = newest; version >= OLDEST && !table; version--)
+		table = table_of(library, "ncclNetPlugin", version);
+	version++;
+	if (!table || version < 8 || version > 12)
+		return 0;
+	*out = as[version - 8](table);
+	/* a network without its own collectives: NCCL would use them if there were any */
+	for (int v = OLDEST; v <= newest; v++)
+		if (table_of(library, "ncclCollNetPlugin", v))
+			return 0;
+	return version;
+}
+
+ncclResult_t nccl_versions_finalize(void)
+{
+	if (net_v12)
+		return net_v12->finalize(context);
+	return net_v11 ? net_v11->finalize(context) : ncclSuccess;
+}
+
+ncclResult_t nccl_versions_another(const ncclNet_v10_t *net, ncclDebugLogger_t log)
+{
+	void *first = context;
+	ncclResult_t result = net->init(log, NULL);
+
+	if (result == ncclSuccess)
+		result = nccl_versions_finalize();
+	context = first;
+	return result;
 }

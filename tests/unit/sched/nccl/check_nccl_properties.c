@@ -89,6 +89,11 @@ START_TEST(speed_is_the_sum_of_what_is_up)
 	atomic_store(&shm.sub_ports[1][0].speed_bps, UINT64_C(200000000000));
 	atomic_store(&shm.sub_ports[1][1].speed_bps, UINT64_C(800000000000)); /* none of these */
 	ck_assert_int_eq(properties_speed_mbps(&gpu), 600000);
+	ck_assert_uint_eq(properties_plane_mbps(&gpu, 0), 400000);
+	ck_assert_uint_eq(properties_plane_mbps(&gpu, 1), 200000);
+	/* as it is when it is asked for */
+	atomic_store(&shm.sub_ports[0][1].speed_bps, UINT64_C(100000000000));
+	ck_assert_int_eq(properties_speed_mbps(&gpu), 300000);
 }
 END_TEST
 
