@@ -2,22 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # clean_root.sh DIRECTORY: installs the packages in DIRECTORY on a new Debian root that has nothing else, builds a lab there with
 # the installed programs, and looks at the daemon that runs: user, capabilities, modes of its files. Removing the packages leaves
-# nothing but the configuration, purging not even that. Takes some minutes and 1 GB under /var/tmp; needs root and debootstrap.
-set -euo pipefail
+# nothing but the configuration, purging not even that. Takes some minutes. See root.sh for what it needs.
+. "$(dirname "$0")/../platform/root.sh"
 debs=$(readlink -f "${1:?where the packages are}")
-[ "$(id -u)" = 0 ] || { echo "SKIP: not root"; exit 77; }
-command -v debootstrap >/dev/null || { echo "SKIP: debootstrap is not installed"; exit 77; }
-
-# mounts and processes of the root end with this namespace
-if [ "${IN_OWN_NAMESPACE:-}" != 1 ]; then
-	export IN_OWN_NAMESPACE=1
-	exec unshare --mount --pid --fork --kill-child --propagation private "$0" "$debs"
-fi
-root=$(mktemp -d /var/tmp/fare-root.XXXXXX)
-chmod 755 "$root"
-trap 'umount -R "$root" 2>/dev/null; rm -rf --one-file-system "$root" "$root.log"' EXIT
-say() { echo "clean_root: $*" >&2; }
-fail() { echo "FAIL: $*"; exit 1; }
 within() { # COMMAND...: until it succeeds
 	local end=$((SECONDS + 60))
 	until "$@"; do
@@ -25,22 +12,7 @@ within() { # COMMAND...: until it succeeds
 		sleep 0.1
 	done
 }
-inside() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive "$@"; }
-
-# the mirror that this machine uses itself
-mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | sort | uniq -c | sort -rn | awk 'NR == 1 { print $2 }')
-say "a new root in $root"
-debootstrap --variant=minbase bookworm "$root" "$mirror" >"$root.log" 2>&1 || {
-	tail "$root.log"
-	grep -q "Failed getting release file" "$root.log" && { echo "SKIP: no Debian mirror can be reached"; exit 77; }
-	fail "debootstrap"
-}
-mount --bind "$root" "$root" && mount --make-private "$root" # ip(8) wants / to be a mount
-for d in proc sys dev; do mount --rbind "/$d" "$root/$d"; done
-mount -t proc proc "$root/proc"
-mount -t tmpfs run "$root/run"
-printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d" # a root without an init: packages start nothing
-chmod 755 "$root/usr/sbin/policy-rc.d"
+new_root "$(this_debian)"
 mkdir "$root/debs"
 cp "$debs"/*.deb "$root/debs"
 
