@@ -75,6 +75,7 @@ static int transmit(struct qp_endpoint *ep, const struct qp_control *c, int fd, 
 		       : 0;
 }
 
+/* What it says may end a connection: what that has brought here is acknowledged before. */
 int soft_control_send(struct qp_endpoint *ep, const struct qp_control *c)
 {
 	struct soft_socket *socket;
@@ -87,6 +88,8 @@ int soft_control_send(struct qp_endpoint *ep, const struct qp_control *c)
 	err = get_socket(ep, c, &socket);
 	if (err)
 		return err;
+	if (!soft_link_is_alone(&ep->answering))
+		soft_endpoint_send_answers(ep);
 	err = transmit(ep, c, socket->fd, socket->key.port);
 	if (err == -ENODEV)
 		soft_sockets_renew(&ep->sockets, socket, clock_now_ns());

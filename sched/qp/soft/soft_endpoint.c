@@ -120,7 +120,7 @@ static bool answers_are_due(struct qp_endpoint *ep, bool late, bool received, ui
 	return !received && now_ns >= p->since_ns + PUT_OFF_NS;
 }
 
-static void send_answers(struct qp_endpoint *ep)
+void soft_endpoint_send_answers(struct qp_endpoint *ep)
 {
 	ep->put_off = (struct soft_put_off){.converses = ep->put_off.replied};
 	soft_tx_answers(ep);
@@ -143,7 +143,7 @@ int soft_endpoint_progress(struct qp_endpoint *ep)
 	did += run_timers(ep, now_ns);
 	did += soft_tx_run(ep, now_ns);
 	if (answers_are_due(ep, late, received, now_ns))
-		send_answers(ep);
+		soft_endpoint_send_answers(ep);
 	ep->in_progress = false;
 	if (!did)
 		ep->idleness += ep->idleness < IDLE_MAX;

@@ -41,6 +41,7 @@
 #define SOFT_TX_PACKETS	      (RC_BURST_PACKETS + 1)
 #define SOFT_COPY_BYTES	      256 /* payload up to this is copied: cheaper than an iovec */
 #define SOFT_CONTROL_TX_BYTES (256u << 10)
+#define SOFT_KEYS	      64 /* getrandom() is never short or interrupted up to 256 bytes */
 
 enum soft_qp_state {
 	SOFT_QP_RESET,
@@ -129,7 +130,9 @@ struct qp_endpoint {
 	size_t n_buckets, n_qps;
 	size_t n_receives; /* receives of all QPs: their limit in the completion queue */
 	uint32_t next_qpn;
-	uint16_t port; /* UDP port at which it receives */
+	uint32_t keys[SOFT_KEYS]; /* random, for regions: a system call for many */
+	unsigned n_keys;	  /* that are left */
+	uint16_t port;		  /* UDP port at which it receives */
 	int epoll_fd, timer_fd, wake_fd, rx_fd;
 	uint64_t armed_ns; /* when timer_fd expires; 0: off */
 	bool is_awake;	   /* wake_fd is readable */
@@ -155,6 +158,8 @@ struct qp_endpoint {
 void soft_endpoint_wake(struct qp_endpoint *ep);
 /* True: the caller polls without waiting for the descriptor, and mostly finds nothing. */
 bool soft_endpoint_is_spinning(const struct qp_endpoint *ep);
+/* Answers that wait for a reply of the caller's (struct soft_put_off) go out now. */
+void soft_endpoint_send_answers(struct qp_endpoint *ep);
 /* Sets the timer again: a deadline may have moved closer outside of progress. */
 void soft_endpoint_rearm(struct qp_endpoint *ep);
 /* n random bytes; 0 or -EIO. */

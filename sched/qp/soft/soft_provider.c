@@ -29,10 +29,12 @@ static void endpoint_stats(struct qp_endpoint *ep, struct qp_stats *out)
 static int mr_register(struct qp_endpoint *ep, void *addr, size_t length, unsigned access,
 		       struct qp_mr *out)
 {
-	uint32_t random;
-	int err = soft_endpoint_random(&random, sizeof(random));
+	int err = ep->n_keys ? 0 : soft_endpoint_random(ep->keys, sizeof(ep->keys));
 
-	return err ? err : mr_table_add(&ep->regions, addr, length, access, random, out);
+	if (err)
+		return err;
+	ep->n_keys = ep->n_keys ? ep->n_keys : SOFT_KEYS;
+	return mr_table_add(&ep->regions, addr, length, access, ep->keys[--ep->n_keys], out);
 }
 
 static int mr_deregister(struct qp_endpoint *ep, const struct qp_mr *mr)

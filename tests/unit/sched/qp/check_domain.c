@@ -198,6 +198,31 @@ START_TEST(what_arrived_is_acknowledged)
 }
 END_TEST
 
+/* Also by an end that closes before it has replied: the message was delivered. */
+START_TEST(what_arrived_is_acknowledged_before_the_end)
+{
+	struct fare_write w = {.tag = 5, .flags = FARE_WRITE_NOTIFY};
+
+	busy_poll = true;
+	connect_trusted();
+	for (unsigned k = 0; k < 100; k++) { /* both find nothing, mostly */
+		look(0);
+		look(1);
+	}
+	ck_assert_int_eq(fare_group_write(group, &w), 0);
+	while (!n_received)
+		look(1);
+	ck_assert_uint_eq(n_completed, 0);
+	fare_domain_close(domain[1]);
+	domain[1] = NULL;
+	for (time_t end = time(NULL) + PATIENCE_S; !n_completed;) {
+		ck_assert(time(NULL) < end);
+		look(0);
+	}
+	ck_assert_int_eq(completed.status, 0);
+}
+END_TEST
+
 /* Many QPs of one sub-port: its window is theirs together, and each still sends whole batches. */
 START_TEST(many_qps_share_a_window)
 {
@@ -523,6 +548,7 @@ int main(void)
 	tcase_add_test(tc, a_reset_takes_no_notification_with_it);
 	tcase_add_test(tc, the_tick_follows_the_work);
 	tcase_add_loop_test(tc, what_arrived_is_acknowledged, 0, 2);
+	tcase_add_test(tc, what_arrived_is_acknowledged_before_the_end);
 	tcase_add_test(tc, many_qps_share_a_window);
 	tcase_add_loop_test(tc, a_key_is_tried_unless_it_is_good, 0, 2);
 	tcase_add_loop_test(tc, strangers_do_not_connect, 0,
