@@ -143,6 +143,8 @@ static bool hints_fit(uint32_t version, const struct fi_info *hints, const struc
 		return true;
 	if (hints->caps & ~(OFI_CAPS_TX | OFI_CAPS_RX | OFI_CAPS_DOMAIN))
 		return refuse("capabilities that are not offered");
+	if (hints->caps & FI_SOURCE_ERR && !(hints->caps & FI_SOURCE))
+		return refuse("FI_SOURCE_ERR without FI_SOURCE");
 	if (hints->fabric_attr && hints->fabric_attr->name &&
 	    strcmp(hints->fabric_attr->name, OFI_FABRIC_NAME))
 		return refuse("another fabric");
@@ -162,8 +164,9 @@ static uint64_t caps_of(const struct fi_info *hints, uint64_t all)
 {
 	uint64_t wanted = hints ? hints->caps : 0;
 
+	/* errors for what is none are for those that ask for them */
 	if (!wanted)
-		return all;
+		return all & ~FI_SOURCE_ERR;
 	if (wanted & (FI_MSG | FI_TAGGED) && !(wanted & (FI_SEND | FI_RECV)))
 		wanted |= FI_SEND | FI_RECV;
 	if (wanted & FI_RMA && !(wanted & (FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)))

@@ -145,6 +145,25 @@ START_TEST(socket_addresses_are_what_they_say)
 }
 END_TEST
 
+/* FI_SOURCE_ERR makes errors of what is none: only for who asks, and with FI_SOURCE. */
+START_TEST(fi_source_err_is_for_who_asks)
+{
+	struct fi_info *hints = hints_of(FI_MSG | FI_SOURCE | FI_SOURCE_ERR, 0);
+
+	ck_assert_int_eq(ask(0, NULL, NULL, 0, NULL, &info), 0);
+	ck_assert(info->caps & FI_SOURCE);
+	ck_assert(!(info->caps & FI_SOURCE_ERR));
+	freed();
+	ck_assert_int_eq(ask(0, NULL, NULL, 0, hints, &info), 0);
+	ck_assert(info->caps & FI_SOURCE_ERR);
+	ck_assert(info->rx_attr->caps & FI_SOURCE_ERR);
+	freed();
+	hints->caps = FI_MSG | FI_SOURCE_ERR;
+	ck_assert_int_eq(ask(0, NULL, NULL, 0, hints, &info), -FI_ENODATA);
+	fi_freeinfo(hints);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("ofi_ends");
@@ -160,6 +179,7 @@ int main(void)
 	tcase_add_test(tc, nodes_and_services_that_do_not_exist_find_nothing);
 	tcase_add_loop_test(tc, what_was_found_can_be_hints, 0, 3);
 	tcase_add_test(tc, socket_addresses_are_what_they_say);
+	tcase_add_test(tc, fi_source_err_is_for_who_asks);
 	suite_add_tcase(s, tc);
 	return run_suite(s);
 }
