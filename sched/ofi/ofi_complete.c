@@ -108,6 +108,7 @@ void ofi_complete_written(struct ofi_ep *ep, struct ofi_peer *peer, uint64_t sou
 		.kept_bytes = (uint32_t)ofi_wire_cost(OFI_WRITTEN, 0),
 		.peer = peer};
 
+	count(ep->cntr[OFI_CNTR_REMOTE_WRITE], &event);
 	name_unknown(ep, true, &event, &from);
 	complete(ep->rx_cq, true, &event);
 }
