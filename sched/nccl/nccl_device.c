@@ -38,7 +38,7 @@ static ncclResult_t attach(const struct device *device, struct fare **out)
 }
 
 /* A GPU may have a card for each plane, and NCCL takes one path: that of the first. */
-static char *pci_path(const struct attach_gpu *gpu)
+static void set_pci_path(struct device *d, const struct attach_gpu *gpu)
 {
 	char name[FARE_DEV_NAME_MAX], *path = NULL;
 
@@ -49,7 +49,9 @@ static char *pci_path(const struct attach_gpu *gpu)
 			path = properties_pci_path("/sys/class/net", name);
 		}
 	}
-	return path;
+	if (path)
+		snprintf(d->pci_path, sizeof(d->pci_path), "%s", path);
+	free(path);
 }
 
 static void describe(struct device *d, const struct fare *fare, unsigned gpu)
@@ -65,7 +67,7 @@ static void describe(struct device *d, const struct fare *fare, unsigned gpu)
 	}
 	d->guid = properties_guid(&address);
 	if (attach_local_gpu(fare, gpu, &shown))
-		d->pci_path = pci_path(&shown);
+		set_pci_path(d, &shown);
 	snprintf(d->name, sizeof(d->name), "fare%u", gpu % FARE_MAX_LOCAL_GPUS);
 	pthread_mutex_init(&d->lock, NULL);
 }
@@ -139,6 +141,20 @@ void device_lock(struct device *device)
 
 void device_unlock(struct device *device)
 {
+	pthread_mutex_unlock(&device->lock);
+}
+
+void device_unload(struct device *device)
+{
+	if (pthread_mutex_trylock(&device->lock))
+		return;
+	if (device->fare && !attach_check(device->fare) && !device->listeners &&
+	    peer_groups_close(device)) {
+		fare_domain_close(device->domain);
+		fare_detach(device->fare);
+		device->domain = NULL;
+		device->fare = NULL;
+	}
 	pthread_mutex_unlock(&device->lock);
 }
 

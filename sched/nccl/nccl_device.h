@@ -4,13 +4,14 @@
  *
  * Solely owns: the attachment to the daemon and the domain, opened when something first needs them
  * (each process of a server uses the device of one GPU, and opens that alone), and open until the
- * process ends, as NCCL does not say when it has done with a network. In: $FARE_RUN_DIR,
+ * plugin is unloaded, as NCCL does not say when it has done with a network. In: $FARE_RUN_DIR,
  * $FARE_PROVIDER, $FARE_KEY_FILE, $FARE_TRUSTED_NETWORK; the domain's events. Out: events, to
  * nccl_peer_group.h. Threads: NCCL calls from several; one that holds the device's lock.
  */
 #ifndef NCCL_DEVICE_H
 #define NCCL_DEVICE_H
 
+#include <limits.h>
 #include <pthread.h>
 
 #include "fare.h"
@@ -23,7 +24,7 @@ struct device {
 	pthread_mutex_t lock; /* of all that is opened on it */
 	unsigned gpu;
 	char name[16];
-	char *pci_path; /* NULL: none */
+	char pci_path[PATH_MAX]; /* empty: none */
 	uint64_t guid;
 	int family;
 	ncclDebugLogger_t log;
@@ -49,6 +50,11 @@ void device_lock(struct device *device);
 void device_unlock(struct device *device);
 /* Opens the domain unless it is open. */
 ncclResult_t device_open(struct device *device);
+/*
+ * The plugin is unloaded, or the process exits, perhaps with threads in the plugin: closes what has
+ * no listener and no communicator, and is not in use.
+ */
+void device_unload(struct device *device);
 /* Polls the domain, and hands its events on. Never blocks. */
 ncclResult_t device_progress(struct device *device);
 

@@ -37,6 +37,13 @@ static ncclResult_t net_init(ncclDebugLogger_t log)
 	return result;
 }
 
+/* NCCL unloads the plugin with its last communicator, and loads it for the next one. */
+__attribute__((destructor)) static void unload(void)
+{
+	for (int i = 0; i < plugin.n_devices; i++)
+		device_unload(&plugin.devices[i]);
+}
+
 static ncclResult_t net_init_v10(ncclDebugLogger_t log, ncclProfilerCallback_t profile)
 {
 	(void)profile;
@@ -61,7 +68,7 @@ static ncclResult_t net_properties_v9(int dev, ncclNetProperties_v9_t *out)
 	if (!d)
 		return ncclInvalidArgument;
 	*out = (ncclNetProperties_v9_t){.name = d->name,
-					.pciPath = d->pci_path,
+					.pciPath = d->pci_path[0] ? d->pci_path : NULL,
 					.guid = d->guid,
 					.ptrSupport = NCCL_PTR_HOST,
 					.regIsGlobal = 1,
@@ -186,7 +193,7 @@ static ncclResult_t net_init_v11(void **ctx, uint64_t comm_id, ncclNetCommConfig
 	return net_init(log);
 }
 
-/* Devices stay as they are until the process ends: another communicator may use them. */
+/* Devices stay as they are until the plugin is unloaded: another communicator may use them. */
 static ncclResult_t net_finalize(void *ctx)
 {
 	(void)ctx;

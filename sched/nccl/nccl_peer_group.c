@@ -256,6 +256,18 @@ void peer_group_sweep(struct device *device)
 	}
 }
 
+bool peer_groups_close(struct device *device)
+{
+	struct peer_group *g, *next;
+
+	DL_FOREACH (device->groups, g)
+		if (g->comms)
+			return false;
+	DL_FOREACH_SAFE (device->groups, g, next)
+		destroy(g);
+	return true;
+}
+
 void peer_groups_inherit(struct device *device)
 {
 	struct peer_group *g;

@@ -52,6 +52,8 @@ void peer_group_on_event(struct device *device, const struct fare_event *event);
  * while events that were taken wait to be looked at: they may name such a group.
  */
 void peer_group_sweep(struct device *device);
+/* Closes all of them. False, and nothing is closed: there are communicators. */
+bool peer_groups_close(struct device *device);
 /* In a child of fork(): those that there are, are the parent's, and over here. */
 void peer_groups_inherit(struct device *device);
 
