@@ -16,6 +16,7 @@
 #include "ofi/ofi_op.h"
 #include "ofi/ofi_prov.h"
 #include "ofi/ofi_self.h"
+#include "why.h"
 
 /* ---- what is not offered ---- */
 
@@ -102,17 +103,25 @@ static int open_fare(struct ofi_domain *d, unsigned gpu, const struct peer_addre
 		.secret = d->env.secret,
 		.port = source->port,
 	};
+	char why[WHY_BYTES];
 	int err = fare_attach(&d->fare, d->env.run_dir);
 
-	if (err)
+	if (err) {
+		why_attach(err, d->env.run_dir, why);
+		OFI_WARN(FI_LOG_DOMAIN, "%s\n", why);
 		return err;
+	}
 	options.family = fare_local_address(d->fare, gpu, AF_INET, &address) ? AF_INET6 : AF_INET;
 	if (!IN6_IS_ADDR_UNSPECIFIED(&source->address))
 		options.family = IN6_IS_ADDR_V4MAPPED(&source->address) ? AF_INET : AF_INET6;
 	err = fare_domain_open(&d->fare_domain, d->fare, gpu, &options);
-	if (!err)
-		fare_domain_address(d->fare_domain, &d->address);
-	return err;
+	if (err) {
+		why_domain(err, &options, why);
+		OFI_WARN(FI_LOG_DOMAIN, "libfare's domain: %s\n", why);
+		return err;
+	}
+	fare_domain_address(d->fare_domain, &d->address);
+	return 0;
 }
 
 /*
@@ -191,18 +200,6 @@ static int gpu_of(const struct fi_info *info, unsigned *out)
 	return *end ? -FI_EINVAL : 0;
 }
 
-static void say_why(int err, uint16_t port)
-{
-	if (err == -ENOKEY)
-		OFI_WARN(FI_LOG_DOMAIN, "FARE_KEY_FILE names no key, and FARE_TRUSTED_NETWORK is "
-					"not set\n");
-	else if (port)
-		OFI_WARN(FI_LOG_DOMAIN, "libfare's domain at UDP port %u: %s\n", port,
-			 strerror(-err));
-	else
-		OFI_WARN(FI_LOG_DOMAIN, "libfare's domain: %s\n", strerror(-err));
-}
-
 int ofi_domain_open(struct fid_fabric *fabric, struct fi_info *info, struct fid_domain **out,
 		    void *context)
 {
@@ -231,7 +228,6 @@ int ofi_domain_open(struct fid_fabric *fabric, struct fi_info *info, struct fid_
 	if (!err)
 		err = ofi_progress_init(d);
 	if (err) {
-		say_why(err, source.port);
 		destroy(d);
 		return err;
 	}

@@ -11,6 +11,7 @@
 #include "ofi/ofi_nic.h"
 #include "ofi/ofi_prov.h"
 #include "ofi/ofi_wire.h"
+#include "why.h"
 #include "wire/roce_ports.h"
 
 /* What fi_getinfo() was called with. */
@@ -281,6 +282,21 @@ static int list_gpus(struct fi_info **out, const struct fare *fare, const struct
 	return err ? err : *out ? 0 : -FI_ENODATA;
 }
 
+/* A host without fared is as it should be, for programs that take any provider. */
+static void say_why(int err, const struct asked *asked)
+{
+	const char *named = getenv("FI_PROVIDER");
+	const struct fi_fabric_attr *a = asked->hints ? asked->hints->fabric_attr : NULL;
+	char why[WHY_BYTES];
+
+	why_attach(err, asked->env.run_dir, why);
+	if (err != -ENOENT || (named && strstr(named, "fare")) ||
+	    (a && a->prov_name && strstr(a->prov_name, "fare")))
+		OFI_WARN(FI_LOG_CORE, "%s\n", why);
+	else
+		OFI_INFO(FI_LOG_CORE, "%s\n", why);
+}
+
 int ofi_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags,
 		const struct fi_info *hints, struct fi_info **out)
 {
@@ -294,8 +310,7 @@ int ofi_getinfo(uint32_t version, const char *node, const char *service, uint64_
 		return -FI_ENODATA;
 	err = fare_attach(&fare, asked.env.run_dir);
 	if (err) {
-		OFI_INFO(FI_LOG_CORE, "no fared to attach to in %s: %s\n",
-			 asked.env.run_dir ? asked.env.run_dir : "/run/fared", strerror(-err));
+		say_why(err, &asked);
 		return -FI_ENODATA;
 	}
 	/* only now: a name may take long to be found */
