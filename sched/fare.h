@@ -247,6 +247,12 @@ struct fare_domain_options {
 	 * *max_path_mtu, also if fare_domain_open() fails with -EMSGSIZE. Empty: not known.
 	 */
 	char *max_path_mtu_dev;
+	/*
+	 * UDP port at which this process is reached, below 49152; 0: the first that is free. With
+	 * another one fare_group_open() of peers does not find it, fare_group_open_to() does.
+	 * -EADDRINUSE: another process has it.
+	 */
+	uint16_t port;
 };
 
 /* The acceptor takes mode, sizes and counts from the opener. */

@@ -10,15 +10,19 @@
 #include "attach.h"
 #include "nccl/nccl_peer_group.h"
 #include "nccl/nccl_properties.h"
+#include "why.h"
 
 #define POLL_EVENTS 32
 #define POLL_ROUNDS 64 /* then the caller goes on, however much arrives */
 
 ncclResult_t device_failed(const struct device *device, const char *what, int err)
 {
+	char why[WHY_BYTES];
+
+	why_memory(err, getenv("FARE_PROVIDER"), why);
 	if (device->log)
 		device->log(NCCL_LOG_WARN, NCCL_NET, __FILE__, __LINE__, "NET/FARE: %s: %s", what,
-			    strerror(-err));
+			    why);
 	return ncclSystemError;
 }
 
@@ -31,11 +35,23 @@ void device_info(const struct device *device, const char *what)
 
 /* ---- what there is ---- */
 
+static ncclResult_t say_why(const struct device *device, const char *why)
+{
+	if (device->log)
+		device->log(NCCL_LOG_WARN, NCCL_NET, __FILE__, __LINE__, "NET/FARE: %s", why);
+	return ncclSystemError;
+}
+
 static ncclResult_t attach(const struct device *device, struct fare **out)
 {
-	int err = fare_attach(out, getenv("FARE_RUN_DIR"));
+	const char *run_dir = getenv("FARE_RUN_DIR");
+	int err = fare_attach(out, run_dir);
+	char why[WHY_BYTES];
 
-	return err ? device_failed(device, "no daemon to attach to", err) : ncclSuccess;
+	if (!err)
+		return ncclSuccess;
+	why_attach(err, run_dir, why);
+	return say_why(device, why);
 }
 
 /* A GPU may have a card for each plane, and NCCL takes one path: that of the first. */
@@ -131,13 +147,12 @@ static ncclResult_t open_domain(struct device *d)
 	};
 	int err = fare_domain_open(&d->domain, d->fare, d->gpu, &options);
 
+	char why[WHY_BYTES];
+
 	if (!err)
 		return ncclSuccess;
-	return device_failed(
-		d,
-		err == -ENOKEY ? "FARE_KEY_FILE names no key, and FARE_TRUSTED_NETWORK is not set"
-			       : "domain",
-		err);
+	why_domain(err, &options, why);
+	return say_why(d, why);
 }
 
 void device_lock(struct device *device)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "ofi/ofi_av.h"
 
-#include <arpa/inet.h>
+#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +9,12 @@
 
 #include "ofi/ofi_domain.h"
 #include "ofi/ofi_ep.h"
+#include "ofi/ofi_name.h"
+#include "ofi/ofi_named.h"
 #include "ofi/ofi_no.h"
 
-#define STRADDR_BYTES 128
+/* in key.ep: the entry is a name, and its peer changes */
+#define BY_NAME (UINT64_C(1) << 16)
 
 struct key {
 	const struct ofi_peer *peer;
@@ -31,6 +34,7 @@ struct bound {
 };
 
 struct ofi_av {
+	struct ofi_av *prev, *next; /* of the domain */
 	struct fid_av fid;
 	struct ofi_domain *domain;
 	enum fi_av_type type;
@@ -66,7 +70,7 @@ struct ofi_peer *ofi_av_peer(const struct ofi_av *av, fi_addr_t address, uint16_
 	return e ? e->peer : NULL;
 }
 
-static struct entry *find(const struct ofi_av *av, const struct ofi_peer *peer, uint16_t ep)
+static struct entry *find(const struct ofi_av *av, const struct ofi_peer *peer, uint64_t ep)
 {
 	const struct key key = {peer, ep};
 	struct entry *e;
@@ -79,6 +83,8 @@ fi_addr_t ofi_av_find(const struct ofi_av *av, const struct ofi_peer *peer, uint
 {
 	const struct entry *e = find(av, peer, ep);
 
+	if (!e && peer->n_names)
+		e = find(av, peer, ep | BY_NAME);
 	return e ? e->number : FI_ADDR_NOTAVAIL;
 }
 
@@ -110,92 +116,185 @@ static void name_sources(struct ofi_av *av, const struct entry *e)
 			DL_FOREACH (b->ep->match.arrived[tagged], a) {
 				const struct ofi_message *m = (const struct ofi_message *)a;
 
-				if (m->peer == e->peer && m->wire.src_ep == e->key.ep)
+				if (m->peer == e->peer && m->wire.src_ep == (uint16_t)e->key.ep)
 					a->source = e->number;
 			}
 }
 
-static int insert_one(struct ofi_av *av, const uint8_t *bytes, fi_addr_t *out)
+static bool hash(struct ofi_av *av, struct entry *e)
 {
-	struct ofi_address address;
+	HASH_ADD(hh, av->by_key, key, sizeof(e->key), e);
+	return e->hh.tbl;
+}
+
+static void count(struct ofi_peer *peer, const struct entry *e, int by)
+{
+	peer->n_entries += (unsigned)by;
+	if (e->key.ep & BY_NAME)
+		peer->n_names += (unsigned)by;
+	ofi_peer_changed(peer);
+}
+
+static struct entry *add(struct ofi_av *av, struct ofi_peer *peer, uint64_t ep)
+{
+	struct entry *e = make_room(av) ? NULL : calloc(1, sizeof(*e));
+
+	if (!e)
+		return NULL;
+	e->key = (struct key){peer, ep};
+	e->peer = peer;
+	e->number = av->n;
+	if (!hash(av, e)) {
+		free(e);
+		return NULL;
+	}
+	av->entries[av->n++] = e;
+	count(peer, e, 1);
+	name_sources(av, e);
+	return e;
+}
+
+static int insert_one(struct ofi_av *av, const struct ofi_address *address, fi_addr_t *out)
+{
+	uint64_t ep = address->ep | (ofi_name_is(address) ? BY_NAME : 0);
+	struct peer_address at;
 	struct ofi_peer *peer;
 	struct entry *e;
 
-	if (ofi_address_decode(bytes, &address))
+	if (ofi_name_place(address, &at) || !at.port)
 		return -FI_EINVAL;
-	peer = ofi_peer_get(av->domain, &address.process);
-	e = peer ? find(av, peer, address.ep) : NULL;
+	peer = ep & BY_NAME ? ofi_named_get(av->domain, &address->process)
+			    : ofi_peer_get(av->domain, &address->process);
 	if (!peer)
 		return -FI_ENOMEM;
 	ofi_peer_changed(peer);
-	if (!e && make_room(av))
+	e = find(av, peer, ep);
+	if (!e)
+		e = add(av, peer, ep);
+	if (!e)
 		return -FI_ENOMEM;
-	if (!e) {
-		e = calloc(1, sizeof(*e));
-		if (!e)
-			return -FI_ENOMEM;
-		e->key = (struct key){peer, address.ep};
-		e->peer = peer;
-		e->number = av->n;
-		HASH_ADD(hh, av->by_key, key, sizeof(e->key), e);
-		if (!e->hh.tbl) {
-			free(e);
-			return -FI_ENOMEM;
-		}
-		av->entries[av->n++] = e;
-		peer->n_entries++;
-		name_sources(av, e);
-	}
 	*out = e->number;
 	return 0;
 }
 
-static int av_insert(struct fid_av *fid, const void *addr, size_t count, fi_addr_t *fi_addr,
+/* What a call of the application inserts, and what it is told of each. */
+struct insertion {
+	struct ofi_av *av;
+	fi_addr_t *fi_addr; /* may be NULL */
+	int *errors;	    /* NULL without FI_SYNC_ERR */
+	size_t i;
+	int n; /* inserted */
+};
+
+static int begin(struct insertion *in, struct ofi_av *av, fi_addr_t *fi_addr, uint64_t flags,
+		 void *context)
+{
+	if (flags & ~(uint64_t)(FI_MORE | FI_SYNC_ERR | FI_NUMERICHOST))
+		return -FI_EBADFLAGS;
+	*in = (struct insertion){
+		.av = av, .fi_addr = fi_addr, .errors = flags & FI_SYNC_ERR ? context : NULL};
+	return 0;
+}
+
+/* err: there is no such address */
+static void insert_next(struct insertion *in, const struct ofi_address *address, int err)
+{
+	fi_addr_t number = FI_ADDR_NOTAVAIL;
+
+	ofi_lock(in->av->domain);
+	if (!err)
+		err = insert_one(in->av, address, &number);
+	ofi_unlock(in->av->domain);
+	if (in->fi_addr)
+		in->fi_addr[in->i] = number;
+	if (in->errors)
+		in->errors[in->i] = -err;
+	in->i++;
+	in->n += !err;
+}
+
+static int av_insert(struct fid_av *fid, const void *addr, size_t count_of, fi_addr_t *fi_addr,
 		     uint64_t flags, void *context)
 {
-	struct ofi_av *av = of(fid);
-	int n = 0;
+	uint32_t format = of(fid)->domain->format;
+	size_t bytes = ofi_name_bytes(format);
+	struct ofi_address address;
+	struct insertion in;
+	int err = begin(&in, of(fid), fi_addr, flags, context);
 
-	if (flags & ~(uint64_t)(FI_MORE | FI_SYNC_ERR))
-		return -FI_EBADFLAGS;
-	ofi_lock(av->domain);
-	for (size_t i = 0; i < count; i++) {
-		fi_addr_t number = FI_ADDR_NOTAVAIL;
-		int err = insert_one(av, (const uint8_t *)addr + i * OFI_ADDRESS_BYTES, &number);
-
-		n += !err;
-		if (fi_addr)
-			fi_addr[i] = number;
-		if (flags & FI_SYNC_ERR)
-			((int *)context)[i] = -err;
+	if (err)
+		return err;
+	for (size_t i = 0; i < count_of; i++) {
+		err = ofi_name_decode(format, (const uint8_t *)addr + i * bytes, bytes, &address);
+		insert_next(&in, &address, err);
 	}
-	ofi_unlock(av->domain);
-	return n;
+	return in.n;
+}
+
+/* A place of the family that the domain's packets have. Without the lock: it may take long. */
+static void insert_service(struct insertion *in, const char *node, const char *service,
+			   uint64_t flags)
+{
+	struct peer_address own, at[OFI_NAME_PLACES];
+	const struct ofi_address self = {.process = in->av->domain->address};
+	struct ofi_address address;
+	const char *why;
+	int n = ofi_name_resolve(node, service, flags & FI_NUMERICHOST, at, &why), err = -FI_EINVAL;
+
+	ofi_name_place(&self, &own);
+	for (int i = 0; i < n && err; i++) {
+		if (!IN6_IS_ADDR_V4MAPPED(&at[i].address) != !IN6_IS_ADDR_V4MAPPED(&own.address))
+			continue;
+		ofi_name_make(&at[i], &address);
+		err = 0;
+	}
+	insert_next(in, &address, err);
 }
 
 static int av_insertsvc(struct fid_av *fid, const char *node, const char *service,
 			fi_addr_t *fi_addr, uint64_t flags, void *context)
 {
-	(void)fid, (void)node, (void)service, (void)fi_addr, (void)flags, (void)context;
-	return -FI_ENOSYS;
+	struct insertion in;
+	int err = begin(&in, of(fid), fi_addr, flags, context);
+
+	if (err)
+		return err;
+	if (!node || !service)
+		return -FI_EINVAL;
+	insert_service(&in, node, service, flags);
+	return in.n;
 }
 
 static int av_insertsym(struct fid_av *fid, const char *node, size_t nodecnt, const char *service,
 			size_t svccnt, fi_addr_t *fi_addr, uint64_t flags, void *context)
 {
-	(void)fid, (void)node, (void)nodecnt, (void)service, (void)svccnt;
-	(void)fi_addr, (void)flags, (void)context;
-	return -FI_ENOSYS;
+	char node_i[NI_MAXHOST], service_j[NI_MAXSERV];
+	struct insertion in;
+	int err = begin(&in, of(fid), fi_addr, flags, context);
+
+	if (err)
+		return err;
+	if (!node || !service || nodecnt > UINT32_MAX || svccnt > UINT16_MAX)
+		return -FI_EINVAL;
+	for (unsigned i = 0; i < nodecnt; i++)
+		for (unsigned j = 0; j < svccnt; j++) {
+			if (ofi_name_count_up(node, i, node_i, sizeof(node_i)) ||
+			    ofi_name_count_up(service, j, service_j, sizeof(service_j)))
+				insert_next(&in, NULL, -FI_EINVAL);
+			else
+				insert_service(&in, node_i, service_j, flags);
+		}
+	return in.n;
 }
 
 /* ---- removing ---- */
 
 static void drop(struct ofi_av *av, struct entry *e)
 {
-	HASH_DEL(av->by_key, e);
+	if (e->hh.tbl)
+		HASH_DEL(av->by_key, e);
 	av->entries[e->number] = NULL;
-	e->peer->n_entries--;
-	ofi_peer_changed(e->peer);
+	count(e->peer, e, -1);
 	free(e);
 }
 
@@ -222,38 +321,66 @@ static int av_remove(struct fid_av *fid, fi_addr_t *fi_addr, size_t count, uint6
 static int av_lookup(struct fid_av *fid, fi_addr_t fi_addr, void *addr, size_t *addrlen)
 {
 	struct ofi_address address = {0};
-	uint8_t bytes[OFI_ADDRESS_BYTES];
+	uint8_t text[OFI_NAME_BYTES_MAX];
 	struct ofi_av *av = of(fid);
+	size_t bytes = ofi_name_bytes(av->domain->format);
 	const struct entry *e;
 
 	ofi_lock(av->domain);
 	e = at(av, fi_addr);
 	if (e) {
 		address.process = e->peer->address;
+		if (e->key.ep & BY_NAME)
+			ofi_name_of(&e->peer->address, &address.process);
 		address.ep = (uint16_t)e->key.ep;
 	}
 	ofi_unlock(av->domain);
 	if (!e)
 		return -FI_EINVAL;
-	ofi_address_encode(&address, bytes);
-	memcpy(addr, bytes, *addrlen < sizeof(bytes) ? *addrlen : sizeof(bytes));
-	*addrlen = sizeof(bytes);
+	ofi_name_encode(av->domain->format, &address, text);
+	memcpy(addr, text, *addrlen < bytes ? *addrlen : bytes);
+	*addrlen = bytes;
 	return 0;
 }
 
-/* The bytes in hexadecimal, and the endpoint. */
 static const char *av_straddr(struct fid_av *fid, const void *addr, char *buf, size_t *len)
 {
-	const uint8_t *bytes = addr;
-	char text[STRADDR_BYTES] = "fi_fare://";
-	size_t n = strlen(text);
+	uint32_t format = of(fid)->domain->format;
+	struct ofi_address address;
 
-	(void)fid;
-	for (unsigned i = 0; i < OFI_ADDRESS_BYTES; i++)
-		n += (size_t)snprintf(text + n, sizeof(text) - n, "%02x", bytes[i]);
-	snprintf(buf, *len, "%s", text);
-	*len = n + 1;
+	if (ofi_name_decode(format, addr, ofi_name_bytes(format), &address))
+		return NULL;
+	*len = ofi_name_print(format, &address, buf, *len);
 	return buf;
+}
+
+/* ---- names that change hands ---- */
+
+/* Without memory the entry stands for nobody. */
+static void move(struct ofi_av *av, struct entry *e, struct ofi_peer *to)
+{
+	HASH_DEL(av->by_key, e);
+	count(e->peer, e, -1);
+	e->peer = to;
+	e->key.peer = to;
+	count(to, e, 1);
+	if (!hash(av, e))
+		drop(av, e);
+	else
+		name_sources(av, e);
+}
+
+void ofi_avs_move(struct ofi_domain *domain, struct ofi_peer *from, struct ofi_peer *to)
+{
+	struct ofi_av *av;
+
+	DL_FOREACH (domain->avs, av)
+		for (size_t i = 0; i < av->n && from->n_names; i++) {
+			struct entry *e = av->entries[i];
+
+			if (e && e->peer == from && e->key.ep & BY_NAME)
+				move(av, e, to);
+		}
 }
 
 /* ---- opening and closing ---- */
@@ -290,6 +417,8 @@ static int av_close(struct fid *fid)
 		if (av->entries[i])
 			drop(av, av->entries[i]);
 	av->domain->n_users -= !busy;
+	if (!busy)
+		DL_DELETE(av->domain->avs, av);
 	ofi_unlock(av->domain);
 	if (busy)
 		return -FI_EBUSY;
@@ -335,6 +464,7 @@ int ofi_av_open(struct fid_domain *domain, struct fi_av_attr *attr, struct fid_a
 	av->fid.ops = &av_ops;
 	ofi_lock(av->domain);
 	av->domain->n_users++;
+	DL_APPEND(av->domain->avs, av);
 	ofi_unlock(av->domain);
 	*out = &av->fid;
 	return 0;

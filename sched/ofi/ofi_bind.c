@@ -32,11 +32,15 @@ static int bind_cntr(struct ofi_ep *ep, struct ofi_cntr *cntr, uint64_t flags)
 		[OFI_CNTR_RECV] = FI_RECV,
 		[OFI_CNTR_READ] = FI_READ,
 		[OFI_CNTR_WRITE] = FI_WRITE,
+		[OFI_CNTR_REMOTE_READ] = FI_REMOTE_READ,
+		[OFI_CNTR_REMOTE_WRITE] = FI_REMOTE_WRITE,
 	};
+	uint64_t known = 0;
 
-	/* nobody is told here of what peers do to memory */
-	if (!flags || flags & ~(uint64_t)(FI_SEND | FI_RECV | FI_READ | FI_WRITE))
-		return -FI_ENOSYS;
+	for (unsigned i = 0; i < OFI_CNTRS; i++)
+		known |= flag[i];
+	if (!flags || flags & ~known)
+		return -FI_EBADFLAGS;
 	for (unsigned i = 0; i < OFI_CNTRS; i++) {
 		if (!(flags & flag[i]))
 			continue;

@@ -5,26 +5,31 @@
 
 #include "ofi/ofi_domain.h"
 #include "ofi/ofi_ep.h"
+#include "ofi/ofi_name.h"
 
 static int ep_getname(fid_t fid, void *addr, size_t *addrlen)
 {
 	struct ofi_ep *ep = container_of(fid, struct ofi_ep, fid.fid);
 	struct ofi_address address = {.process = ep->domain->address, .ep = ep->number};
-	size_t room = *addrlen;
-	uint8_t bytes[OFI_ADDRESS_BYTES];
+	size_t room = *addrlen, bytes = ofi_name_bytes(ep->domain->format);
+	uint8_t text[OFI_NAME_BYTES_MAX];
 
-	*addrlen = sizeof(bytes);
+	*addrlen = bytes;
 	if (!ep->enabled)
 		return -FI_EOPBADSTATE;
-	ofi_address_encode(&address, bytes);
-	memcpy(addr, bytes, room < sizeof(bytes) ? room : sizeof(bytes));
-	return room < sizeof(bytes) ? -FI_ETOOSMALL : 0;
+	ofi_name_encode(ep->domain->format, &address, text);
+	memcpy(addr, text, room < bytes ? room : bytes);
+	return room < bytes ? -FI_ETOOSMALL : 0;
 }
 
-static int no_setname(fid_t fid, void *addr, size_t addrlen)
+/* The domain receives where it does since it was opened. */
+static int ep_setname(fid_t fid, void *addr, size_t addrlen)
 {
-	(void)fid, (void)addr, (void)addrlen;
-	return -FI_ENOSYS;
+	struct ofi_ep *ep = container_of(fid, struct ofi_ep, fid.fid);
+
+	if (ep->enabled)
+		return -FI_EOPBADSTATE;
+	return ofi_domain_check_source(ep->domain, addr, addrlen);
 }
 
 static int no_getpeer(struct fid_ep *ep, void *addr, size_t *addrlen)
@@ -72,7 +77,7 @@ static int no_join(struct fid_ep *ep, const void *addr, uint64_t flags, struct f
 
 struct fi_ops_cm ofi_cm_ops = {
 	.size = sizeof(struct fi_ops_cm),
-	.setname = no_setname,
+	.setname = ep_setname,
 	.getname = ep_getname,
 	.getpeer = no_getpeer,
 	.connect = no_connect,

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "ofi/ofi_complete.h"
 
+#include <stdlib.h>
+
 #include "ofi/ofi_cntr.h"
 #include "ofi/ofi_cq.h"
+#include "ofi/ofi_domain.h"
 #include "ofi/ofi_ep.h"
 #include "ofi/ofi_multi.h"
+#include "ofi/ofi_name.h"
 #include "ofi/ofi_op.h"
 #include "ofi/ofi_peer.h"
 
@@ -14,15 +18,36 @@ bool ofi_complete_wants_entry(const struct ofi_ep *ep, bool tx, uint64_t flags)
 }
 
 /* Where no entry is made, what it would have counted is given back. */
-static void complete(struct ofi_cq *cq, struct ofi_cntr *cntr, bool wanted,
-		     const struct ofi_cq_event *event)
+static void complete(struct ofi_cq *cq, bool wanted, const struct ofi_cq_event *event)
 {
-	if (cntr)
-		ofi_cntr_count(cntr, event->err);
 	if (cq && (wanted || event->err))
 		ofi_cq_add(cq, event);
 	else if (event->kept_bytes)
 		ofi_peer_give_credit(event->peer, event->kept_bytes);
+}
+
+static void count(struct ofi_cntr *cntr, const struct ofi_cq_event *event)
+{
+	if (cntr)
+		ofi_cntr_count(cntr, event->err);
+}
+
+/*
+ * FI_SOURCE_ERR: what arrives from an address that is not in the AV ends as an error that names the
+ * address. Nothing else is wrong with it.
+ */
+static void name_unknown(const struct ofi_ep *ep, bool wanted, struct ofi_cq_event *event,
+			 const struct ofi_address *from)
+{
+	uint32_t format = ep->domain->format;
+
+	if (!(ep->caps & FI_SOURCE_ERR) || !ep->rx_cq || !wanted || event->err ||
+	    event->source != FI_ADDR_NOTAVAIL)
+		return;
+	event->err = FI_EADDRNOTAVAIL;
+	event->unknown = malloc(ofi_name_bytes(format));
+	if (event->unknown)
+		ofi_name_encode(format, from, event->unknown);
 }
 
 void ofi_complete_op(struct ofi_ep *ep, const struct ofi_op *op)
@@ -36,7 +61,8 @@ void ofi_complete_op(struct ofi_ep *ep, const struct ofi_op *op)
 				: op->flags & FI_WRITE ? OFI_CNTR_WRITE
 						       : OFI_CNTR_SEND;
 
-	complete(ep->tx_cq, ep->cntr[cntr], op->wants_entry, &event);
+	count(ep->cntr[cntr], &event);
+	complete(ep->tx_cq, op->wants_entry, &event);
 }
 
 void ofi_complete_recv(struct ofi_recv *recv, int status)
@@ -64,14 +90,17 @@ void ofi_complete_recv(struct ofi_recv *recv, int status)
 	}
 	/* the application is always told when it has its buffer back */
 	recv->kept_bytes = 0;
-	complete(ep->rx_cq, ep->cntr[OFI_CNTR_RECV], recv->wants_entry || gives_back, &event);
+	count(ep->cntr[OFI_CNTR_RECV], &event);
+	name_unknown(ep, recv->wants_entry || gives_back, &event, &recv->from);
+	complete(ep->rx_cq, recv->wants_entry || gives_back, &event);
 	ofi_multi_free(recv);
 }
 
 void ofi_complete_written(struct ofi_ep *ep, struct ofi_peer *peer, uint64_t source,
 			  const struct ofi_wire *w)
 {
-	const struct ofi_cq_event event = {
+	const struct ofi_address from = {peer->address, w->src_ep};
+	struct ofi_cq_event event = {
 		.entry = {.flags = FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA,
 			  .len = w->length,
 			  .data = w->data},
@@ -79,5 +108,7 @@ void ofi_complete_written(struct ofi_ep *ep, struct ofi_peer *peer, uint64_t sou
 		.kept_bytes = (uint32_t)ofi_wire_cost(OFI_WRITTEN, 0),
 		.peer = peer};
 
-	complete(ep->rx_cq, NULL, true, &event);
+	count(ep->cntr[OFI_CNTR_REMOTE_WRITE], &event);
+	name_unknown(ep, true, &event, &from);
+	complete(ep->rx_cq, true, &event);
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "ofi/ofi_domain.h"
+#include "ofi/ofi_name.h"
 #include "ofi/ofi_no.h"
 #include "ofi/ofi_signal.h"
 #include "base/clock.h"
@@ -29,6 +30,7 @@ struct ofi_cq {
 	struct ofi_signal signal;
 	int epoll;
 	bool interrupted;
+	uint8_t err_data[OFI_NAME_BYTES_MAX]; /* what the last fi_cq_readerr() points to */
 };
 
 static struct ofi_cq *of(struct fid_cq *fid)
@@ -64,19 +66,23 @@ static bool grow(struct ofi_cq *cq)
 	return true;
 }
 
-static void give_credit(const struct ofi_cq_event *event)
+/* The event is not here any more. */
+static void let_go(const struct ofi_cq_event *event)
 {
+	free(event->unknown);
 	if (event->kept_bytes)
 		ofi_peer_give_credit(event->peer, event->kept_bytes);
 }
 
 void ofi_cq_add(struct ofi_cq *cq, const struct ofi_cq_event *event)
 {
-	if (cq->domain->is_inherited)
-		return; /* the signal is the parent's */
+	if (cq->domain->is_inherited) { /* the signal is the parent's */
+		free(event->unknown);
+		return;
+	}
 	if (cq->n == cq->size && !grow(cq)) {
 		cq->domain->broken = true; /* a completion less: reads say so from now on */
-		give_credit(event);
+		let_go(event);
 		return;
 	}
 	cq->events[(cq->head + cq->n++) & (cq->size - 1)] = *event;
@@ -95,7 +101,7 @@ static void drop_first(struct ofi_cq *cq)
 	cq->head = (cq->head + 1) & (cq->size - 1);
 	if (!--cq->n)
 		ofi_signal_clear(&cq->signal);
-	give_credit(&event);
+	let_go(&event);
 }
 
 /* ---- reading ---- */
@@ -161,6 +167,24 @@ static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
 	return cq_readfrom(fid, buf, count, NULL);
 }
 
+/* Into the caller's memory if there is some, which releases before 1.5 did not ask for. */
+static void give_err_data(struct ofi_cq *cq, struct fi_cq_err_entry *buf, const void *data)
+{
+	size_t bytes = data ? ofi_name_bytes(cq->domain->format) : 0;
+	bool is_old = FI_VERSION_LT(cq->domain->fabric->fid.api_version, FI_VERSION(1, 5));
+
+	if (!bytes) {
+		buf->err_data_size = 0;
+	} else if (is_old || !buf->err_data_size) {
+		memcpy(cq->err_data, data, bytes);
+		buf->err_data = cq->err_data;
+		buf->err_data_size = is_old ? buf->err_data_size : bytes;
+	} else {
+		buf->err_data_size = bytes < buf->err_data_size ? bytes : buf->err_data_size;
+		memcpy(buf->err_data, data, buf->err_data_size);
+	}
+}
+
 static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *buf, uint64_t flags)
 {
 	struct ofi_cq *cq = of(fid);
@@ -181,7 +205,7 @@ static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *buf, uint6
 		buf->olen = event->olen;
 		buf->err = event->err;
 		buf->prov_errno = event->err;
-		buf->err_data_size = 0;
+		give_err_data(cq, buf, event->unknown);
 		drop_first(cq);
 	}
 	ofi_unlock(cq->domain);

@@ -22,6 +22,8 @@ struct ofi_cq_event {
 	/* it counts so much against that peer until it is read; or 0 */
 	uint32_t kept_bytes;
 	struct ofi_peer *peer;
+	/* FI_EADDRNOTAVAIL: the source's address in the domain's format; malloc'ed */
+	void *unknown;
 };
 
 struct ofi_cq;
@@ -30,7 +32,7 @@ int ofi_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_c
 		void *context);
 struct ofi_cq *ofi_cq_of(struct fid *fid);
 void ofi_cq_bound(struct ofi_cq *cq, int by); /* +1, -1: an endpoint uses it */
-/* Under the domain's lock. */
+/* Under the domain's lock. Takes event->unknown. */
 void ofi_cq_add(struct ofi_cq *cq, const struct ofi_cq_event *event);
 /* 0: the application may wait; -FI_EAGAIN: there is something to read. Takes the lock. */
 int ofi_cq_trywait(struct fid *fid);

@@ -11,10 +11,12 @@
 #include "ofi/ofi_fabric.h"
 #include "ofi/ofi_info.h"
 #include "ofi/ofi_link.h"
+#include "ofi/ofi_name.h"
 #include "ofi/ofi_no.h"
 #include "ofi/ofi_op.h"
 #include "ofi/ofi_prov.h"
 #include "ofi/ofi_self.h"
+#include "why.h"
 
 /* ---- what is not offered ---- */
 
@@ -61,7 +63,34 @@ static int no_collective(struct fid_domain *domain, enum fi_collective_op coll,
 
 /* ---- opening and closing ---- */
 
-static int open_fare(struct ofi_domain *d, unsigned gpu)
+static int source_of(const struct fi_info *info, struct peer_address *out)
+{
+	struct ofi_address address;
+	int err;
+
+	*out = (struct peer_address){0};
+	if (!info->src_addr)
+		return 0;
+	err = ofi_name_decode(info->addr_format, info->src_addr, info->src_addrlen, &address);
+	return err ? err : ofi_name_place(&address, out);
+}
+
+int ofi_domain_check_source(const struct ofi_domain *d, const void *addr, size_t bytes)
+{
+	struct ofi_address own = {.process = d->address}, address;
+	struct peer_address at, wanted;
+	int err = ofi_name_decode(d->format, addr, bytes, &address);
+
+	if (err)
+		return -FI_EINVAL;
+	ofi_name_place(&own, &at);
+	ofi_name_place(&address, &wanted);
+	if (!wanted.port)
+		wanted.port = at.port;
+	return peer_address_equal(&at, &wanted) ? 0 : -FI_EADDRNOTAVAIL;
+}
+
+static int open_fare(struct ofi_domain *d, unsigned gpu, const struct peer_address *source)
 {
 	struct in6_addr address;
 	struct fare_domain_options options = {
@@ -73,16 +102,27 @@ static int open_fare(struct ofi_domain *d, unsigned gpu)
 		.trusted_network = d->env.trusted_network,
 		.secret = d->env.secret,
 		.busy_poll = d->env.progress_thread,
+		.port = source->port,
 	};
+	char why[WHY_BYTES];
 	int err = fare_attach(&d->fare, d->env.run_dir);
 
-	if (err)
+	if (err) {
+		why_attach(err, d->env.run_dir, why);
+		OFI_WARN(FI_LOG_DOMAIN, "%s\n", why);
 		return err;
+	}
 	options.family = fare_local_address(d->fare, gpu, AF_INET, &address) ? AF_INET6 : AF_INET;
+	if (!IN6_IS_ADDR_UNSPECIFIED(&source->address))
+		options.family = IN6_IS_ADDR_V4MAPPED(&source->address) ? AF_INET : AF_INET6;
 	err = fare_domain_open(&d->fare_domain, d->fare, gpu, &options);
-	if (!err)
-		fare_domain_address(d->fare_domain, &d->address);
-	return err;
+	if (err) {
+		why_domain(err, &options, why);
+		OFI_WARN(FI_LOG_DOMAIN, "libfare's domain: %s\n", why);
+		return err;
+	}
+	fare_domain_address(d->fare_domain, &d->address);
+	return 0;
 }
 
 /*
@@ -161,22 +201,18 @@ static int gpu_of(const struct fi_info *info, unsigned *out)
 	return *end ? -FI_EINVAL : 0;
 }
 
-static void say_why(int err)
-{
-	if (err == -ENOKEY)
-		OFI_WARN(FI_LOG_DOMAIN, "FARE_KEY_FILE names no key, and FARE_TRUSTED_NETWORK is "
-					"not set\n");
-	else
-		OFI_WARN(FI_LOG_DOMAIN, "libfare's domain: %s\n", strerror(-err));
-}
-
 int ofi_domain_open(struct fid_fabric *fabric, struct fi_info *info, struct fid_domain **out,
 		    void *context)
 {
+	struct peer_address source;
 	struct ofi_domain *d;
 	unsigned gpu;
 	int err = gpu_of(info, &gpu);
 
+	if (!err && !ofi_name_bytes(info->addr_format))
+		err = -FI_EINVAL;
+	if (!err)
+		err = source_of(info, &source);
 	if (err)
 		return err;
 	d = calloc(1, sizeof(*d));
@@ -185,14 +221,14 @@ int ofi_domain_open(struct fid_fabric *fabric, struct fi_info *info, struct fid_
 	d->fabric = container_of(fabric, struct ofi_fabric, fid);
 	__atomic_fetch_add(&d->fabric->n_users, 1, __ATOMIC_RELAXED);
 	d->progress.wake = -1;
+	d->format = info->addr_format;
 	d->is_scalable = ofi_info_is_scalable(info);
 	pthread_mutex_init(&d->lock, NULL);
 	ofi_env_read(&ofi_provider, &d->env);
-	err = open_fare(d, gpu);
+	err = open_fare(d, gpu, &source);
 	if (!err)
 		err = ofi_progress_init(d);
 	if (err) {
-		say_why(err);
 		destroy(d);
 		return err;
 	}

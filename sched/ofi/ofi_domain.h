@@ -26,6 +26,7 @@
 #include "ofi/ofi_progress.h"
 #include "ofi/ofi_rx.h"
 
+struct ofi_av;
 struct ofi_cq;
 struct ofi_ep;
 struct ofi_fabric;
@@ -41,6 +42,8 @@ struct ofi_domain {
 	struct fare *fare;
 	struct fare_domain *fare_domain;
 	struct fare_address address;
+	uint32_t format; /* of endpoints' addresses: fi_info.addr_format */
+	struct ofi_av *avs;
 	struct ofi_peers peers;
 	struct ofi_mrs mrs;
 	bool is_scalable;	    /* keys of the application's choice, offsets (ofi_mr.h) */
@@ -75,6 +78,11 @@ static inline void ofi_unlock(struct ofi_domain *domain)
 	pthread_mutex_unlock(&domain->lock);
 }
 
+/*
+ * An endpoint wants this address as its own. 0; -FI_EADDRNOTAVAIL: it is not where the domain
+ * receives; -FI_EINVAL: it is none.
+ */
+int ofi_domain_check_source(const struct ofi_domain *domain, const void *addr, size_t bytes);
 int ofi_domain_open(struct fid_fabric *fabric, struct fi_info *info, struct fid_domain **out,
 		    void *context);
 

@@ -40,6 +40,9 @@ static int enable(struct ofi_ep *ep)
 	     !ep->cntr[OFI_CNTR_READ] && !ep->cntr[OFI_CNTR_WRITE]) ||
 	    (ep->caps & FI_RECV && !ep->rx_cq && !ep->cntr[OFI_CNTR_RECV]))
 		return -FI_ENOCQ;
+	/* a socket address cannot say which endpoint it is */
+	if (ep->domain->format != FI_FORMAT_UNSPEC && ep->domain->eps[0])
+		return -FI_EADDRINUSE;
 	for (unsigned i = 0; i < OFI_EPS_MAX && !ep->enabled; i++) {
 		if (ep->domain->eps[i])
 			continue;
@@ -275,10 +278,16 @@ static void take_attributes(struct ofi_ep *ep, const struct fi_info *info)
 int ofi_ep_open(struct fid_domain *domain, struct fi_info *info, struct fid_ep **out, void *context)
 {
 	struct ofi_ep *ep;
+	int err;
 
 	if (info->ep_attr && info->ep_attr->type != FI_EP_UNSPEC &&
 	    info->ep_attr->type != FI_EP_RDM)
 		return -FI_EINVAL;
+	err = info->src_addr ? ofi_domain_check_source(ofi_domain_of(domain), info->src_addr,
+						       info->src_addrlen)
+			     : 0;
+	if (err)
+		return err;
 	ep = calloc(1, sizeof(*ep));
 	if (!ep)
 		return -FI_ENOMEM;

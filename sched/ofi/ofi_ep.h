@@ -21,7 +21,20 @@ struct ofi_cq;
 struct ofi_domain;
 struct ofi_op;
 
-enum ofi_ep_cntr { OFI_CNTR_SEND, OFI_CNTR_RECV, OFI_CNTR_READ, OFI_CNTR_WRITE, OFI_CNTRS };
+/*
+ * OFI_CNTR_REMOTE_READ never counts, and OFI_CNTR_REMOTE_WRITE only writes with remote CQ data:
+ * this end does not see others complete. An application that needs them asks for FI_RMA_EVENT,
+ * which is not offered.
+ */
+enum ofi_ep_cntr {
+	OFI_CNTR_SEND,
+	OFI_CNTR_RECV,
+	OFI_CNTR_READ,
+	OFI_CNTR_WRITE,
+	OFI_CNTR_REMOTE_READ,
+	OFI_CNTR_REMOTE_WRITE,
+	OFI_CNTRS,
+};
 
 struct ofi_ep {
 	struct fid_ep fid;

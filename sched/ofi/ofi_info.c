@@ -1,16 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "ofi/ofi_info.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "ofi/ofi_ends.h"
 #include "ofi/ofi_env.h"
 #include "ofi/ofi_fabric.h"
 #include "ofi/ofi_nic.h"
 #include "ofi/ofi_prov.h"
 #include "ofi/ofi_wire.h"
+#include "why.h"
+#include "wire/roce_ports.h"
+
+/* What fi_getinfo() was called with. */
+struct asked {
+	uint32_t version;
+	const struct fi_info *hints;
+	struct ofi_env env;
+	struct ofi_ends ends;
+};
 
 /* hints or attributes that this provider does not have: said at FI_LOG_LEVEL=info */
 static bool refuse(const char *what)
@@ -134,10 +144,8 @@ static bool hints_fit(uint32_t version, const struct fi_info *hints, const struc
 		return true;
 	if (hints->caps & ~(OFI_CAPS_TX | OFI_CAPS_RX | OFI_CAPS_DOMAIN))
 		return refuse("capabilities that are not offered");
-	if (hints->addr_format != FI_FORMAT_UNSPEC)
-		return refuse("an address format other than FI_FORMAT_UNSPEC");
-	if (hints->dest_addr && hints->dest_addrlen != OFI_ADDRESS_BYTES)
-		return refuse("a destination that is no address of this provider");
+	if (hints->caps & FI_SOURCE_ERR && !(hints->caps & FI_SOURCE))
+		return refuse("FI_SOURCE_ERR without FI_SOURCE");
 	if (hints->fabric_attr && hints->fabric_attr->name &&
 	    strcmp(hints->fabric_attr->name, OFI_FABRIC_NAME))
 		return refuse("another fabric");
@@ -157,8 +165,9 @@ static uint64_t caps_of(const struct fi_info *hints, uint64_t all)
 {
 	uint64_t wanted = hints ? hints->caps : 0;
 
+	/* errors for what is none are for those that ask for them */
 	if (!wanted)
-		return all;
+		return all & ~FI_SOURCE_ERR;
 	if (wanted & (FI_MSG | FI_TAGGED) && !(wanted & (FI_SEND | FI_RECV)))
 		wanted |= FI_SEND | FI_RECV;
 	if (wanted & FI_RMA && !(wanted & (FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)))
@@ -233,19 +242,11 @@ static void fill_domain(struct fi_domain_attr *d, const struct fi_info *hints, u
 	d->caps = OFI_CAPS_DOMAIN;
 }
 
-static void *copy(const void *bytes, size_t n)
-{
-	void *p = bytes && n ? malloc(n) : NULL;
-
-	if (p)
-		memcpy(p, bytes, n);
-	return p;
-}
-
 /* One GPU: *out is added to at its end. */
-static int add_gpu(struct fi_info **out, const struct fare *fare, unsigned gpu, uint32_t version,
-		   const struct fi_info *hints, const struct ofi_env *env)
+static int add_gpu(struct fi_info **out, const struct fare *fare, unsigned gpu,
+		   const struct in6_addr *own, const struct asked *asked)
 {
+	const struct fi_info *hints = asked->hints;
 	struct fi_info *info = fi_allocinfo();
 	char name[16];
 
@@ -254,75 +255,69 @@ static int add_gpu(struct fi_info **out, const struct fare *fare, unsigned gpu, 
 	snprintf(name, sizeof(name), "fare%u", gpu % FARE_MAX_LOCAL_GPUS);
 	fill_contexts(info, hints);
 	fill_endpoint(info->ep_attr, hints);
-	fill_domain(info->domain_attr, hints, version, env);
+	fill_domain(info->domain_attr, hints, asked->version, &asked->env);
 	info->caps = info->tx_attr->caps | info->rx_attr->caps | info->domain_attr->caps;
-	info->addr_format = FI_FORMAT_UNSPEC;
 	info->domain_attr->name = strdup(name);
 	info->fabric_attr->name = strdup(OFI_FABRIC_NAME);
-	info->fabric_attr->api_version = version;
-	if (hints) {
-		info->dest_addr = copy(hints->dest_addr, hints->dest_addrlen);
-		info->dest_addrlen = info->dest_addr ? hints->dest_addrlen : 0;
-		info->handle = hints->handle;
-	}
+	info->fabric_attr->api_version = asked->version;
+	info->handle = hints ? hints->handle : NULL;
 	info->nic = ofi_nic_create(fare, gpu);
 	while (*out)
 		out = &(*out)->next;
 	*out = info;
-	return 0;
+	return ofi_ends_fill(&asked->ends, own, info);
 }
 
-/* With FI_SOURCE the node is the address of the local GPU that is wanted. */
-static bool is_node(const struct fare *fare, unsigned gpu, const char *node)
+static int list_gpus(struct fi_info **out, const struct fare *fare, const struct asked *asked)
 {
-	char text[INET6_ADDRSTRLEN];
-	struct in6_addr a;
-
-	if (!fare_local_address(fare, gpu, AF_INET6, &a) &&
-	    inet_ntop(AF_INET6, &a, text, sizeof(text)) && !strcmp(text, node))
-		return true;
-	return !fare_local_address(fare, gpu, AF_INET, &a) &&
-	       inet_ntop(AF_INET, &a.s6_addr[12], text, sizeof(text)) && !strcmp(text, node);
-}
-
-static int list_gpus(struct fi_info **out, const struct fare *fare, uint32_t version,
-		     const char *source, const struct fi_info *hints, const struct ofi_env *env)
-{
+	struct in6_addr own;
 	char name[16];
 	int err = 0;
 
 	for (unsigned gpu = 0; gpu < fare_n_local_gpus(fare) && !err; gpu++) {
 		snprintf(name, sizeof(name), "fare%u", gpu % FARE_MAX_LOCAL_GPUS);
-		if (gpu_fits(hints, name) && (!source || is_node(fare, gpu, source)))
-			err = add_gpu(out, fare, gpu, version, hints, env);
+		if (gpu_fits(asked->hints, name) && ofi_ends_fit(&asked->ends, fare, gpu, &own))
+			err = add_gpu(out, fare, gpu, &own, asked);
 	}
 	return err ? err : *out ? 0 : -FI_ENODATA;
+}
+
+/* A host without fared is as it should be, for programs that take any provider. */
+static void say_why(int err, const struct asked *asked)
+{
+	const char *named = getenv("FI_PROVIDER");
+	const struct fi_fabric_attr *a = asked->hints ? asked->hints->fabric_attr : NULL;
+	char why[WHY_BYTES];
+
+	why_attach(err, asked->env.run_dir, why);
+	if (err != -ENOENT || (named && strstr(named, "fare")) ||
+	    (a && a->prov_name && strstr(a->prov_name, "fare")))
+		OFI_WARN(FI_LOG_CORE, "%s\n", why);
+	else
+		OFI_INFO(FI_LOG_CORE, "%s\n", why);
 }
 
 int ofi_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags,
 		const struct fi_info *hints, struct fi_info **out)
 {
-	struct ofi_env env;
+	struct asked asked = {.version = version, .hints = hints};
 	struct fare *fare;
 	int err;
 
 	*out = NULL;
-	(void)service;
-	if (node && !(flags & FI_SOURCE)) {
-		OFI_INFO(FI_LOG_CORE, "a peer is named by what fi_getname() gave, not by %s\n",
-			 node);
+	ofi_env_read(&ofi_provider, &asked.env);
+	if (!hints_fit(version, hints, &asked.env))
 		return -FI_ENODATA;
-	}
-	ofi_env_read(&ofi_provider, &env);
-	if (!hints_fit(version, hints, &env))
-		return -FI_ENODATA;
-	err = fare_attach(&fare, env.run_dir);
+	err = fare_attach(&fare, asked.env.run_dir);
 	if (err) {
-		OFI_INFO(FI_LOG_CORE, "no fared to attach to in %s: %s\n",
-			 env.run_dir ? env.run_dir : "/run/fared", strerror(-err));
+		say_why(err, &asked);
 		return -FI_ENODATA;
 	}
-	err = list_gpus(out, fare, version, node, hints, &env);
+	/* only now: a name may take long to be found */
+	err = ofi_ends_read(&asked.ends, node, service, flags, hints,
+			    is_verbs(&asked.env) ? FARE_CONTROL_PORT : ROCE_UDP_PORT);
+	if (!err)
+		err = list_gpus(out, fare, &asked);
 	fare_detach(fare);
 	if (err) {
 		fi_freeinfo(*out);

@@ -13,7 +13,7 @@
 #define OFI_CAPS_TX (FI_MSG | FI_TAGGED | FI_RMA | FI_SEND | FI_READ | FI_WRITE)
 #define OFI_CAPS_RX                                                                                \
 	(FI_MSG | FI_TAGGED | FI_RMA | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_SOURCE |    \
-	 FI_DIRECTED_RECV | FI_MULTI_RECV)
+	 FI_SOURCE_ERR | FI_DIRECTED_RECV | FI_MULTI_RECV)
 #define OFI_CAPS_DOMAIN (FI_LOCAL_COMM | FI_REMOTE_COMM)
 /* fi_ep_attr.protocol: of the range that is left to providers */
 #define OFI_PROTOCOL (UINT32_C(1) << 31)

@@ -43,8 +43,10 @@ static int open_link(struct ofi_peer *peer)
 
 	ofi_greeting_encode(&own, greeting);
 	err = fare_group_open_to(&group, domain->fare_domain, &peer->address, &options);
-	if (err)
+	if (err) {
+		ofi_mr_say_why(domain, "a connection cannot be opened", err);
 		return err;
+	}
 	peer->tx = ofi_link_add(peer, group);
 	if (!peer->tx) {
 		fare_group_close(group);

@@ -6,6 +6,8 @@
 #include "ofi/ofi_domain.h"
 #include "ofi/ofi_no.h"
 #include "ofi/ofi_op.h"
+#include "ofi/ofi_prov.h"
+#include "why.h"
 
 const struct ofi_mr *ofi_mr_find(const struct ofi_mrs *mrs, uint64_t key)
 {
@@ -33,6 +35,16 @@ void *ofi_mr_reach(const struct ofi_mrs *mrs, uint64_t key, uint64_t addr, uint6
 	    addr - first > mr->length - length)
 		return NULL;
 	return (void *)(mr->addr + (uintptr_t)(addr - first));
+}
+
+void ofi_mr_say_why(struct ofi_domain *domain, const char *what, int err)
+{
+	char why[WHY_BYTES];
+
+	if (!ofi_peers_may_say(domain))
+		return;
+	why_memory(err, domain->env.provider, why);
+	OFI_WARN(FI_LOG_MR, "%s: %s\n", what, why);
 }
 
 static int mr_close(struct fid *fid)
@@ -147,6 +159,8 @@ static int reg_attr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t fla
 	mr->rights = rights_of(attr->access);
 	ofi_lock(domain);
 	err = reg_locked(domain, mr, attr->requested_key);
+	if (err)
+		ofi_mr_say_why(domain, "a region cannot be registered", err);
 	ofi_unlock(domain);
 	if (err) {
 		free(mr);

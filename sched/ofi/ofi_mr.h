@@ -38,6 +38,8 @@ extern struct fi_ops_mr ofi_mr_ops;
 const struct ofi_mr *ofi_mr_find(const struct ofi_mrs *mrs, uint64_t key);
 /* NULL: the region that the application names so is closed. */
 const struct ofi_mr *ofi_mr_of_desc(const struct ofi_mrs *mrs, const void *desc);
+/* Logs why libfare has no memory for that; one line a second. Under the domain's lock. */
+void ofi_mr_say_why(struct ofi_domain *domain, const char *what, int err);
 /*
  * For operations of a process on itself: length bytes at an address of a region, as the application
  * names both, with that right; NULL: there are none.

@@ -98,8 +98,10 @@ static int add_piece(struct ofi_op *op, void *data, uint64_t length, struct fare
 		err = fare_mr_register(&mr, op->domain->fare_domain, data, length, rights);
 		op->registered[op->n_pieces] = err ? NULL : mr;
 	}
-	if (err)
+	if (err) {
+		ofi_mr_say_why(op->domain, "memory of an operation cannot be registered", err);
 		return err;
+	}
 	*piece = (struct fare_piece){.data = data, .mr = mr, .length = length};
 	op->n_pieces++;
 	return 0;

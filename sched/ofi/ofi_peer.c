@@ -7,6 +7,8 @@
 
 #include "ofi/ofi_domain.h"
 #include "ofi/ofi_link.h"
+#include "ofi/ofi_name.h"
+#include "ofi/ofi_named.h"
 #include "ofi/ofi_op.h"
 #include "ofi/ofi_prov.h"
 #include "ofi/ofi_queue.h"
@@ -47,6 +49,13 @@ struct ofi_peer *ofi_peer_get(struct ofi_domain *domain, const struct fare_addre
 	return peer;
 }
 
+bool ofi_peer_is_name(const struct ofi_peer *peer)
+{
+	const struct ofi_address address = {.process = peer->address};
+
+	return ofi_name_is(&address);
+}
+
 void ofi_peer_changed(struct ofi_peer *peer)
 {
 	if (peer->is_dirty)
@@ -84,6 +93,7 @@ static void set_left(struct ofi_peer *peer, bool is_left)
 
 static void destroy(struct ofi_peer *peer)
 {
+	ofi_named_down(peer);
 	set_left(peer, false);
 	untime(peer);
 	peer->domain->peers.n_reopening -= peer->reopen_ns > 0;
@@ -249,10 +259,12 @@ static void on_accepted(struct ofi_domain *domain, struct fare_group *group)
 		peer = ofi_peer_get(domain, &address);
 	if (peer && !peer->is_self && !peer->is_cut && count_links(peer) < LINKS_MAX)
 		link = ofi_link_add(peer, group);
-	if (link)
+	if (link) {
 		link->connected = true;
-	else
+		ofi_named_up(peer);
+	} else {
 		fare_group_disconnect(group);
+	}
 	if (peer)
 		ofi_peer_changed(peer);
 }
@@ -265,9 +277,13 @@ static void on_connected(struct ofi_link *link)
 
 	ofi_peer_changed(link->peer);
 	link->status = ofi_link_check_greeting(link->peer->domain, reply, bytes);
+	if (!link->status && ofi_peer_is_name(link->peer) && !ofi_named_connected(link))
+		link->status = -ENOMEM;
 	link->connected = !link->status;
-	if (link->status)
+	if (link->status || link->peer->is_cut)
 		fare_group_disconnect(link->group);
+	else
+		ofi_named_up(link->peer);
 }
 
 /* A message of several records is complete with the last of them, and fails with the first. */
@@ -369,6 +385,8 @@ static void end_link(struct ofi_link *link)
 		ofi_queue_fail(peer, was_connected ? -ECONNABORTED : status);
 	if (was_tx)
 		peer->out_bytes = 0;
+	if (!peer->links)
+		ofi_named_down(peer);
 }
 
 void ofi_peers_sweep(struct ofi_domain *domain)

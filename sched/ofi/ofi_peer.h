@@ -44,7 +44,11 @@ struct ofi_peer {
 	struct ofi_peer *timed_prev, *timed_next; /* in ofi_peers.timed */
 	struct ofi_peer *left_prev, *left_next;	  /* in ofi_peers.left */
 	struct ofi_domain *domain;
-	struct fare_address address;
+	struct fare_address address; /* or a name alone (ofi_named.h) */
+	UT_hash_handle hh_name;	     /* in ofi_peers.by_name, while is_up */
+	struct fare_address name;
+	bool is_up;
+	unsigned n_names;    /* of n_entries: inserted by name */
 	struct in6_addr gpu; /* once there was a link */
 	struct ofi_link *links, *tx;
 	struct ofi_op *queue;
@@ -64,7 +68,7 @@ struct ofi_peer {
 struct ofi_own_message;
 
 struct ofi_peers {
-	struct ofi_peer *by_address, *dirty;
+	struct ofi_peer *by_address, *by_name, *dirty;
 	struct ofi_peer *timed; /* whose operations wait: deadlines, links to be opened again */
 	/* without a link or an entry of an AV: here for what the application has not taken */
 	struct ofi_peer *left;
@@ -75,6 +79,8 @@ struct ofi_peers {
 
 /* Finds or makes it; opens nothing. NULL: no memory. */
 struct ofi_peer *ofi_peer_get(struct ofi_domain *domain, const struct fare_address *address);
+/* Its address is a name: no link with it is known (ofi_named.h). */
+bool ofi_peer_is_name(const struct ofi_peer *peer);
 /* It is looked at in ofi_peers_sweep(): freed, if nothing needs it any more. */
 void ofi_peer_changed(struct ofi_peer *peer);
 /* It is looked at in each ofi_peers_tick() while operations of it wait. */

@@ -24,8 +24,13 @@ struct fi_provider ofi_provider = {
 
 FI_EXT_INI;
 
+/* libfabric keeps each definition of a parameter, and this object stays (-z nodelete). */
 FI_EXT_INI
 {
-	ofi_env_define(&ofi_provider);
+	static bool is_defined;
+
+	if (!is_defined)
+		ofi_env_define(&ofi_provider);
+	is_defined = true;
 	return &ofi_provider;
 }

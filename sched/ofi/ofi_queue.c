@@ -232,6 +232,26 @@ void ofi_queue_submit_first(struct ofi_op *op)
 	ofi_queue_run(op->peer);
 }
 
+void ofi_queue_move(struct ofi_peer *from, struct ofi_peer *to)
+{
+	struct ofi_op *op;
+
+	/* those behind a write are in no queue */
+	DL_FOREACH2 (from->domain->ops, op, all_next) {
+		if (op->peer != from)
+			continue;
+		op->peer = to;
+		from->n_ops--;
+		to->n_ops++;
+		from->out_bytes -= op->charged;
+		to->out_bytes += op->charged;
+	}
+	DL_CONCAT(to->queue, from->queue);
+	from->queue = NULL;
+	ofi_peer_changed(from);
+	ofi_peer_changed(to);
+}
+
 void ofi_queue_drop(struct ofi_op *op)
 {
 	if (!op->submitted)

@@ -26,6 +26,8 @@ void ofi_queue_submit_first(struct ofi_op *op);
 bool ofi_queue_again(struct ofi_op *op);
 /* Starts what can start. */
 void ofi_queue_run(struct ofi_peer *peer);
+/* Operations of a peer that nothing was sent to are another's, behind those that it has. */
+void ofi_queue_move(struct ofi_peer *from, struct ofi_peer *to);
 /* It is not started again, nor what is left of it sent, if it still waits. */
 void ofi_queue_drop(struct ofi_op *op);
 /* All of them end with that status (-errno). */

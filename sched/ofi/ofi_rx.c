@@ -153,6 +153,7 @@ void ofi_rx_deliver(struct ofi_recv *recv, const struct ofi_message *m)
 {
 	recv->wire = m->wire;
 	recv->source = m->arrived.source;
+	recv->from = (struct ofi_address){m->peer->address, m->wire.src_ep};
 	recv->length = m->length;
 	if (m->wire.kind == OFI_EAGER)
 		deliver_eager(recv, m);

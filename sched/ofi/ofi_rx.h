@@ -39,6 +39,7 @@ struct ofi_recv {
 	/* of the message that it took */
 	struct ofi_wire wire;
 	uint64_t source, length;
+	struct ofi_address from;
 	/* a part of a buffer for several: its entry in the CQ counts until it is read */
 	struct ofi_peer *peer;
 	uint32_t kept_bytes;

@@ -59,6 +59,7 @@ static int describe(struct fare_domain *domain)
 							       memory_order_relaxed);
 		}
 	}
+	attr->udp_port = domain->options.port;
 	attr->path_mtu = domain->options.path_mtu;
 	attr->max_path_mtu = domain->options.max_path_mtu;
 	attr->max_path_mtu_dev = domain->options.max_path_mtu_dev;
@@ -120,6 +121,8 @@ int fare_domain_open_sized(struct fare_domain **out, struct fare *fare, unsigned
 	if (!err)
 		err = attach_check(fare);
 	if (!err && options.family && options.family != AF_INET && options.family != AF_INET6)
+		err = -EINVAL;
+	if (!err && options.port >= ROCE_SOURCE_PORT_FIRST)
 		err = -EINVAL;
 	if (err)
 		return err;

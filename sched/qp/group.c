@@ -239,12 +239,14 @@ int fare_group_open_to_sized(struct fare_group **out, struct fare_domain *domain
 		*out = NULL;
 	if (!err)
 		err = peer_address_decode(peer, &to, &incarnation);
+	if (!err && !to.port)
+		err = -EINVAL;
 	if (!err)
 		err = open_group(out, domain, &to, options, size);
 	if (err)
 		return err;
 	(*out)->peer_incarnation = incarnation;
-	(*out)->names_process = true;
+	(*out)->names_process = incarnation;
 	return 0;
 }
 

@@ -5,7 +5,8 @@
  *
  * Several processes may serve one GPU's address, each at a port of its own. Applications exchange
  * struct fare_address, which also names the incarnation. Reason: memory keys that came with it are
- * valid in that process only, and another process may have its port later.
+ * valid in that process only, and another process may have its port later. With incarnation 0 it is
+ * the process that has the port when a group opens, whichever that is.
  *
  *   version (1) | 0 (1) | port (2) | incarnation (8) | address (16) | 0 (4), big-endian
  */
@@ -22,7 +23,7 @@
 
 struct peer_address {
 	struct in6_addr address; /* IPv4 as ::ffff:a.b.c.d */
-	uint16_t port;		 /* host order, not 0 */
+	uint16_t port;		 /* host order; 0: none is named */
 };
 /* bytes that a hash is made of: without the padding at the end */
 #define PEER_ADDRESS_KEY_BYTES (offsetof(struct peer_address, port) + sizeof(uint16_t))

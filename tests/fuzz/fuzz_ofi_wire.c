@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ofi/ofi_name.h"
 #include "ofi/ofi_wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -32,6 +33,22 @@ static void try_address(const uint8_t *data, size_t size)
 		abort();
 }
 
+/* As an application hands it over, in each format. */
+static void try_name(const uint8_t *data, size_t size)
+{
+	static const uint32_t formats[] = {FI_FORMAT_UNSPEC, FI_SOCKADDR, FI_SOCKADDR_IN,
+					   FI_SOCKADDR_IN6, 77};
+	struct ofi_address address;
+	struct peer_address at;
+	char text[128];
+
+	for (unsigned i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		if (!ofi_name_decode(formats[i], data, size, &address) &&
+		    (ofi_name_place(&address, &at) ||
+		     ofi_name_print(formats[i], &address, text, sizeof(text)) > sizeof(text)))
+			abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint8_t bytes[OFI_WIRE_RTS_BYTES];
@@ -40,6 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	try_greeting(data, size);
 	try_address(data, size);
+	try_name(data, size);
 	if (ofi_wire_decode(data, size, &w, &payload))
 		return 0;
 	if (payload > size || payload != ofi_wire_bytes(w.kind))

@@ -42,11 +42,14 @@ START_TEST(bytes_come_back_the_same)
 	ck_assert_uint_eq(incarnation, 77);
 	blob.bytes[31] = 1;
 	ck_assert_int_eq(peer_address_decode(&blob, &out, &incarnation), -EINVAL);
+	/* a name, and one without a port */
 	peer_address_encode(&in, 0, &blob);
-	ck_assert_int_eq(peer_address_decode(&blob, &out, &incarnation), -EINVAL);
+	ck_assert_int_eq(peer_address_decode(&blob, &out, &incarnation), 0);
+	ck_assert_uint_eq(incarnation, 0);
 	in.port = 0;
 	peer_address_encode(&in, 77, &blob);
-	ck_assert_int_eq(peer_address_decode(&blob, &out, &incarnation), -EINVAL);
+	ck_assert_int_eq(peer_address_decode(&blob, &out, &incarnation), 0);
+	ck_assert_uint_eq(out.port, 0);
 	memset(&blob, 0, sizeof(blob));
 	ck_assert_int_eq(peer_address_decode(&blob, &out, &incarnation), -EINVAL);
 }
@@ -78,6 +81,56 @@ START_TEST(two_processes_share_an_address)
 	ck_assert_int_eq(fare_group_write(group, &w), 0);
 	TURN_UNTIL(n_received == 202);
 	ck_assert_uint_eq(n_closed, 1);
+}
+END_TEST
+
+static int open_at(uint16_t port)
+{
+	struct fare_domain_options options = {
+		.trusted_network = true, .accept = true, .port = port};
+
+	return fare_domain_open(&domain[1], fare[1], 0, &options);
+}
+
+/* A process has the port that it asks for, and is reached there by whoever knows the number. */
+START_TEST(a_name_is_the_process_that_has_the_port)
+{
+	struct peer_address at = {address(1), 9228};
+	struct fare_address name, own, peer;
+	uint64_t incarnation;
+
+	ck_assert_int_eq(open_at(9228), 0);
+	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
+	fare_domain_address(domain[1], &own);
+	peer_address_encode(&at, 0, &name);
+	ck_assert_int_eq(fare_group_open_to(&group, domain[0], &name, NULL), 0);
+	ck_assert_int_eq(fare_group_peer_address(group, &peer), -ENOTCONN);
+	TURN_UNTIL(n_connected);
+	ck_assert_int_eq(fare_group_peer_address(group, &peer), 0);
+	ck_assert_mem_eq(&peer, &own, sizeof(own));
+	ck_assert_int_eq(peer_address_decode(&own, &at, &incarnation), 0);
+	ck_assert_uint_eq(at.port, 9228);
+}
+END_TEST
+
+START_TEST(ports_that_cannot_be_had)
+{
+	struct fare_domain *first;
+	struct peer_address at = {.address = address(1)};
+	struct fare_address name;
+
+	ck_assert_int_eq(open_at(9228), 0);
+	first = domain[1];
+	ck_assert_int_eq(open_at(9228), -EADDRINUSE);
+	ck_assert_ptr_null(domain[1]);
+	/* packets come from these */
+	ck_assert_int_eq(open_at(49152), -EINVAL);
+	ck_assert_int_eq(open_at(65535), -EINVAL);
+	peer_address_encode(&at, 0, &name);
+	ck_assert_int_eq(fare_group_open_to(&group, first, &name, NULL), -EINVAL);
+	peer_address_encode(&at, 77, &name);
+	ck_assert_int_eq(fare_group_open_to(&group, first, &name, NULL), -EINVAL);
+	fare_domain_close(first);
 }
 END_TEST
 
@@ -198,6 +251,8 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, bytes_come_back_the_same);
 	tcase_add_test(tc, two_processes_share_an_address);
+	tcase_add_test(tc, a_name_is_the_process_that_has_the_port);
+	tcase_add_test(tc, ports_that_cannot_be_had);
 	tcase_add_test(tc, an_address_names_one_process);
 	tcase_add_test(tc, each_end_says_something);
 	tcase_add_test(tc, an_application_refuses);
