@@ -75,7 +75,10 @@ static bool allows(const struct ofi_end *source, const struct in6_addr *own)
 	return !source->n;
 }
 
-/* The place that this GPU can reach: packets have one family. NULL: none. */
+/*
+ * The place of the GPU's family, as packets have one; NULL: none. That a host has such an address
+ * does not make it a GPU of the fabric: ofi_ends_fit() asks for routes.
+ */
 static const struct peer_address *reached(const struct ofi_end *destination,
 					  const struct in6_addr *own)
 {
@@ -89,7 +92,36 @@ static const struct peer_address *reached(const struct ofi_end *destination,
 	return NULL;
 }
 
-bool ofi_ends_fit(const struct ofi_ends *ends, const struct fare *fare, unsigned gpu,
+/* The GPU itself, or one to which the daemon has seen a route on some plane. */
+static bool has_route(struct fare *fare, unsigned gpu, const struct in6_addr *own,
+		      const struct in6_addr *peer)
+{
+	struct fare_paths paths = {0};
+	struct fare_pair *pair;
+	bool any = false;
+
+	if (is_any(peer) || !memcmp(peer, own, sizeof(*own)))
+		return true;
+	if (fare_pair_open(&pair, fare, gpu, peer))
+		return false;
+	if (fare_pair_paths(pair, &paths))
+		any = true; /* being written: it is known */
+	for (unsigned p = 0; p < paths.n_planes; p++)
+		any |= paths.path[p].verdict != FARE_VERDICT_NO_ROUTE;
+	fare_pair_close(pair);
+	return any;
+}
+
+/* An address that an application had from the peer itself is taken as it is. */
+static bool can_reach(const struct ofi_end *destination, struct fare *fare, unsigned gpu,
+		      const struct in6_addr *own)
+{
+	const struct peer_address *p = reached(destination, own);
+
+	return p && (destination->bytes || has_route(fare, gpu, own, &p->address));
+}
+
+bool ofi_ends_fit(const struct ofi_ends *ends, struct fare *fare, unsigned gpu,
 		  struct in6_addr *own)
 {
 	static const int families[] = {AF_INET, AF_INET6};
@@ -100,7 +132,7 @@ bool ofi_ends_fit(const struct ofi_ends *ends, const struct fare *fare, unsigned
 		    fare_local_address(fare, gpu, families[i], own))
 			continue;
 		if (allows(&ends->source, own) &&
-		    (!ends->destination.n || reached(&ends->destination, own)))
+		    (!ends->destination.n || can_reach(&ends->destination, fare, gpu, own)))
 			return true;
 	}
 	return false;

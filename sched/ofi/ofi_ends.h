@@ -28,8 +28,11 @@ struct ofi_ends {
 /* 0, or -FI_ENODATA: there is no such node, service or format, which is logged. */
 int ofi_ends_read(struct ofi_ends *out, const char *node, const char *service, uint64_t flags,
 		  const struct fi_info *hints, uint16_t first_port);
-/* The GPU's own address; false: it has none that both ends fit. */
-bool ofi_ends_fit(const struct ofi_ends *ends, const struct fare *fare, unsigned gpu,
+/*
+ * The GPU's own address; false: it has none that both ends fit, or there is no route to the node.
+ * So programs that take any provider do not get this one for a host's other addresses.
+ */
+bool ofi_ends_fit(const struct ofi_ends *ends, struct fare *fare, unsigned gpu,
 		  struct in6_addr *own);
 /* 0 or -FI_ENOMEM */
 int ofi_ends_fill(const struct ofi_ends *ends, const struct in6_addr *own, struct fi_info *info);

@@ -268,7 +268,7 @@ static int add_gpu(struct fi_info **out, const struct fare *fare, unsigned gpu,
 	return ofi_ends_fill(&asked->ends, own, info);
 }
 
-static int list_gpus(struct fi_info **out, const struct fare *fare, const struct asked *asked)
+static int list_gpus(struct fi_info **out, struct fare *fare, const struct asked *asked)
 {
 	struct in6_addr own;
 	char name[16];

@@ -88,6 +88,8 @@ START_TEST(nodes_and_services_that_do_not_exist_find_nothing)
 	ck_assert_int_eq(ask(0, "127.0.0.3", "65536", 0, NULL, &info), -FI_ENODATA);
 	ck_assert_int_eq(ask(0, "127.0.0.3", "no such service", 0, NULL, &info), -FI_ENODATA);
 	ck_assert_int_eq(ask(0, "localhost", SERVICE, FI_NUMERICHOST, NULL, &info), -FI_ENODATA);
+	/* a host that is no GPU of the fabric: another provider may know it */
+	ck_assert_int_eq(ask(0, "192.0.2.7", SERVICE, 0, NULL, &info), -FI_ENODATA);
 	/* packets have the family of the GPU's address */
 	ck_assert_int_eq(ask(0, "2001:db8::1", SERVICE, 0, NULL, &info), -FI_ENODATA);
 }
