@@ -59,15 +59,22 @@ static const json_t *path_from(const json_t *paths, const char *neighbor)
 	return NULL;
 }
 
-/* The Link Bandwidth of a path in bytes/s, -1 without one. */
+/* The Link Bandwidth of a path in bytes/s, -1 without one. The 64-bit one of FRR 10.1 and later is an
+ * IPv6 extended community. */
 static double path_bandwidth(const json_t *path)
 {
-	const char *text = json_string_value(
-		json_object_get(json_object_get(path, "extendedCommunity"), "string"));
-	const char *lb = text ? strstr(text, "LB:") : NULL;
+	static const char *const lists[] = {"extendedCommunity", "extendedIpv6Community"};
 	double bytes_per_s;
 
-	return lb && sscanf(lb, "LB:%*u:%lf", &bytes_per_s) == 1 ? bytes_per_s : -1;
+	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
+		const char *text = json_string_value(
+			json_object_get(json_object_get(path, lists[i]), "string"));
+		const char *lb = text ? strstr(text, "LB:") : NULL;
+
+		if (lb && sscanf(lb, "LB:%*u:%lf", &bytes_per_s) == 1)
+			return bytes_per_s;
+	}
+	return -1;
 }
 
 static void check_path(const struct look *l, const json_t *paths, unsigned number,
