@@ -278,7 +278,7 @@ static const char *rule_zero_bandwidth(const struct judgement *j)
 }
 
 /*
- * FRR that ends takes its routes along, also when BMP and zebra are away and say nothing. Probes are
+ * FRR that ends takes its routes along, while BMP and zebra are away and say nothing. Probes are
  * asked as well: a route to a net may lead to the peer.
  */
 static const char *rule_not_installed(const struct judgement *j)
