@@ -469,8 +469,10 @@ static void on_kernel_route(void *arg, const struct in6_addr *host, const int *i
 		for (unsigned i = 0; i < n; i++)
 			if (sub_ports_find(&h->ports, g, ifindex[i], &plane, &sub_port))
 				routed[plane] |= 1u << sub_port;
-		for (plane = 0; plane < h->ports.gpus[g].n_planes; plane++)
+		for (plane = 0; plane < h->ports.gpus[g].n_planes; plane++) {
 			prober_routed(h->prober, g, host, plane, routed[plane], clock_now_ns());
+			path_table_kernel_route(h->daemon->table, g, host, plane, routed[plane]);
+		}
 	}
 }
 
@@ -481,6 +483,7 @@ static void on_kernel_routes_lost(void *arg)
 	log_limited(h->daemon->log, clock_now_ns(), LOG_WARNING, "health",
 		    "the kernel's route messages overran: what they told is forgotten");
 	prober_routes_unknown(h->prober);
+	path_table_kernel_routes_unknown(h->daemon->table);
 }
 
 /* ---- life ---------------------------------------------------------------- */

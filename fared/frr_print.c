@@ -31,9 +31,12 @@ static int speaker_of(const struct config *config, const struct frr_print_option
 	const struct in6_addr *own = &config->gpus[0].address[0];
 	struct in_addr id;
 
-	*out = (struct frr_config_speaker){.keepalive_s = FRR_CONFIG_KEEPALIVE_S,
-					   .hold_s = FRR_CONFIG_HOLD_S,
-					   .graceful_restart_s = GRACEFUL_RESTART_S};
+	*out = (struct frr_config_speaker){
+		.keepalive_s = FRR_CONFIG_KEEPALIVE_S,
+		.hold_s = FRR_CONFIG_HOLD_S,
+		.graceful_restart_s = GRACEFUL_RESTART_S,
+		.extended_bandwidth = *config->frr_version &&
+				      frr_release_of(config->frr_version)->has_extended_bandwidth};
 	if (parse_as(o->as, &out->as)) {
 		snprintf(why, why_size, "--as: give this router's AS, 1 to 4294967295");
 		return -EINVAL;
@@ -118,8 +121,6 @@ static int print_leaf(FILE *out, const struct config *config,
 		.n_servers = n > 0 ? (size_t)n : 0,
 		.loopbacks = config->bgp.peer_prefixes,
 		.n_loopbacks = config->bgp.n_peer_prefixes,
-		.extended_bandwidth = *config->frr_version &&
-				      frr_release_of(config->frr_version)->has_extended_bandwidth,
 	};
 
 	if (n == -ENOMEM)

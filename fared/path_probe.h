@@ -14,6 +14,7 @@ static inline struct path_probe path_probe_of(const struct prober_view *view)
 	return (struct path_probe){
 		.judged = true,
 		.answered = view->state == PROBE_UP || view->state == PROBE_RECOVERING,
+		.silent = view->state == PROBE_UNPROVEN || view->state == PROBE_DOWN,
 		.permille = view->permille,
 		.reason = view->reason,
 		.gray_local = view->gray_local,

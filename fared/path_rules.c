@@ -277,8 +277,15 @@ static const char *rule_zero_bandwidth(const struct judgement *j)
 	return NULL;
 }
 
+/*
+ * FRR that ends takes its routes along, while BMP and zebra are away and say nothing. Probes are
+ * asked as well: a route to a net may lead to the peer.
+ */
 static const char *rule_not_installed(const struct judgement *j)
 {
+	if (j->f->lacks_kernel_route && j->f->probe.judged && j->f->probe.silent)
+		return "the kernel has no route to the peer over this plane, and probes are not "
+		       "answered";
 	return j->uninstalled ? "BMP advertises it, but zebra has not installed it over this plane"
 			      : NULL;
 }
@@ -501,7 +508,8 @@ static const struct rule {
 	 "the leaf of that plane: which of the peer's sub-ports does it see up? its link-bandwidth "
 	 "route-map"},
 	{FARE_VERDICT_NOT_INSTALLED, false, rule_not_installed,
-	 "vtysh -c 'show ip route PEER': is the next hop of that plane there and active?"},
+	 "is zebra running? vtysh -c 'show ip route PEER': is the next hop of that plane there and "
+	 "active?"},
 	{FARE_VERDICT_ZERO_BANDWIDTH, false, rule_peer_down,
 	 "the peer's own cables and ports toward the plane: farectl show planes, and show drains, "
 	 "on "

@@ -18,7 +18,8 @@ struct path_facts {
 	struct path_belief belief[PATH_SOURCE_COUNT];
 	bool drained;
 	struct path_probe probe;
-	uint64_t noticed_bps; /* what the peer says its own ports carry; UINT64_MAX: no limit */
+	bool lacks_kernel_route; /* over this plane; false: it has one, or it is not known */
+	uint64_t noticed_bps;	 /* what the peer says its own ports carry; UINT64_MAX: no limit */
 	uint64_t notice_expires_ns;
 	uint64_t local_bps;
 	uint32_t n_live_sub_ports; /* that are used */

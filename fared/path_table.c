@@ -291,6 +291,26 @@ int path_table_probe(struct path_table *t, uint32_t gpu, const struct in6_addr *
 	return 0;
 }
 
+void path_table_kernel_route(struct path_table *t, uint32_t gpu, const struct in6_addr *peer,
+			     uint32_t plane, bool has_hop)
+{
+	struct pair *pair = has_plane(t, gpu, plane) ? path_table_locate(t, gpu, peer) : NULL;
+
+	if (!pair || pair->paths[plane].lacks_kernel_route == !has_hop)
+		return;
+	pair->paths[plane].lacks_kernel_route = !has_hop;
+	pair->dirty = true;
+}
+
+void path_table_kernel_routes_unknown(struct path_table *t)
+{
+	for (uint32_t i = 0; i < t->end; i++)
+		for (uint32_t p = 0; t->pairs[i] && p < t->pairs[i]->n_planes; p++) {
+			t->pairs[i]->dirty |= t->pairs[i]->paths[p].lacks_kernel_route;
+			t->pairs[i]->paths[p].lacks_kernel_route = false;
+		}
+}
+
 static bool is_older(const struct path_notice *a, const struct path_notice *b)
 {
 	return a->boot == b->boot ? (int32_t)(a->sequence - b->sequence) < 0 : a->boot < b->boot;
@@ -512,6 +532,7 @@ static void judge(const struct path_table *t, const struct pair *pair, uint32_t 
 
 	facts.drained = path->drained;
 	facts.probe = path->probe;
+	facts.lacks_kernel_route = path->lacks_kernel_route;
 	facts.noticed_bps = UINT64_MAX;
 	if (pair->notice.boot && facts.now_ns < pair->notice.expires_ns &&
 	    plane < pair->notice.n_planes) {

@@ -80,6 +80,7 @@ struct path_belief {
 struct path_probe {
 	bool judged;			 /* probes have a say at all */
 	bool answered;			 /* ... and are being answered */
+	bool silent;			 /* none is, and it is no single reply that is late */
 	uint32_t permille;		 /* of the path's bandwidth that may be used */
 	const char *reason;		 /* static; why permille is less than 1000 */
 	uint8_t gray_local, gray_remote; /* bit s: sub-port s alone loses what it is given */
@@ -206,6 +207,13 @@ void path_table_set_probing(struct path_table *t,
 /* What probes say of a path. 0 or -ENOENT. */
 int path_table_probe(struct path_table *t, uint32_t gpu, const struct in6_addr *peer,
 		     uint32_t plane, const struct path_probe *probe);
+/*
+ * Whether the kernel's own route to the peer has a next hop over that plane. One that lacks it is
+ * not usable while probes are silent. Until something is told, it is not lacking.
+ */
+void path_table_kernel_route(struct path_table *t, uint32_t gpu, const struct in6_addr *peer,
+			     uint32_t plane, bool has_hop);
+void path_table_kernel_routes_unknown(struct path_table *t); /* what was told is forgotten */
 /*
  * A peer's notice, already authenticated. It can only lower what BGP advertises, and expires.
  * Older than what is known: -ESTALE, nothing changes. Nor does a repetition change anything: who

@@ -30,6 +30,7 @@ struct path {
 	uint64_t since_ns;
 	bool routed;
 	struct path_probe probe;
+	bool lacks_kernel_route; /* over this plane, to the peer */
 	struct path_result result;
 };
 

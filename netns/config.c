@@ -21,12 +21,13 @@ static struct in6_addr address_of(const char *text)
 }
 
 static struct frr_config_speaker speaker_of(const struct topology *t, struct plan_host host,
-					    uint32_t as)
+					    uint32_t as, const struct frr_release *release)
 {
 	struct frr_config_speaker s = {.as = as,
 				       .keepalive_s = t->keepalive_s,
 				       .hold_s = t->hold_s,
-				       .graceful_restart_s = t->graceful_restart_s};
+				       .graceful_restart_s = t->graceful_restart_s,
+				       .extended_bandwidth = release->has_extended_bandwidth};
 
 	plan_router_id(t, host, s.router_id);
 	return s;
@@ -101,10 +102,10 @@ static bool servers_tell(const struct topology *t)
 }
 
 static int server_bgpd(FILE *out, const struct topology *t, struct plan_host host,
-		       const unsigned *told_mbps)
+		       const unsigned *told_mbps, const struct frr_release *release)
 {
 	const struct frr_config_speaker speaker =
-		speaker_of(t, host, plan_server_as(t, host.index));
+		speaker_of(t, host, plan_server_as(t, host.index), release);
 	size_t per_gpu = 2u * t->planes * t->sub_ports;
 	struct frr_config_gpu *gpus = calloc(t->gpus_per_server, sizeof(*gpus));
 	struct in6_addr *leaves = calloc(t->gpus_per_server * per_gpu, sizeof(*leaves));
@@ -143,7 +144,8 @@ unsigned config_link_units(const struct topology *t, unsigned told_mbps)
 static int switch_bgpd(FILE *out, const struct topology *t, struct plan_host host,
 		       const struct frr_release *release)
 {
-	const struct frr_config_speaker speaker = speaker_of(t, host, plan_switch_as(t, host));
+	const struct frr_config_speaker speaker =
+		speaker_of(t, host, plan_switch_as(t, host), release);
 	const struct bgp_prefix loopbacks[] = {{address_of("198.19.0.0"), 96 + 16},
 					       {address_of("2001:db8:19::"), 48}};
 	size_t room = 2u * plan_links(t), n;
@@ -163,8 +165,7 @@ static int switch_bgpd(FILE *out, const struct topology *t, struct plan_host hos
 			.spines = above,
 			.n_spines = neighbors_of(t, host, PLAN_SPINE, above),
 			.loopbacks = loopbacks + !t->ipv4,
-			.n_loopbacks = (size_t)t->ipv4 + t->ipv6,
-			.extended_bandwidth = release->has_extended_bandwidth};
+			.n_loopbacks = (size_t)t->ipv4 + t->ipv6};
 
 		frr_config_leaf(out, &speaker, &leaf);
 	}
@@ -176,7 +177,7 @@ static int switch_bgpd(FILE *out, const struct topology *t, struct plan_host hos
 int config_bgpd(FILE *out, const struct topology *t, struct plan_host host,
 		const unsigned *told_mbps, const struct frr_release *release)
 {
-	return host.role == PLAN_SERVER ? server_bgpd(out, t, host, told_mbps)
+	return host.role == PLAN_SERVER ? server_bgpd(out, t, host, told_mbps, release)
 					: switch_bgpd(out, t, host, release);
 }
 

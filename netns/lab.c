@@ -14,8 +14,6 @@
 #include "netns.h"
 #include "say.h"
 
-#define FRR_STATE_DIR "/var/run/frr/"
-
 int lab_lock(struct lab *lab)
 {
 	int fd = lab_record_lock(lab->name, LOCK_EX);
@@ -71,9 +69,9 @@ static int remove_tree(const char *path)
 /* What FRR's daemons make where they are started with -N (lab_paths.c). */
 static int remove_frr_dir(const char *netns)
 {
-	char path[sizeof(FRR_STATE_DIR) + PLAN_NETNS_NAME_MAX];
+	char path[sizeof(LAB_FRR_RUN_DIR "/") + PLAN_NETNS_NAME_MAX];
 
-	snprintf(path, sizeof(path), FRR_STATE_DIR "%s", netns);
+	snprintf(path, sizeof(path), LAB_FRR_RUN_DIR "/%s", netns);
 	return remove_tree(path);
 }
 

@@ -24,8 +24,9 @@
 #include "plan.h"
 #include "topology.h"
 
-#define LAB_RUN_DIR  "/run/farelab"
-#define LAB_PATH_MAX 160
+#define LAB_RUN_DIR	"/run/farelab"
+#define LAB_FRR_RUN_DIR "/var/run/frr" /* where FRR that is started with -N makes directories */
+#define LAB_PATH_MAX	160
 
 struct lab {
 	char name[TOPOLOGY_NAME_MAX + 1];
@@ -79,6 +80,9 @@ void lab_netns(const struct lab *lab, struct plan_host host, char name[PLAN_NETN
 int lab_daemon_start(const struct lab *lab, struct plan_host host, enum lab_daemon daemon);
 int lab_daemon_kill(const struct lab *lab, struct plan_host host, enum lab_daemon daemon);
 pid_t lab_daemon_pid(const struct lab *lab, struct plan_host host, enum lab_daemon daemon);
+const char *lab_daemon_name(enum lab_daemon daemon);
+void lab_daemon_log(const struct lab *lab, struct plan_host host, enum lab_daemon daemon,
+		    char path[LAB_PATH_MAX]);
 /* zebra, and mgmtd before it where FRR has it: those that are not alive. */
 int lab_zebra_start(const struct lab *lab, struct plan_host host);
 int lab_zebra_kill(const struct lab *lab, struct plan_host host);

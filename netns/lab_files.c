@@ -84,7 +84,7 @@ int lab_files_fared(const struct lab *lab, struct plan_host server, const unsign
 }
 
 /* FRR wants to own what it writes. */
-static int make_frr_dir(const char *path)
+static int make_frr_dir(const char *path, mode_t mode)
 {
 	const struct passwd *user = getpwnam("frr");
 
@@ -93,19 +93,35 @@ static int make_frr_dir(const char *path)
 		    "`useradd --system frr` does as well");
 		return -ENOENT;
 	}
-	return mkdir(path, 0750) || chown(path, user->pw_uid, user->pw_gid) ? -errno : 0;
+	return mkdir(path, mode) || chown(path, user->pw_uid, user->pw_gid) ? -errno : 0;
+}
+
+/*
+ * mgmtd keeps its sockets below FRR's own run directory, in one that it makes itself (lab_paths.c),
+ * and ends if there is none: FRR's package makes it at boot, which has not been where FRR was just
+ * installed.
+ */
+static int make_run_dir(void)
+{
+	int rc = make_frr_dir(LAB_FRR_RUN_DIR, 0755);
+
+	if (rc && rc != -EEXIST)
+		say("cannot make %s for mgmtd: %s", LAB_FRR_RUN_DIR, strerror(-rc));
+	return rc == -EEXIST ? 0 : rc;
 }
 
 int lab_files_make(const struct lab *lab, struct plan_host host, const unsigned *told_mbps)
 {
 	char path[LAB_PATH_MAX];
-	int rc;
+	int rc = frr_install_needs_mgmtd(&lab->frr) ? make_run_dir() : 0;
 
+	if (rc)
+		return rc;
 	lab_path(lab, host, "", path);
 	if (mkdir(path, 0755))
 		return -errno;
 	lab_path(lab, host, "frr", path);
-	if ((rc = make_frr_dir(path)) || (rc = write_zebra(lab, host)) ||
+	if ((rc = make_frr_dir(path, 0750)) || (rc = write_zebra(lab, host)) ||
 	    (rc = lab_files_bgpd(lab, host, told_mbps)) || host.role != PLAN_SERVER)
 		return rc;
 	lab_path(lab, host, "fared", path);

@@ -39,6 +39,17 @@ static void daemon_path(const struct lab *lab, struct plan_host host, enum lab_d
 	lab_path(lab, host, file, path);
 }
 
+const char *lab_daemon_name(enum lab_daemon daemon)
+{
+	return names[daemon];
+}
+
+void lab_daemon_log(const struct lab *lab, struct plan_host host, enum lab_daemon daemon,
+		    char path[LAB_PATH_MAX])
+{
+	daemon_path(lab, host, daemon, "", ".log", path);
+}
+
 #define ARGV_MAX 24
 
 /* Room for what FRR's daemons are given; argv points into it. */
@@ -111,7 +122,7 @@ int lab_daemon_start(const struct lab *lab, struct plan_host host, enum lab_daem
 	}
 	lab_netns(lab, host, netns);
 	daemon_path(lab, host, daemon, "", ".pid", pid_path);
-	daemon_path(lab, host, daemon, "", ".log", log);
+	lab_daemon_log(lab, host, daemon, log);
 	lab_path(lab, host, "fared.yaml", config);
 	rc = process_daemon_start(netns, log, pid_path, argv);
 	if (rc)
@@ -178,22 +189,39 @@ static bool socket_listens(pid_t pid, const char *path)
 	return listens;
 }
 
+/* Of a log; "" if it has none. */
+static void last_line(const char *path, char *out, size_t size)
+{
+	FILE *f = fopen(path, "re");
+
+	*out = '\0';
+	while (f && fgets(out, (int)size, f))
+		out[strcspn(out, "\n")] = '\0';
+	if (f)
+		fclose(f);
+}
+
 int lab_zebra_wait(const struct lab *lab, struct plan_host host)
 {
 	const struct timespec pause = {.tv_nsec = 5000000};
-	char zserv[LAB_PATH_MAX], log[LAB_PATH_MAX];
+	bool has_mgmtd = frr_install_needs_mgmtd(&lab->frr);
+	char zserv[LAB_PATH_MAX], log[LAB_PATH_MAX], line[256];
+	enum lab_daemon dead = LAB_ZEBRA;
 
 	lab_path(lab, host, "frr/zserv.api", zserv);
-	lab_path(lab, host, "zebra.log", log);
 	for (unsigned i = 0; i < 4000; i++) {
 		pid_t pid = lab_daemon_pid(lab, host, LAB_ZEBRA);
 
-		if (!pid)
+		if (has_mgmtd && !lab_daemon_pid(lab, host, LAB_MGMTD))
+			dead = LAB_MGMTD;
+		if (!pid || dead == LAB_MGMTD)
 			break;
 		if (socket_listens(pid, zserv))
 			return 0;
 		nanosleep(&pause, NULL);
 	}
-	say("zebra did not start; its last words are in %s", log);
+	lab_daemon_log(lab, host, dead, log);
+	last_line(log, line, sizeof(line)); /* the log may be removed with the lab */
+	say("%s did not start: %s (%s)", names[dead], line, log);
 	return -EIO;
 }

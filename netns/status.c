@@ -59,15 +59,24 @@ static const json_t *path_from(const json_t *paths, const char *neighbor)
 	return NULL;
 }
 
-/* The Link Bandwidth of a path in bytes/s, -1 without one. */
+/*
+ * The Link Bandwidth of a path in bytes/s, -1 without one. The 64-bit one of FRR 10.1 and later is
+ * an IPv6 extended community.
+ */
 static double path_bandwidth(const json_t *path)
 {
-	const char *text = json_string_value(
-		json_object_get(json_object_get(path, "extendedCommunity"), "string"));
-	const char *lb = text ? strstr(text, "LB:") : NULL;
+	static const char *const lists[] = {"extendedCommunity", "extendedIpv6Community"};
 	double bytes_per_s;
 
-	return lb && sscanf(lb, "LB:%*u:%lf", &bytes_per_s) == 1 ? bytes_per_s : -1;
+	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
+		const char *text = json_string_value(
+			json_object_get(json_object_get(path, lists[i]), "string"));
+		const char *lb = text ? strstr(text, "LB:") : NULL;
+
+		if (lb && sscanf(lb, "LB:%*u:%lf", &bytes_per_s) == 1)
+			return bytes_per_s;
+	}
+	return -1;
 }
 
 static void check_path(const struct look *l, const json_t *paths, unsigned number,
@@ -261,6 +270,14 @@ static int look_inside(const struct look *l)
 	return rc;
 }
 
+/* fared runs on servers alone, and mgmtd where FRR has it. */
+static bool is_to_run(const struct lab *lab, struct plan_host host, enum lab_daemon daemon)
+{
+	if (daemon == LAB_FARED)
+		return host.role == PLAN_SERVER && lab->fared[0];
+	return daemon != LAB_MGMTD || frr_install_needs_mgmtd(&lab->frr);
+}
+
 static void check_daemons(const struct lab *lab, struct status *s)
 {
 	for (unsigned k = 0; k < plan_hosts(&lab->topology); k++) {
@@ -270,23 +287,16 @@ static void check_daemons(const struct lab *lab, struct status *s)
 		plan_host_name(host, name);
 		if (fault_state_host_failed(&s->faults, host))
 			continue;
-		if (!lab_daemon_pid(lab, host, LAB_ZEBRA))
-			complain(s, "%s: zebra is not running; `farelab heal %s zebra %s`", name,
-				 lab->name, name);
-		if (frr_install_needs_mgmtd(&lab->frr) && !lab_daemon_pid(lab, host, LAB_MGMTD))
-			complain(s, "%s: mgmtd is not running; `farelab heal %s zebra %s`", name,
-				 lab->name, name);
-		if (!lab_daemon_pid(lab, host, LAB_BGPD))
-			complain(s, "%s: bgpd is not running; `farelab heal %s bgpd %s`", name,
-				 lab->name, name);
-		if (host.role != PLAN_SERVER || !lab->fared[0] ||
-		    lab_daemon_pid(lab, host, LAB_FARED))
-			continue;
-		lab_path(lab, host, "fared.log", log);
-		complain(s,
-			 "%s: fared is not running; its last words are in %s, `farelab heal %s "
-			 "fared %s` starts it",
-			 name, log, lab->name, name);
+		for (enum lab_daemon d = LAB_MGMTD; d <= LAB_FARED; d++) {
+			if (!is_to_run(lab, host, d) || lab_daemon_pid(lab, host, d))
+				continue;
+			lab_daemon_log(lab, host, d, log);
+			complain(s,
+				 "%s: %s is not running; its last words are in %s, `farelab heal "
+				 "%s %s %s` starts it",
+				 name, lab_daemon_name(d), log, lab->name,
+				 lab_daemon_name(d == LAB_MGMTD ? LAB_ZEBRA : d), name);
+		}
 	}
 }
 

@@ -10,7 +10,7 @@
 #include "base/yaml/strict_yaml.h"
 #include "base/text_file.h"
 
-/* What FRR 8.4 to 10.7 put into a Link Bandwidth of 32 bits, and add up to. */
+/* What FRR 8.4 to 10.3 put into a Link Bandwidth of 32 bits, and add up to. */
 #define FRR_LINK_MBPS 25600u
 #define FRR_SUM_MBPS  34000u
 

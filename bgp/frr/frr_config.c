@@ -53,7 +53,9 @@ static void write_speaker(FILE *out, const struct frr_config_speaker *s)
 			s->graceful_restart_s, s->graceful_restart_s, s->graceful_restart_s);
 }
 
-static void write_group(FILE *out, const struct frr_config_speaker *s, const char *name)
+/* bandwidths: Link Bandwidth communities are sent to them. */
+static void write_group(FILE *out, const struct frr_config_speaker *s, const char *name,
+			bool bandwidths)
 {
 	fprintf(out,
 		" neighbor %s peer-group\n"
@@ -61,6 +63,8 @@ static void write_group(FILE *out, const struct frr_config_speaker *s, const cha
 		" neighbor %s timers %u %u\n"
 		" neighbor %s timers connect 1\n",
 		name, name, name, s->keepalive_s, s->hold_s, name);
+	if (bandwidths && s->extended_bandwidth)
+		fprintf(out, " neighbor %s extended-link-bandwidth\n", name);
 }
 
 static void write_neighbors(FILE *out, const struct in6_addr *addresses, size_t n,
@@ -199,7 +203,7 @@ void frr_config_server(FILE *out, const struct frr_config_speaker *speaker,
 			if (!loopback_of(&gpus[j], f))
 				continue;
 			snprintf(group, sizeof(group), "LEAF%c-G%zu", digit[f], j);
-			write_group(out, speaker, group);
+			write_group(out, speaker, group, gpus[j].leaf_mbps);
 			write_neighbors(out, gpus[j].leaves, gpus[j].n_leaves, f, group);
 		}
 	write_bmp(out, gpus, n_gpus, bmp_address, bmp_port);
@@ -239,7 +243,7 @@ static void write_loopback_lists(FILE *out, const struct bgp_prefix *loopbacks, 
  * Whoever is below calls: two ends that call at once cut each other off, and wait to try again.
  */
 static void write_peers(FILE *out, const struct frr_config_speaker *s, enum family f,
-			const char *name, bool passive, bool extended,
+			const char *name, bool passive, bool bandwidths,
 			const struct in6_addr *addresses, size_t n)
 {
 	char group[16];
@@ -247,11 +251,9 @@ static void write_peers(FILE *out, const struct frr_config_speaker *s, enum fami
 	if (!any_of(addresses, n, f))
 		return;
 	snprintf(group, sizeof(group), "%s%c", name, digit[f]);
-	write_group(out, s, group);
+	write_group(out, s, group, bandwidths);
 	if (passive)
 		fprintf(out, " neighbor %s passive\n", group);
-	if (extended)
-		fprintf(out, " neighbor %s extended-link-bandwidth\n", group);
 	write_neighbors(out, addresses, n, f, group);
 }
 
@@ -290,10 +292,8 @@ void frr_config_leaf(FILE *out, const struct frr_config_speaker *speaker,
 		      out);
 	write_speaker(out, speaker);
 	for (enum family f = V4; f < FAMILIES; f++) {
-		write_peers(out, speaker, f, "GPU", true, leaf->extended_bandwidth, leaf->servers,
-			    leaf->n_servers);
-		write_peers(out, speaker, f, "SPINE", false, leaf->extended_bandwidth, leaf->spines,
-			    leaf->n_spines);
+		write_peers(out, speaker, f, "GPU", true, true, leaf->servers, leaf->n_servers);
+		write_peers(out, speaker, f, "SPINE", false, true, leaf->spines, leaf->n_spines);
 	}
 	for (enum family f = V4; f < FAMILIES; f++)
 		if (any_of(leaf->servers, leaf->n_servers, f))

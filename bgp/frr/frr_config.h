@@ -28,6 +28,11 @@ struct frr_config_speaker {
 	char router_id[INET_ADDRSTRLEN];
 	unsigned keepalive_s, hold_s;
 	unsigned graceful_restart_s; /* 0: off */
+	/*
+	 * bandwidths go out in 64 bits (frr_release.h); where leaves add up what servers send, both
+	 * need it: FRR 10.3 puts a sum only in the place of one of the same kind
+	 */
+	bool extended_bandwidth;
 };
 
 /* One GPU of a server. Addresses are IPv6, or IPv4 as ::ffff:a.b.c.d. */
@@ -60,8 +65,6 @@ struct frr_config_leaf {
 	size_t n_spines;
 	const struct bgp_prefix *loopbacks; /* borrowed: the prefixes that loopbacks are in */
 	size_t n_loopbacks;
-	/* Link Bandwidth of 64 bits, which FRR has since 10.1: for more than 25 Gb/s */
-	bool extended_bandwidth;
 };
 
 void frr_config_leaf(FILE *out, const struct frr_config_speaker *speaker,

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /*
- * 8.4.4 and 10.7.0 were run. In between, what a release might refuse is left out: without
+ * 8.4.4 and 10.3 are what labs run on. In between, what a release might refuse is left out: without
  * `zebra work-queue` routes wait 10 ms longer, and a mgmtd that nobody asks does no harm.
  */
 static const struct frr_release releases[] = {

@@ -11,9 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ETHERNET   14
-#define FRAME_MAX  (256 << 10)
-#define PCAP_MAGIC 0xa1b2c3d4
+#define ETHERNET      14
+#define FRAME_MAX     (256 << 10)
+#define PCAP_MAGIC    0xa1b2c3d4
+#define PCAP_MAGIC_NS 0xa1b23c4du /* times in nanoseconds: dumpcap of Wireshark 4.4 */
 
 static uint32_t crc_bytes(uint32_t crc, const uint8_t *data, size_t bytes)
 {
@@ -76,7 +77,8 @@ int main(int argc, char **argv)
 
 	if (!f)
 		return fail("usage: icrc_check FILE.pcap");
-	if (fread(file_header, sizeof(file_header), 1, f) != 1 || file_header[0] != PCAP_MAGIC ||
+	if (fread(file_header, sizeof(file_header), 1, f) != 1 ||
+	    (file_header[0] != PCAP_MAGIC && file_header[0] != PCAP_MAGIC_NS) ||
 	    (file_header[5] & 0xffff) != 1)
 		return fail("not a classic pcap file of Ethernet frames");
 	while (fread(header, sizeof(header), 1, f) == 1) {

@@ -59,7 +59,10 @@ old=$(cat "$run/l0/mgmtd.pid")
 farelab fail "$LAB" leaf l0 && farelab heal "$LAB" leaf l0 && farelab status "$LAB" --wait $PATIENCE_S || fail "heal leaf"
 [ "$(cat "$run/l0/mgmtd.pid")" != "$old" ] || fail "mgmtd outlives its leaf"
 kill -9 "$(cut -d' ' -f1 "$run/s1/mgmtd.pid")"
-within eval 'farelab status "$LAB" | grep -q "s1: mgmtd is not running; .farelab heal $LAB zebra s1"' || fail "status does not miss mgmtd"
+within eval 'farelab status "$LAB" | grep -q "s1: mgmtd is not running; .*s1/mgmtd.log, .farelab heal $LAB zebra s1"' || fail "status does not miss mgmtd"
 farelab down "$LAB" || fail "down"
+script mgmtd 'echo "no room"; exit 1'
+farelab up "$two" --name "$LAB" --frr "$SCRATCH/ten" 2>"$SCRATCH/said" && fail "a mgmtd that ends is overlooked"
+grep -q "mgmtd did not start: no room (.*/mgmtd.log)" "$SCRATCH/said" || fail "not said: $(cat "$SCRATCH/said")"
 gone "$LAB" && ! compgen -G "/var/run/frr/fl-$LAB-*" || fail "something is left"
 exit 0

@@ -19,7 +19,8 @@ field() {
 	local plane=$1
 	shift
 	ctl s0 -j show paths | jq -r --arg peer "$PEER" --argjson plane "$plane" \
-		'[(.paths? // .)[] | select(.peer == $peer and .plane == $plane)][0] | getpath($ARGS.positional)' --args "$@"
+		'[(.paths? // .)[] | select(.peer == $peer and .plane == $plane)][0] | getpath($ARGS.positional) |
+		if type == "number" then . + 0 else . end' --args "$@" # jq 1.7 prints 2.0 as it came
 }
 
 is() { # is WANTED PLANE PATH...

@@ -452,6 +452,44 @@ START_TEST(what_zebra_said_last_does_not_live_for_ever)
 }
 END_TEST
 
+/* FRR has been stopped: bgpd and zebra are away, and have taken the kernel's routes along. */
+START_TEST(without_a_kernel_route_a_silent_path_is_not_usable)
+{
+	const struct path_probe answered = {.judged = true, .answered = true, .permille = 1000},
+				late = {.judged = true, .permille = 1000, .reason = "late"},
+				silent = {.judged = true,
+					  .silent = true,
+					  .permille = 1000,
+					  .reason = "the peer answers on no plane"};
+	struct in6_addr a = peer_address(1), unknown = peer_address(9);
+
+	everything_fine();
+	source(PATH_SOURCE_BMP, BGP_SOURCE_DOWN);
+	source(PATH_SOURCE_ZSERV, BGP_SOURCE_DOWN);
+	ck_assert_int_eq(path_table_probe(table, 0, &a, 0, &silent), 0);
+	expect(1, 0, FARE_VERDICT_STALE, 400 * MBPS);
+	path_table_kernel_route(table, 0, &a, 0, false);
+	path_table_kernel_route(table, 0, &a, 99, false);
+	path_table_kernel_route(table, 0, &unknown, 0, false);
+	expect(1, 0, FARE_VERDICT_NOT_INSTALLED, 0);
+	expect(1, 1, FARE_VERDICT_STALE, 400 * MBPS);
+	/* a route to a net may lead there */
+	ck_assert_int_eq(path_table_probe(table, 0, &a, 0, &answered), 0);
+	expect(1, 0, FARE_VERDICT_STALE, 400 * MBPS);
+	ck_assert_int_eq(path_table_probe(table, 0, &a, 0, &late), 0);
+	expect(1, 0, FARE_VERDICT_STALE, 400 * MBPS);
+	ck_assert_int_eq(path_table_probe(table, 0, &a, 0, &silent), 0);
+	expect(1, 0, FARE_VERDICT_NOT_INSTALLED, 0);
+	/* usable as soon as the route is back: what probes say of it has not changed */
+	path_table_kernel_route(table, 0, &a, 0, true);
+	expect(1, 0, FARE_VERDICT_STALE, 400 * MBPS);
+	path_table_kernel_route(table, 0, &a, 0, false);
+	expect(1, 0, FARE_VERDICT_NOT_INSTALLED, 0);
+	path_table_kernel_routes_unknown(table);
+	expect(1, 0, FARE_VERDICT_STALE, 400 * MBPS);
+}
+END_TEST
+
 static void adopt(unsigned peer, const uint64_t bps[4])
 {
 	struct in6_addr a = peer_address(peer);
@@ -1247,6 +1285,7 @@ int main(void)
 	tcase_add_test(tc, a_zebra_that_is_away_takes_nothing_away);
 	tcase_add_test(tc, zebra_alone_shares_out_by_weight);
 	tcase_add_test(tc, what_zebra_said_last_does_not_live_for_ever);
+	tcase_add_test(tc, without_a_kernel_route_a_silent_path_is_not_usable);
 	tcase_add_test(tc, adopted_paths_stay_until_bmp_knows);
 	tcase_add_test(tc, what_is_taught_anew_is_fresh_before_the_sync_ends);
 	tcase_add_test(tc, adopted_paths_do_not_live_for_ever);

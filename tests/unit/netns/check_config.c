@@ -170,6 +170,14 @@ START_TEST(rates_that_differ_are_announced)
 	has(text, "  neighbor 198.18.0.10 route-map MBPS-10 out\n");
 	has(text, "  neighbor 2001:db8:18::a route-map MBPS-10 out\n");
 	has(text, "  neighbor 198.18.0.14 route-map MBPS-10 out\n"); /* g1's */
+	has_not(text, "extended-link-bandwidth");
+	free(text);
+	/* a leaf adds up in 64 bits what came in 64 bits */
+	text = bgpd_text_of(&t, PLAN_SERVER, 1, "10.3");
+	has(text, " neighbor LEAF4-G1 extended-link-bandwidth\n");
+	free(text);
+	text = bgpd_text_of(&pairs, PLAN_SERVER, 1, "10.3");
+	has_not(text, "extended-link-bandwidth"); /* it sends none */
 	free(text);
 	text = bgpd_text(&t, PLAN_LEAF, 0);
 	has_not(text, "route-map"); /* sums, and nothing else */
