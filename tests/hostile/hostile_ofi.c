@@ -48,7 +48,7 @@
 #define WINDOW	    (1u << 20) /* the default of FI_FARE_WINDOW_BYTES */
 #define PAYLOAD	    4000u
 #define EVENTS	    32
-#define FLOOD_NS    (3 * S / 2)
+#define FLOOD_NS    PATIENCE /* it ends when it is cut off */
 #define STUCK_NS    (S / 10)
 #define CLIENTS	    100u
 #define GROWTH_KB   (80u << 10) /* of the victim, over all attacks; ASan's own included */
