@@ -17,9 +17,10 @@ run   mpirun, on a rank of each server of the lab in turn; OPTIONs are mpirun's
 net   makes the management network, which run does as well
 ssh   what mpirun starts daemons by: a command in the namespace of HOST ($FARELAB_NAME says of which lab)
 
-TRANSPORT: fare     libfabric's provider fare (libfare-fi.so; FI_PROVIDER_PATH, where it is not installed)
-           ofi-tcp  libfabric's tcp;ofi_rxm over the kernel's routes
-           ucx-tcp  UCX's tcp over the kernel's routes
+TRANSPORT: fare       libfabric's provider fare (libfare-fi.so; FI_PROVIDER_PATH, where it is not installed)
+           fare-rdma  the same; one-sided operations by its reads, writes and atomics
+           ofi-tcp    libfabric's tcp;ofi_rxm over the kernel's routes
+           ucx-tcp    UCX's tcp over the kernel's routes
 END
 }
 
@@ -104,6 +105,7 @@ run_ssh() {
 transport() {
 	case $1 in
 	fare) OPTIONS=(--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include fare --mca osc pt2pt) ;;
+	fare-rdma) OPTIONS=(--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include fare --mca osc rdma --mca osc_rdma_btls ofi --mca btl ofi,self --mca btl_ofi_provider_include fare) ;;
 	ofi-tcp) OPTIONS=(--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include "tcp;ofi_rxm" --mca osc pt2pt -x FI_TCP_IFACE=gpu0) ;;
 	ucx-tcp) OPTIONS=(--mca pml ucx --mca osc pt2pt -x UCX_TLS=tcp,self,sm -x UCX_NET_DEVICES=gpu0 --mca pml_ucx_tls any --mca pml_ucx_devices any) ;;
 	*) usage >&2; exit 2 ;;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ofi/ofi_atomic.h"
 #include "ofi/ofi_av.h"
 #include "ofi/ofi_cntr.h"
 #include "ofi/ofi_cq.h"
@@ -45,13 +46,6 @@ static int no_poll(struct fid_domain *domain, struct fi_poll_attr *attr, struct 
 {
 	(void)domain, (void)attr, (void)poll;
 	return -FI_ENOSYS;
-}
-
-static int no_atomic(struct fid_domain *domain, enum fi_datatype datatype, enum fi_op op,
-		     struct fi_atomic_attr *attr, uint64_t flags)
-{
-	(void)domain, (void)datatype, (void)op, (void)attr, (void)flags;
-	return -FI_EOPNOTSUPP;
 }
 
 static int no_collective(struct fid_domain *domain, enum fi_collective_op coll,
@@ -186,7 +180,7 @@ static struct fi_ops_domain domain_ops = {
 	.poll_open = no_poll,
 	.stx_ctx = no_context,
 	.srx_ctx = no_srx,
-	.query_atomic = no_atomic,
+	.query_atomic = ofi_atomic_query,
 	.query_collective = no_collective,
 };
 

@@ -303,6 +303,7 @@ int ofi_ep_open(struct fid_domain *domain, struct fi_info *info, struct fid_ep *
 	ep->fid.msg = &ofi_msg_ops;
 	ep->fid.tagged = &ofi_tagged_ops;
 	ep->fid.rma = &ofi_rma_ops;
+	ep->fid.atomic = &ofi_atomic_ops;
 	ofi_lock(ep->domain);
 	ep->domain->n_users++;
 	ofi_unlock(ep->domain);

@@ -67,5 +67,6 @@ int ofi_ep_has_room(struct ofi_ep *ep, bool tx);
 extern struct fi_ops_msg ofi_msg_ops;
 extern struct fi_ops_tagged ofi_tagged_ops;
 extern struct fi_ops_rma ofi_rma_ops;
+extern struct fi_ops_atomic ofi_atomic_ops;
 
 #endif

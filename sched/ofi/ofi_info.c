@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ofi/ofi_atomic_wire.h"
 #include "ofi/ofi_ends.h"
 #include "ofi/ofi_env.h"
 #include "ofi/ofi_fabric.h"
@@ -67,14 +68,17 @@ static bool ep_fits(const struct fi_ep_attr *a)
 	if (a->protocol != FI_PROTO_UNSPEC && a->protocol != OFI_PROTOCOL)
 		return refuse("another protocol");
 	if (a->max_msg_size > OFI_MAX_SIZE || a->tx_ctx_cnt > 1 || a->rx_ctx_cnt > 1 ||
-	    a->max_order_raw_size || a->max_order_war_size || a->max_order_waw_size)
+	    a->max_order_raw_size > OFI_ATOMIC_VALUES_MAX ||
+	    a->max_order_war_size > OFI_ATOMIC_VALUES_MAX ||
+	    a->max_order_waw_size > OFI_ATOMIC_VALUES_MAX)
 		return refuse("larger limits of an endpoint");
 	return true;
 }
 
 static bool uses_rma(uint64_t caps)
 {
-	return !caps || caps & (FI_RMA | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE);
+	return !caps ||
+	       caps & (FI_RMA | FI_ATOMIC | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE);
 }
 
 static bool is_verbs(const struct ofi_env *env)
@@ -170,7 +174,8 @@ static uint64_t caps_of(const struct fi_info *hints, uint64_t all)
 		return all & ~FI_SOURCE_ERR;
 	if (wanted & (FI_MSG | FI_TAGGED) && !(wanted & (FI_SEND | FI_RECV)))
 		wanted |= FI_SEND | FI_RECV;
-	if (wanted & FI_RMA && !(wanted & (FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)))
+	if (wanted & (FI_RMA | FI_ATOMIC) &&
+	    !(wanted & (FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)))
 		wanted |= FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
 	return wanted & all;
 }
@@ -199,6 +204,9 @@ static void fill_endpoint(struct fi_ep_attr *ep, const struct fi_info *hints)
 	ep->protocol = OFI_PROTOCOL;
 	ep->protocol_version = 1;
 	ep->max_msg_size = OFI_MAX_SIZE;
+	/* of atomic operations: those of reads and writes are in no order (OFI_ORDER) */
+	ep->max_order_raw_size = ep->max_order_war_size = ep->max_order_waw_size =
+		OFI_ATOMIC_VALUES_MAX;
 	ep->mem_tag_format = hints && hints->ep_attr && hints->ep_attr->mem_tag_format
 				     ? hints->ep_attr->mem_tag_format
 				     : UINT64_MAX >> 1;

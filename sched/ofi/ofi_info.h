@@ -10,15 +10,17 @@
 
 #include <rdma/fabric.h>
 
-#define OFI_CAPS_TX (FI_MSG | FI_TAGGED | FI_RMA | FI_SEND | FI_READ | FI_WRITE)
+#define OFI_CAPS_TX (FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_SEND | FI_READ | FI_WRITE)
 #define OFI_CAPS_RX                                                                                \
-	(FI_MSG | FI_TAGGED | FI_RMA | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_SOURCE |    \
-	 FI_SOURCE_ERR | FI_DIRECTED_RECV | FI_MULTI_RECV)
+	(FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE |    \
+	 FI_SOURCE | FI_SOURCE_ERR | FI_DIRECTED_RECV | FI_MULTI_RECV)
 #define OFI_CAPS_DOMAIN (FI_LOCAL_COMM | FI_REMOTE_COMM)
 /* fi_ep_attr.protocol: of the range that is left to providers */
 #define OFI_PROTOCOL (UINT32_C(1) << 31)
-/* messages in order; a message behind a write that was posted before */
-#define OFI_ORDER    (FI_ORDER_SAS | FI_ORDER_SAW)
+/* messages in order; a message behind a write that was posted before; atomic operations in order */
+#define OFI_ORDER                                                                                  \
+	(FI_ORDER_SAS | FI_ORDER_SAW | FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW |                 \
+	 FI_ORDER_ATOMIC_WAR | FI_ORDER_ATOMIC_WAW)
 #define OFI_MR_MODE  (FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY)
 #define OFI_TX_SIZE  1024
 #define OFI_RX_SIZE  16384

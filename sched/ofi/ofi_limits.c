@@ -7,7 +7,7 @@
 
 static bool wants_answer(const struct ofi_wire *w)
 {
-	return w->kind == OFI_RTS || w->kind == OFI_FIND ||
+	return w->kind == OFI_RTS || w->kind == OFI_FIND || w->kind == OFI_ATOMIC ||
 	       (w->kind == OFI_EAGER && w->flags & OFI_WIRE_ACK);
 }
 

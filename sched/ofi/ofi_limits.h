@@ -4,10 +4,11 @@
  *
  * Owns two counts for each peer: bytes of what it has sent and the application has not taken
  * (messages that no receive has taken; entries of a CQ that are not read and that no posted receive
- * bounds: remote CQ data, messages in a buffer for several), and answers that it is due (OFI_FIN,
- * OFI_FOUND). A peer that keeps to the protocol stays below both limits by itself: its
- * window (ofi_peer.h) counts the same bytes until it is told that they are kept no longer, and a
- * cookie is not used again before its answer. One that does not is cut off.
+ * bounds: remote CQ data, messages in a buffer for several; results of atomic operations that are
+ * not sent), and answers that it is due (OFI_FIN, OFI_FOUND, OFI_RESULT). A peer that keeps to the
+ * protocol stays below both limits by itself: its window (ofi_peer.h) counts the same bytes until
+ * it is told that they are kept no longer, and a cookie is not used again before its answer. One
+ * that does not is cut off.
  *
  * The receiver allows twice what a sender allows itself: a sender counts from 0 again when its link
  * has ended, and what came by it may still be here.

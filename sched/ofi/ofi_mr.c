@@ -26,12 +26,12 @@ const struct ofi_mr *ofi_mr_of_desc(const struct ofi_mrs *mrs, const void *desc)
 }
 
 void *ofi_mr_reach(const struct ofi_mrs *mrs, uint64_t key, uint64_t addr, uint64_t length,
-		   unsigned right)
+		   unsigned rights)
 {
 	const struct ofi_mr *mr = ofi_mr_find(mrs, key);
 	uint64_t first = mr && !mr->domain->is_scalable ? mr->addr : 0;
 
-	if (!mr || !(mr->rights & right) || addr < first || length > mr->length ||
+	if (!mr || (mr->rights & rights) != rights || addr < first || length > mr->length ||
 	    addr - first > mr->length - length)
 		return NULL;
 	return (void *)(mr->addr + (uintptr_t)(addr - first));

@@ -41,10 +41,10 @@ const struct ofi_mr *ofi_mr_of_desc(const struct ofi_mrs *mrs, const void *desc)
 /* Logs why libfare has no memory for that; one line a second. Under the domain's lock. */
 void ofi_mr_say_why(struct ofi_domain *domain, const char *what, int err);
 /*
- * For operations of a process on itself: length bytes at an address of a region, as the application
- * names both, with that right; NULL: there are none.
+ * For what this process does to its own memory: length bytes at an address of a region, as the
+ * application names both, with all of these rights; NULL: there are none.
  */
 void *ofi_mr_reach(const struct ofi_mrs *mrs, uint64_t key, uint64_t addr, uint64_t length,
-		   unsigned right);
+		   unsigned rights);
 
 #endif

@@ -54,6 +54,7 @@ void ofi_op_destroy(struct ofi_op *op)
 	release_memory(op);
 	DL_DELETE2(op->domain->ops, op, all_prev, all_next);
 	ofi_peer_remove_op(op->peer, op);
+	free(op->results);
 	free(op->message);
 	free(op);
 }
@@ -69,13 +70,23 @@ static int take_message(struct ofi_op *op, size_t bytes)
 	return 0;
 }
 
+int ofi_op_set_record(struct ofi_op *op, const struct ofi_wire *w, size_t bytes, uint8_t **payload)
+{
+	size_t header = ofi_wire_bytes(w->kind);
+	int err = take_message(op, header + bytes);
+
+	if (err)
+		return err;
+	ofi_wire_encode(w, op->message);
+	*payload = op->message + header;
+	return 0;
+}
+
 int ofi_op_set_message(struct ofi_op *op, const struct ofi_wire *w)
 {
-	int err = take_message(op, ofi_wire_bytes(w->kind));
+	uint8_t *none;
 
-	if (!err)
-		ofi_wire_encode(w, op->message);
-	return err;
+	return ofi_op_set_record(op, w, 0, &none);
 }
 
 int ofi_op_set_eager(struct ofi_op *op, const struct ofi_wire *w, const struct iovec *iov,

@@ -62,6 +62,11 @@ struct ofi_op {
 	bool is_question;    /* OFI_FIND of key */
 	uint32_t charged;    /* ofi_peer_charge() */
 
+	/* OFI_OP_MESSAGE with an OFI_ATOMIC: where its result goes (ofi_atomic_rx.h) */
+	bool is_atomic;
+	unsigned n_results;
+	struct iovec *results;
+
 	/* memory: of a read or write, or of a message that the peer reads */
 	struct fare_piece pieces[FARE_PIECES_MAX];
 	struct fare_mr *registered[FARE_PIECES_MAX]; /* for this operation alone */
@@ -90,6 +95,8 @@ struct ofi_op *ofi_op_create(struct ofi_domain *domain, struct ofi_ep *ep, struc
 void ofi_op_destroy(struct ofi_op *op);
 /* Gives it its message: w, which has no payload. 0 or -ENOMEM. */
 int ofi_op_set_message(struct ofi_op *op, const struct ofi_wire *w);
+/* The same: of one record. *payload: where so many bytes behind w go. */
+int ofi_op_set_record(struct ofi_op *op, const struct ofi_wire *w, size_t bytes, uint8_t **payload);
 /* The same: an eager one, with a copy of so many bytes of iov, which has no fewer. */
 int ofi_op_set_eager(struct ofi_op *op, const struct ofi_wire *w, const struct iovec *iov,
 		     uint64_t bytes);

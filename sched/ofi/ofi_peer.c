@@ -119,7 +119,7 @@ void ofi_peer_add_op(struct ofi_peer *peer)
 
 void ofi_peer_remove_op(struct ofi_peer *peer, struct ofi_op *op)
 {
-	if (!op->sent_bytes)
+	if (!op->sent_bytes || op->is_atomic) /* the answer is what gives it back */
 		ofi_peer_uncharge(op);
 	if (!--peer->n_ops)
 		ofi_peer_changed(peer);

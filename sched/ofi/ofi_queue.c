@@ -179,9 +179,11 @@ static void dequeue(struct ofi_peer *peer, struct ofi_op *op)
 
 	DL_DELETE(peer->queue, op);
 	op->submitted = true;
-	if (kind == OFI_FIN || kind == OFI_FOUND)
+	if (kind == OFI_FIN || kind == OFI_FOUND || kind == OFI_RESULT)
 		ofi_limits_answered(&peer->limits);
-	else if (kind == OFI_FORGET)
+	if (kind == OFI_RESULT)
+		ofi_peer_taken(peer, ofi_wire_cost(OFI_ATOMIC, op->message_bytes - OFI_WIRE_BYTES));
+	if (kind == OFI_FORGET)
 		peer->n_forgets--;
 }
 

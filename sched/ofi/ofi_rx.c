@@ -6,6 +6,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "ofi/ofi_atomic_rx.h"
 #include "ofi/ofi_av.h"
 #include "ofi/ofi_complete.h"
 #include "ofi/ofi_domain.h"
@@ -379,7 +380,7 @@ static void on_fin(struct ofi_peer *peer, const struct ofi_wire *w)
 {
 	struct ofi_op *op = ofi_op_find(peer->domain, peer, w->cookie);
 
-	if (op)
+	if (op && !op->is_atomic)
 		ofi_op_settle(op, OFI_WAIT_FIN, w->status ? -EREMOTEIO : 0);
 }
 
@@ -491,12 +492,18 @@ void ofi_rx_record(struct ofi_peer *peer, struct ofi_message **partial, const vo
 	}
 	m.payload = (const uint8_t *)data + payload;
 	m.missing = m.wire.kind == OFI_EAGER ? m.wire.status : 0;
-	m.length = m.wire.kind == OFI_EAGER ? bytes - payload + m.missing : m.wire.length;
+	m.length = m.wire.kind == OFI_EAGER    ? bytes - payload + m.missing
+		   : m.wire.kind == OFI_ATOMIC ? m.wire.status
+					       : m.wire.length;
 	if (!is_admitted(peer, &m))
 		return;
 	peer->out_bytes -= m.wire.credit < peer->out_bytes ? m.wire.credit : peer->out_bytes;
 	if (m.wire.kind == OFI_MORE)
 		on_more(peer->domain, partial, &m.wire, m.payload, bytes - payload);
+	else if (m.wire.kind == OFI_ATOMIC)
+		ofi_atomic_arrive(peer, &m.wire, m.payload, bytes - payload);
+	else if (m.wire.kind == OFI_RESULT)
+		ofi_atomic_answered(peer, &m.wire, m.payload, bytes - payload);
 	else if (!is_for_process(peer, &m.wire))
 		on_message(partial, &m, bytes - payload);
 }

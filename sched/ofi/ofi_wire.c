@@ -13,12 +13,20 @@
 
 static int has_payload(uint8_t kind)
 {
-	return kind == OFI_EAGER || kind == OFI_MORE;
+	return kind == OFI_EAGER || kind == OFI_MORE || kind == OFI_ATOMIC || kind == OFI_RESULT;
 }
 
 static int has_place(uint8_t kind)
 {
 	return kind == OFI_RTS || kind == OFI_WRITTEN || kind == OFI_FOUND;
+}
+
+/* Where it is a length: the longest there is. */
+static uint32_t most_status(uint8_t kind)
+{
+	if (kind == OFI_EAGER || kind == OFI_MORE)
+		return OFI_EAGER_MAX;
+	return kind == OFI_ATOMIC ? OFI_RECORD_MAX : UINT32_MAX;
 }
 
 size_t ofi_wire_bytes(uint8_t kind)
@@ -107,7 +115,7 @@ int ofi_wire_decode(const uint8_t *in, size_t bytes, struct ofi_wire *out, size_
 	if (bytes < OFI_WIRE_BYTES)
 		return -EBADMSG;
 	*payload = ofi_wire_bytes(in[0]);
-	if (in[0] < OFI_EAGER || in[0] > OFI_MORE || bytes < *payload ||
+	if (in[0] < OFI_EAGER || in[0] > OFI_RESULT || bytes < *payload ||
 	    (!has_payload(in[0]) && bytes != *payload))
 		return -EBADMSG;
 	octets_init(&o, in, bytes);
@@ -124,7 +132,7 @@ int ofi_wire_decode(const uint8_t *in, size_t bytes, struct ofi_wire *out, size_
 	out->status = (uint32_t)octets_get(&o, 4);
 	if (out->flags > (OFI_WIRE_TAGGED | OFI_WIRE_DATA | OFI_WIRE_ACK))
 		return -EBADMSG;
-	if (has_payload(out->kind) && out->status > OFI_EAGER_MAX)
+	if (out->status > most_status(out->kind))
 		return -EBADMSG;
 	if (!has_place(out->kind))
 		return 0;

@@ -2,7 +2,8 @@
 /*
  * ofi_wire.h - the messages that two libfabric endpoints exchange over a group (pure).
  *
- * Each record is one fare_group_send(): a header, and for OFI_EAGER and OFI_MORE payload behind it.
+ * Each record is one fare_group_send(): a header, and for OFI_EAGER, OFI_MORE, OFI_ATOMIC and
+ * OFI_RESULT payload behind it (of the last two: ofi_atomic_wire.h).
  * A long eager message is several records, one behind the other by the same link. Big-endian:
  *
  *   kind (1) | flags (1) | source endpoint (2) | destination endpoint (2) | 0 (2) |
@@ -31,6 +32,8 @@ enum ofi_wire_kind {
 	OFI_FOUND,     /* to the sender of cookie: the region, or why there is none (status) */
 	OFI_FORGET,    /* the region with the key in tag is closed, or any may be (status) */
 	OFI_MORE,      /* a further record of the link's eager message: length left and payload */
+	OFI_ATOMIC,    /* an atomic operation */
+	OFI_RESULT,    /* to the sender of cookie: what the operation gave, or why not (status) */
 };
 
 #define OFI_FORGET_ALL 1u /* status of OFI_FORGET: so many were closed that none is named */
@@ -45,7 +48,10 @@ struct ofi_wire {
 	uint64_t tag, data;
 	uint32_t credit; /* bytes that the sender of this keeps no longer (ofi_wire_cost()) */
 	uint32_t cookie; /* names the sender's operation, for OFI_FIN */
-	/* OFI_FIN, OFI_FOUND: 0 or an errno; OFI_EAGER, OFI_MORE: bytes that are to follow */
+	/*
+	 * OFI_FIN, OFI_FOUND, OFI_RESULT: 0 or an errno; OFI_EAGER, OFI_MORE: bytes that are to
+	 * follow; OFI_ATOMIC: bytes of the result
+	 */
 	uint32_t status;
 	/* OFI_RTS, OFI_FOUND: where the message or the region is; OFI_WRITTEN: how long it was */
 	uint64_t length, address;
@@ -63,11 +69,13 @@ struct ofi_wire {
 
 /*
  * What the receiver has to keep of a record, until the application takes it: bytes of the window.
- * Sender and receiver count alike. length: of an OFI_EAGER's whole payload.
+ * Of an OFI_ATOMIC it is the answer, until that is sent, which is all the credit that it gives.
+ * Sender and receiver count alike. length: of an OFI_EAGER's whole payload, of an OFI_ATOMIC's
+ * result.
  */
 static inline uint64_t ofi_wire_cost(uint8_t kind, uint64_t length)
 {
-	if (kind == OFI_EAGER)
+	if (kind == OFI_EAGER || kind == OFI_ATOMIC)
 		return length + OFI_KEPT_BYTES;
 	return kind == OFI_RTS || kind == OFI_WRITTEN ? OFI_KEPT_BYTES : 0;
 }
@@ -103,7 +111,7 @@ int ofi_wire_decode(const uint8_t *in, size_t bytes, struct ofi_wire *out, size_
  * What both ends of a group say of themselves: "fareofi", version (1), window (4). Who they are is
  * not theirs to say: that is fare_group_peer_address().
  */
-#define OFI_WIRE_VERSION '5'
+#define OFI_WIRE_VERSION '6'
 struct ofi_greeting {
 	char version;
 	uint32_t window_bytes; /* the same at both, because the receiver holds the sender to it */

@@ -11,6 +11,8 @@
  *   announcements    messages to be read that nobody receives
  *   cq-data          remote CQ data that nobody reads
  *   several          messages without a byte into a buffer for several
+ *   atomics          operations beyond a region, without a right, not aligned, malformed; each is
+ *                    answered, and nothing is changed
  *   incarnations     one process after the other leaves messages behind
  *   unfinished       beginnings of messages whose rest does not come: that breaks no limit
  *   records          records at random, and such as differ from good ones in some bytes
@@ -37,6 +39,7 @@
 
 #include "base/clock.h"
 #include "bed.h"
+#include "ofi/ofi_atomic_wire.h"
 #include "ofi/ofi_wire.h"
 #include "ofi_victim.h"
 
@@ -45,7 +48,7 @@
 #define WINDOW	    (1u << 20) /* the default of FI_FARE_WINDOW_BYTES */
 #define PAYLOAD	    4000u
 #define EVENTS	    32
-#define FLOOD_NS    (3 * S / 2)
+#define FLOOD_NS    PATIENCE /* it ends when it is cut off */
 #define STUCK_NS    (S / 10)
 #define CLIENTS	    100u
 #define GROWTH_KB   (80u << 10) /* of the victim, over all attacks; ASan's own included */
@@ -70,6 +73,8 @@ struct attacker {
 	int status;
 	uint8_t record[OFI_RECORD_BYTES];
 	char got[VICTIM_TEXT_BYTES * 4];
+	uint8_t answer[OFI_RECORD_BYTES]; /* the last OFI_RESULT */
+	size_t answer_bytes;
 };
 
 static int fail(const char *attack, const char *what)
@@ -114,6 +119,11 @@ static void take_events(struct attacker *a, int ms)
 		if (e[i].kind == FARE_EVENT_MESSAGE && e[i].bytes > OFI_WIRE_BYTES &&
 		    e[i].bytes <= sizeof(a->got))
 			memcpy(a->got, e[i].data, e[i].bytes);
+		if (e[i].kind == FARE_EVENT_MESSAGE && e[i].bytes <= sizeof(a->answer) &&
+		    ofi_wire_kind(e[i].data) == OFI_RESULT) {
+			memcpy(a->answer, e[i].data, e[i].bytes);
+			a->answer_bytes = e[i].bytes;
+		}
 		if (e[i].kind == FARE_EVENT_CLOSED) {
 			a->closed = true;
 			a->status = e[i].status;
@@ -147,7 +157,8 @@ static void greet(struct attacker *a, const uint8_t *greeting, uint32_t bytes)
  */
 static bool connect_as(struct attacker *a, const struct fare_address *name)
 {
-	uint8_t old[12 + FARE_ADDRESS_BYTES] = "fareofi4\0\x10\0\0";
+	const struct ofi_greeting g = {.version = OFI_WIRE_VERSION, .window_bytes = WINDOW};
+	uint8_t old[12 + FARE_ADDRESS_BYTES] = "fareofi4\0\x10\0\0", now[OFI_GREETING_BYTES];
 	struct fare_address own;
 
 	fare_domain_address(a->domain, &own);
@@ -156,7 +167,8 @@ static bool connect_as(struct attacker *a, const struct fare_address *name)
 	if (a->connected)
 		return true;
 	fare_group_close(a->group);
-	greet(a, (const uint8_t *)"fareofi5\0\x10\0\0", 12);
+	ofi_greeting_encode(&g, now);
+	greet(a, now, sizeof(now));
 	return a->connected;
 }
 
@@ -336,10 +348,116 @@ static int unfinished(struct attacker *a)
 	return a->closed ? fail("unfinished", "cut off") : 0;
 }
 
+/* What the victim answers: 0 or an errno; -1: nothing. */
+static int ask_atomic(struct attacker *a, const struct ofi_atomic *op, uint32_t values,
+		      uint32_t result_bytes)
+{
+	const struct ofi_wire w = {.kind = OFI_ATOMIC, .cookie = 99, .status = result_bytes};
+	uint64_t end = clock_now_ns() + PATIENCE;
+	struct ofi_wire answer;
+	size_t payload;
+
+	ofi_wire_encode(&w, a->record);
+	ofi_atomic_encode(op, a->record + OFI_WIRE_BYTES);
+	memset(a->record + OFI_WIRE_BYTES + OFI_ATOMIC_BYTES, 0xee, values);
+	a->answer_bytes = 0;
+	send_until_taken(a, OFI_WIRE_BYTES + OFI_ATOMIC_BYTES + values);
+	while (!a->answer_bytes && !a->closed && clock_now_ns() < end)
+		take_events(a, 5);
+	if (ofi_wire_decode(a->answer, a->answer_bytes, &answer, &payload) ||
+	    answer.kind != OFI_RESULT || answer.cookie != 99 ||
+	    a->answer_bytes != payload + (answer.status ? 0 : result_bytes))
+		return -1;
+	return (int)answer.status;
+}
+
+/* The victim's region lets peers write VICTIM_NUMBERS numbers, and read nothing. */
+static int atomics(struct attacker *a)
+{
+	const uint64_t first = stage->region_address, last = first + 8 * VICTIM_NUMBERS;
+	const uint32_t most = ofi_atomic_most(OFI_ATOMIC_BASE, FI_UINT64);
+	const struct {
+		struct ofi_atomic op;
+		uint32_t values, result_bytes;
+		int answer;
+	} rows[] = {
+		/* the one that is good */
+		{{first, stage->region_key, 1, 0, FI_UINT64, FI_BOR, NULL, NULL}, 8, 0, 0},
+		{{first, stage->region_key, 1, 1, FI_UINT64, FI_BOR, NULL, NULL}, 8, 8, EACCES},
+		{{first, stage->region_key, 1, 1, FI_UINT64, FI_ATOMIC_READ, NULL, NULL},
+		 0,
+		 8,
+		 EACCES},
+		{{first - 8, stage->region_key, 1, 0, FI_UINT64, FI_SUM, NULL, NULL}, 8, 0, EACCES},
+		{{last, stage->region_key, 1, 0, FI_UINT64, FI_SUM, NULL, NULL}, 8, 0, EACCES},
+		{{last - 8, stage->region_key, 2, 0, FI_UINT64, FI_SUM, NULL, NULL}, 16, 0, EACCES},
+		{{first, stage->region_key, most, 0, FI_UINT64, FI_SUM, NULL, NULL},
+		 8 * most,
+		 0,
+		 EACCES},
+		{{0, stage->region_key, 1, 0, FI_UINT64, FI_SUM, NULL, NULL}, 8, 0, EACCES},
+		{{UINT64_MAX, stage->region_key, 1, 0, FI_UINT64, FI_SUM, NULL, NULL},
+		 8,
+		 0,
+		 EACCES},
+		{{ADDRESS_BAD, 0, 1, 0, FI_UINT64, FI_SUM, NULL, NULL}, 8, 0, EACCES},
+		{{first, stage->region_key ^ 1, 1, 0, FI_UINT64, FI_SUM, NULL, NULL}, 8, 0, EACCES},
+		{{first + 4, stage->region_key, 1, 0, FI_UINT64, FI_SUM, NULL, NULL}, 8, 0, EINVAL},
+		{{first, stage->region_key, 0, 0, FI_UINT64, FI_SUM, NULL, NULL}, 0, 0, EBADMSG},
+		{{first, stage->region_key, 0x20000001, 0, FI_UINT64, FI_SUM, NULL, NULL},
+		 8,
+		 0,
+		 EBADMSG},
+		{{first, stage->region_key, 2, 0, FI_UINT64, FI_SUM, NULL, NULL}, 8, 0, EBADMSG},
+		{{first, stage->region_key, 1, 0, FI_LONG_DOUBLE, FI_SUM, NULL, NULL},
+		 16,
+		 0,
+		 EBADMSG},
+		{{first, stage->region_key, 1, 9, FI_UINT64, FI_SUM, NULL, NULL}, 8, 0, EBADMSG},
+		{{first, stage->region_key, 1, 0, FI_UINT64, 77, NULL, NULL}, 8, 0, EBADMSG},
+		{{first, stage->region_key, 1, 1, FI_UINT64, FI_SUM, NULL, NULL}, 8, 4000, EBADMSG},
+	};
+
+	if (!connect_as(a, NULL))
+		return fail("atomics", "refused before it began");
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int answer = ask_atomic(a, &rows[i].op, rows[i].values, rows[i].result_bytes);
+
+		if (answer == rows[i].answer)
+			continue;
+		printf("atomics: row %u: %d, not %d\n", i, answer, rows[i].answer);
+		return fail("atomics", "another answer");
+	}
+	printf("atomics: %zu operations, one of them done\n", sizeof(rows) / sizeof(rows[0]));
+	return 0;
+}
+
+/* Near the victim's region; half of them are well formed. */
+static uint32_t make_atomic(struct attacker *a, struct ofi_wire *w)
+{
+	uint64_t r = bed_mix(a->random, 20);
+	const struct ofi_atomic op = {.address = stage->region_address - 64 + (r & 1023),
+				      .key = stage->region_key,
+				      .count = 1 + (r >> 10 & 7),
+				      .form = r >> 13 & 3,
+				      .datatype = r >> 15 & 15,
+				      .op = (uint8_t)((r >> 19) % FI_ATOMIC_OP_LAST)};
+	uint32_t values = (uint32_t)(r >> 40) % 200;
+
+	if (r >> 63 && ofi_atomic_is_offered(op.form, op.datatype, op.op)) {
+		values = (uint32_t)(ofi_atomic_operand_bytes(&op) + ofi_atomic_compare_bytes(&op));
+		w->status = (uint32_t)ofi_atomic_result_bytes(&op);
+	}
+	w->status %= OFI_RECORD_MAX;
+	ofi_wire_encode(w, a->record);
+	ofi_atomic_encode(&op, a->record + OFI_WIRE_BYTES);
+	return OFI_WIRE_BYTES + OFI_ATOMIC_BYTES + values;
+}
+
 static uint32_t make_record(struct attacker *a)
 {
 	uint64_t r = bed_mix(a->random, 0);
-	struct ofi_wire w = {.kind = (uint8_t)(1 + r % 9),
+	struct ofi_wire w = {.kind = (uint8_t)(1 + r % 11),
 			     .flags = r >> 8 & 7,
 			     .src_ep = r >> 11 & 3,
 			     .dst_ep = r >> 13 & 7 ? (r >> 16 & 1) : (uint16_t)(r >> 16),
@@ -357,8 +475,10 @@ static uint32_t make_record(struct attacker *a)
 		w.flags |= OFI_WIRE_TAGGED;
 	ofi_wire_encode(&w, a->record);
 	bytes = (uint32_t)ofi_wire_bytes(w.kind);
-	if (w.kind == OFI_EAGER || w.kind == OFI_MORE)
+	if (w.kind == OFI_EAGER || w.kind == OFI_MORE || w.kind == OFI_RESULT)
 		bytes += (uint32_t)(bed_mix(a->random, 7) % 200);
+	if (w.kind == OFI_ATOMIC)
+		bytes = make_atomic(a, &w);
 	for (unsigned i = 0; i < (r >> 56 & 3); i++)
 		a->record[bed_mix(a->random, 8 + i) % bytes] ^=
 			(uint8_t)(1u << (bed_mix(a->random, 12 + i) & 7));
@@ -401,15 +521,11 @@ struct attack {
 	int (*run)(struct attacker *a);
 };
 static const struct attack attacks[] = {
-	{"names-third", names_third},
-	{"names-victim", names_victim},
-	{"window", window},
-	{"announcements", announcements},
-	{"cq-data", cq_data},
-	{"several", several},
-	{"unfinished", unfinished},
-	{"records", records},
-	{"incarnations", incarnations},
+	{"names-third", names_third}, {"names-victim", names_victim},
+	{"window", window},	      {"announcements", announcements},
+	{"cq-data", cq_data},	      {"several", several},
+	{"atomics", atomics},	      {"unfinished", unfinished},
+	{"records", records},	      {"incarnations", incarnations},
 };
 #define N_ATTACKS (sizeof(attacks) / sizeof(attacks[0]))
 

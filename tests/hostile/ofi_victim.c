@@ -6,8 +6,9 @@
  *   ofi_victim STAGE_FILE victim|partner|third
  *
  * victim and partner send each other messages of three lengths for ever and check each byte. victim
- * also has untagged receives posted, for whoever likes to send, and an endpoint with a buffer for
- * several messages whose CQ it never reads. third does nothing until the check of identities
+ * also has untagged receives posted, for all who send, a region that peers may write and
+ * beside which nothing may change, and an endpoint with a buffer for several messages whose CQ it
+ * never reads. third does nothing until the check of identities
  * (ofi_victim.h). All end when the stage says so.
  */
 #include "ofi_victim.h"
@@ -59,6 +60,8 @@ struct app {
 	struct fid_av *av;
 	struct fid_cq *cq, *idle_cq;
 	struct fid_ep *ep, *idle;
+	struct fid_mr *mr;
+	uint64_t region[3 * VICTIM_NUMBERS]; /* the middle third is registered */
 	fi_addr_t peers[VICTIM_ROLES];
 	uint8_t tx[LONGEST], rx[LONGEST], *idle_memory;
 	uint8_t open[OPEN][OPEN_BYTES];
@@ -83,7 +86,8 @@ static void choose(struct app *a)
 {
 	struct fi_info *hints = fi_allocinfo();
 
-	hints->caps = FI_MSG | FI_TAGGED | FI_RMA | FI_SOURCE | FI_DIRECTED_RECV | FI_MULTI_RECV;
+	hints->caps = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_SOURCE | FI_DIRECTED_RECV |
+		      FI_MULTI_RECV;
 	hints->ep_attr->type = FI_EP_RDM;
 	hints->domain_attr->mr_mode = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
 	hints->fabric_attr->prov_name = strdup("fare");
@@ -104,6 +108,17 @@ static void open_endpoint(struct app *a, struct fid_ep **ep, struct fid_cq **cq,
 	ok(fi_getname(&(*ep)->fid, address, &bytes), "fi_getname");
 }
 
+static void register_region(struct app *a)
+{
+	uint64_t *first = a->region + VICTIM_NUMBERS;
+
+	ok(fi_mr_reg(a->domain, first, VICTIM_NUMBERS * sizeof(*first), FI_REMOTE_WRITE, 0, 0, 0,
+		     &a->mr, NULL),
+	   "fi_mr_reg");
+	a->stage->region_address = (uintptr_t)first;
+	a->stage->region_key = fi_mr_key(a->mr);
+}
+
 static void open_all(struct app *a)
 {
 	struct fi_av_attr av = {.type = FI_AV_TABLE};
@@ -113,8 +128,10 @@ static void open_all(struct app *a)
 	ok(fi_domain(a->fabric, a->info, &a->domain, NULL), "fi_domain");
 	ok(fi_av_open(a->domain, &av, &a->av, NULL), "fi_av_open");
 	open_endpoint(a, &a->ep, &a->cq, a->stage->address[a->role]);
-	if (a->role == VICTIM)
+	if (a->role == VICTIM) {
 		open_endpoint(a, &a->idle, &a->idle_cq, a->stage->idle);
+		register_region(a);
+	}
 	a->stage->is_ready[a->role] = 1;
 	for (int i = 0; i < VICTIM_ROLES; i++) {
 		while (!a->stage->is_ready[i] && !a->stage->over)
@@ -259,6 +276,13 @@ static void end_turn(struct app *a)
 	a->turn++;
 }
 
+/* What is beside the region is as it was. */
+static void check_region(struct app *a)
+{
+	for (unsigned i = 0; i < VICTIM_NUMBERS; i++)
+		a->stage->wrong += a->region[i] || a->region[2 * VICTIM_NUMBERS + i];
+}
+
 /* ---- identities ---- */
 
 static void post_directed(struct app *a)
@@ -339,6 +363,7 @@ static void run(struct app *a)
 			victim_step(a);
 			if (a->stage->reads_idle)
 				read_idle(a);
+			check_region(a);
 			measure(a);
 		} else if (a->role == THIRD) {
 			third_step(a);
@@ -366,6 +391,7 @@ static void close_all(struct app *a)
 	ok(fi_close(&a->ep->fid), "fi_close(ep)");
 	ok(fi_close(&a->cq->fid), "fi_close(cq)");
 	if (a->role == VICTIM) {
+		ok(fi_close(&a->mr->fid), "fi_close(mr)");
 		ok(fi_close(&a->idle->fid), "fi_close(idle)");
 		ok(fi_close(&a->idle_cq->fid), "fi_close(idle_cq)");
 	}

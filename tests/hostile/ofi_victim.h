@@ -14,6 +14,8 @@
 #define VICTIM_PRIVATE_TEXT  "to the third process"
 #define VICTIM_TEXT_BYTES    64
 
+#define VICTIM_NUMBERS 16u /* of the region that peers may write, and not read */
+
 enum victim_role { VICTIM, PARTNER, THIRD, VICTIM_ROLES };
 
 /* The check of identities: each step is set by the process that its comment names. */
@@ -29,6 +31,7 @@ enum victim_step {
 struct victim_stage {
 	uint8_t address[VICTIM_ROLES][VICTIM_ADDRESS_BYTES]; /* fi_getname() */
 	uint8_t idle[VICTIM_ADDRESS_BYTES]; /* an endpoint of VICTIM whose CQ nobody reads */
+	_Atomic uint64_t region_address, region_key; /* of VICTIM */
 	_Atomic int is_ready[VICTIM_ROLES];
 	_Atomic int step, over;
 	_Atomic int reads_idle; /* set by the test, cleared by VICTIM when the CQ is empty */

@@ -18,12 +18,12 @@ check() {
 	echo "$name: $(grep -c passed "$SCRATCH/$name.client") cases passed"
 }
 
-FI_TCP_IFACE=lo check tcp "tcp;ofi_rxm" env env 27
+FI_TCP_IFACE=lo check tcp "tcp;ofi_rxm" env env 30
 lab_up "$TOPOLOGIES/2x2x2.yaml"
-check fare-two-servers fare "at s0" "at s1" 36
-check fare-two-servers-scalable fare "at s0" "at s1" 39 -s
-check fare-one-server fare "at s0" "at s0" 36
-check fare-one-server-scalable fare "at s0" "at s0" 39 -s
+check fare-two-servers fare "at s0" "at s1" 40
+check fare-two-servers-scalable fare "at s0" "at s1" 43 -s
+check fare-one-server fare "at s0" "at s0" 40
+check fare-one-server-scalable fare "at s0" "at s0" 43 -s
 
 mkdir "$SCRATCH/lost"
 at s0 "$FARE_BIN/ofi_check" fare serve "$SCRATCH/lost" lost >/dev/null 2>&1 &

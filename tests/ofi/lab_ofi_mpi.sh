@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Debian's OpenMPI, unmodified, over the provider: mpi_check on one and several ranks a server, with every byte checked;
+# one-sided operations by messages and by atomics;
 # a rank that computes for five seconds; planes, a sub-port, bgpd and fared lost under it; and a rank that is killed.
 . "$(dirname "$0")/lib.sh"
 command -v mpirun >/dev/null && command -v mpicc >/dev/null || skip "OpenMPI is not installed (openmpi-bin, libopenmpi-dev)"
@@ -22,6 +23,13 @@ mpi 2 1 5 >"$SCRATCH/two" 2>&1 || { cat "$SCRATCH/two"; fail "two ranks"; }
 right "$SCRATCH/two" "two ranks, one of which computes for 5 s"
 mpi 8 1 >"$SCRATCH/eight" 2>&1 || { cat "$SCRATCH/eight"; fail "eight ranks"; }
 right "$SCRATCH/eight" "eight ranks on two servers"
+
+# one-sided operations by messages, and by the provider's reads, writes and atomics
+mpicc -O2 -o "$SCRATCH/mpi_atomics" "$HERE/mpi_atomics.c" || fail "mpi_atomics does not compile"
+for transport in fare fare-rdma; do
+	"$FARE_BIN/farelab-mpi" run "$LAB" $transport 4 -- "$SCRATCH/mpi_atomics" 20 >"$SCRATCH/$transport" 2>&1 || { cat "$SCRATCH/$transport"; fail "one-sided operations, $transport"; }
+	right "$SCRATCH/$transport" "one-sided operations of four ranks, $transport"
+done
 
 # what a rank keeps for 15 peers stays bounded: memory and descriptors at their largest, of any rank
 "$FARE_BIN/farelab-mpi" run "$LAB" fare 16 -- "$FARE_BIN/fare-mpi-coll" alltoall 65536 4 >"$SCRATCH/sixteen" 2>&1 &

@@ -29,6 +29,9 @@
 #define OUT_KEY	   1 /* of t.out_mr and t.in_mr, where the application chooses */
 #define IN_KEY	   2
 
+#define ATOMIC_ORDER                                                                               \
+	(FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW | FI_ORDER_ATOMIC_WAR | FI_ORDER_ATOMIC_WAW)
+
 struct end {
 	bool server, is_fare;
 	const char *dir, *what; /* where both meet; the case that runs */
@@ -56,7 +59,8 @@ struct ofi_case {
 };
 
 /* Each ends with a case without a name. */
-extern const struct ofi_case cases_msg[], cases_tag[], cases_rma[], cases_info[], cases_rest[];
+extern const struct ofi_case cases_msg[], cases_tag[], cases_rma[], cases_atomic[], cases_info[],
+	cases_rest[];
 
 /* ---- what goes wrong ---- */
 
@@ -79,6 +83,12 @@ void put_file(const char *name, const void *data, size_t bytes);
 size_t get_file(const char *name, void *data, size_t most);
 /* Both ends have come here. */
 void meet(void);
+
+struct place {
+	uint64_t addr, key;
+};
+/* The server's memory (t.in), as the client names it. */
+struct place exchange_place(void);
 
 /* ---- completions ---- */
 

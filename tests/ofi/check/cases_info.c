@@ -81,13 +81,15 @@ static void capabilities(void)
 					   FI_TAGGED,
 					   FI_RMA,
 					   FI_RMA | FI_READ,
+					   FI_ATOMIC,
+					   FI_RMA | FI_ATOMIC,
 					   FI_MSG | FI_MULTI_RECV,
 					   FI_MSG | FI_SOURCE,
 					   FI_TAGGED | FI_DIRECTED_RECV,
 					   FI_MSG | FI_LOCAL_COMM,
 					   FI_MSG | FI_REMOTE_COMM};
-	static const uint64_t missing[] = {FI_ATOMIC,  FI_MULTICAST,  FI_NAMED_RX_CTX, FI_HMEM,
-					   FI_TRIGGER, FI_COLLECTIVE, FI_RMA_EVENT,    FI_FENCE};
+	static const uint64_t missing[] = {FI_MULTICAST,  FI_NAMED_RX_CTX, FI_HMEM, FI_TRIGGER,
+					   FI_COLLECTIVE, FI_RMA_EVENT,	   FI_FENCE};
 	struct fi_info *info;
 
 	for (unsigned i = 0; i < sizeof(offered) / sizeof(offered[0]); i++) {

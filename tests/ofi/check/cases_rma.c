@@ -6,24 +6,6 @@
 #define UNREAD	 20000u /* more than have room at a peer */
 #define STUCK_MS 300
 
-struct place {
-	uint64_t addr, key;
-};
-
-/* The server's memory, as the client names it. */
-static struct place exchange_place(void)
-{
-	struct place p = {.addr = t.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR ? (uintptr_t)t.in
-										 : 0,
-			  .key = fi_mr_key(t.in_mr)};
-	char name[32];
-
-	snprintf(name, sizeof(name), "place%u", t.turn++);
-	put_file(name, &p, sizeof(p));
-	CHECK(get_file(name, &p, sizeof(p)) == sizeof(p));
-	return p;
-}
-
 static void rma(void)
 {
 	struct place p;

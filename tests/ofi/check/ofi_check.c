@@ -11,19 +11,20 @@
  */
 #include "case.h"
 
-static const struct ofi_case *const sets[] = {cases_msg, cases_tag, cases_rma, cases_info,
-					      cases_rest};
+static const struct ofi_case *const sets[] = {cases_msg,    cases_tag,	cases_rma,
+					      cases_atomic, cases_info, cases_rest};
 
 static struct fi_info *choose(const char *provider, bool scalable)
 {
 	struct fi_info *hints = fi_allocinfo(), *info;
 
 	CHECK(hints);
-	hints->caps = FI_MSG | FI_TAGGED | FI_RMA | FI_SOURCE | FI_DIRECTED_RECV | FI_MULTI_RECV;
+	hints->caps = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_SOURCE | FI_DIRECTED_RECV |
+		      FI_MULTI_RECV;
 	hints->ep_attr->type = FI_EP_RDM;
 	hints->mode = FI_CONTEXT | FI_CONTEXT2;
 	hints->tx_attr->msg_order = hints->rx_attr->msg_order =
-		FI_ORDER_SAS | (t.is_fare ? FI_ORDER_SAW : 0);
+		FI_ORDER_SAS | (t.is_fare ? FI_ORDER_SAW | ATOMIC_ORDER : 0);
 	hints->domain_attr->mr_mode =
 		scalable ? FI_MR_LOCAL
 			 : FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;

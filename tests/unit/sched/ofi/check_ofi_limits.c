@@ -8,8 +8,8 @@
 
 static const struct ofi_wire eager = {.kind = OFI_EAGER}, rts = {.kind = OFI_RTS},
 			     acked = {.kind = OFI_EAGER, .flags = OFI_WIRE_ACK},
-			     find = {.kind = OFI_FIND}, fin = {.kind = OFI_FIN},
-			     credit = {.kind = OFI_CREDIT},
+			     find = {.kind = OFI_FIND}, atomic = {.kind = OFI_ATOMIC},
+			     fin = {.kind = OFI_FIN}, credit = {.kind = OFI_CREDIT},
 			     written = {.kind = OFI_WRITTEN, .length = UINT64_MAX};
 
 /* Twice what the sender allows itself, to the byte; more when one was taken. */
@@ -67,6 +67,26 @@ START_TEST(answers_due)
 }
 END_TEST
 
+/* What is kept of an atomic operation is its answer: it counts with its result until it is sent. */
+START_TEST(results_not_taken)
+{
+	const uint64_t bound = 2 * (WINDOW + OFI_RESERVE_BYTES), result = 4000;
+	struct ofi_limits l = {0};
+	unsigned n = 0;
+
+	while (ofi_limits_admit(&l, WINDOW, &atomic, result))
+		n++;
+	ck_assert_uint_eq(n, bound / (result + OFI_KEPT_BYTES));
+	ck_assert_uint_eq(l.due, n);
+	ofi_limits_taken(&l, ofi_wire_cost(OFI_ATOMIC, result));
+	ofi_limits_answered(&l);
+	ck_assert(ofi_limits_admit(&l, WINDOW, &atomic, result));
+	ck_assert(!ofi_limits_admit(&l, WINDOW, &atomic, result));
+	l = (struct ofi_limits){.due = OFI_COOKIES_MAX};
+	ck_assert(!ofi_limits_admit(&l, UINT32_MAX, &atomic, 0));
+}
+END_TEST
+
 /* Nothing is kept of these, so nothing limits them. */
 START_TEST(small_kinds_are_free)
 {
@@ -92,6 +112,7 @@ int main(void)
 	tcase_add_test(tcase, kept_bytes);
 	tcase_add_test(tcase, a_reserve);
 	tcase_add_test(tcase, answers_due);
+	tcase_add_test(tcase, results_not_taken);
 	tcase_add_test(tcase, small_kinds_are_free);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);

@@ -93,7 +93,7 @@ START_TEST(what_is_malformed_is_refused)
 				 n == OFI_WIRE_RTS_BYTES ? 0 : -EBADMSG);
 	bytes[0] = 0;
 	ck_assert_int_eq(ofi_wire_decode(bytes, OFI_WIRE_BYTES, &w, &payload), -EBADMSG);
-	bytes[0] = OFI_MORE + 1;
+	bytes[0] = OFI_RESULT + 1;
 	ck_assert_int_eq(ofi_wire_decode(bytes, OFI_WIRE_BYTES, &w, &payload), -EBADMSG);
 	bytes[0] = OFI_FIN;
 	bytes[1] = 8;
@@ -113,6 +113,27 @@ START_TEST(an_eager_message_has_its_payload_behind)
 
 	ofi_wire_encode(&w, bytes);
 	ck_assert_int_eq(ofi_wire_decode(bytes, sizeof(bytes), &w, &payload), 0);
+	ck_assert_uint_eq(payload, OFI_WIRE_BYTES);
+}
+END_TEST
+
+/* An atomic operation and its answer; the operation says how long the answer is. */
+START_TEST(so_has_an_atomic_operation)
+{
+	struct ofi_wire w = {.kind = OFI_ATOMIC, .status = OFI_RECORD_MAX, .cookie = 7}, again;
+	uint8_t bytes[OFI_WIRE_BYTES + 3] = {0};
+	size_t payload;
+
+	ofi_wire_encode(&w, bytes);
+	ck_assert_int_eq(ofi_wire_decode(bytes, sizeof(bytes), &again, &payload), 0);
+	ck_assert_uint_eq(payload, OFI_WIRE_BYTES);
+	ck_assert_uint_eq(again.status, OFI_RECORD_MAX);
+	w.status++;
+	ofi_wire_encode(&w, bytes);
+	ck_assert_int_eq(ofi_wire_decode(bytes, sizeof(bytes), &again, &payload), -EBADMSG);
+	w.kind = OFI_RESULT;
+	ofi_wire_encode(&w, bytes);
+	ck_assert_int_eq(ofi_wire_decode(bytes, sizeof(bytes), &again, &payload), 0);
 	ck_assert_uint_eq(payload, OFI_WIRE_BYTES);
 }
 END_TEST
@@ -189,7 +210,7 @@ START_TEST(a_greeting_is_recognised)
 	uint8_t bytes[OFI_GREETING_BYTES];
 
 	ofi_greeting_encode(&a, bytes);
-	ck_assert_mem_eq(bytes, "fareofi5\1\2\3\4", sizeof(bytes));
+	ck_assert_mem_eq(bytes, "fareofi6\1\2\3\4", sizeof(bytes));
 	ck_assert_int_eq(ofi_greeting_decode(bytes, sizeof(bytes), &again), 0);
 	ck_assert(again.version == a.version && again.window_bytes == a.window_bytes);
 	ck_assert_int_eq(ofi_greeting_decode(bytes, sizeof(bytes) - 1, &again), -EBADMSG);
@@ -224,6 +245,7 @@ int main(void)
 	tcase_add_test(t, what_is_malformed_is_refused);
 	tcase_add_test(t, regions_are_named);
 	tcase_add_test(t, an_eager_message_has_its_payload_behind);
+	tcase_add_test(t, so_has_an_atomic_operation);
 	tcase_add_test(t, a_long_message_is_several_records);
 	tcase_add_test(t, a_message_that_is_too_long_is_refused);
 	tcase_add_test(t, addresses_are_recognised);
