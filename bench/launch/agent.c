@@ -179,7 +179,18 @@ static int agent_answer(struct agent *a, const json_t *message, uint64_t taken_n
 
 /* ---- life ---- */
 
-/* The coordinator may start later than its agents. */
+/* Nobody reads stderr any more: what started this agent has ended, ssh for example. */
+static bool agent_is_abandoned(void)
+{
+	struct pollfd poller = {.fd = STDERR_FILENO};
+
+	return poll(&poller, 1, 0) > 0 && poller.revents & (POLLERR | POLLHUP);
+}
+
+/*
+ * The coordinator may start later than its agents. One that has ended before this agent came ends
+ * its launcher as well: without that an agent does not wait, or it would join the next run.
+ */
 static int agent_join(struct agent *a, unsigned wait_s)
 {
 	const struct timespec pause = {.tv_nsec = AGENT_TURN_MS * 1000000};
@@ -189,7 +200,7 @@ static int agent_join(struct agent *a, unsigned wait_s)
 
 	while ((err = agent_connect(a, &a->link)) == -ECONNREFUSED || err == -EHOSTUNREACH ||
 	       err == -ENETUNREACH || err == -EADDRNOTAVAIL) {
-		if (clock_now_ns() > until || interrupt_pending())
+		if (clock_now_ns() > until || interrupt_pending() || agent_is_abandoned())
 			break;
 		nanosleep(&pause, NULL);
 	}
@@ -205,25 +216,35 @@ static int agent_join(struct agent *a, unsigned wait_s)
 	return err;
 }
 
+/* Says why this agent ends by itself: here, and to the coordinator if it still listens. */
+static int agent_leave(const struct agent *a, int err, const char *why)
+{
+	json_t *last = json_pack("{s:s, s:s}", "event", "end", "text", why);
+
+	fprintf(stderr, "farebench agent %s: %s\n", a->name, why);
+	if (last)
+		rendezvous_send(a->link, last);
+	json_decref(last);
+	return err;
+}
+
 /* What an agent ends by itself, without a request. 0, or -errno after saying so. */
 static int agent_check_time(struct agent *a)
 {
 	uint64_t now = clock_now_ns(), unused;
 	char why[512];
+	int stop = interrupt_pending();
 
-	if (interrupt_pending())
-		return -EINTR;
+	if (stop) {
+		snprintf(why, sizeof(why), "stopped by signal %d (%s)", stop, strsignal(stop));
+		return agent_leave(a, -EINTR, why);
+	}
 	if (a->faults && now > a->heal_ns) {
-		fprintf(stderr, "farebench agent %s: a fault was in force for max_run_s: healed\n",
-			a->name);
 		if (agent_heal(a, &unused, why, sizeof(why)))
 			fprintf(stderr, "farebench agent %s: %s\n", a->name, why);
-		return -ETIME;
+		return agent_leave(a, -ETIME, "a fault was in force for max_run_s: healed");
 	}
-	if (now <= a->end_ns)
-		return 0;
-	fprintf(stderr, "farebench agent %s: max_total_s have passed\n", a->name);
-	return -ETIME;
+	return now <= a->end_ns ? 0 : agent_leave(a, -ETIME, "max_total_s have passed");
 }
 
 static int agent_loop(struct agent *a)

@@ -18,6 +18,7 @@
 
 #define HOSTS_LAUNCHED_S 60  /* for agents that were started here */
 #define HOSTS_PRINTED_S	 600 /* for those that somebody else starts */
+#define HOSTS_SAY_S	 5   /* who is missing is said then, and after twice that, and so on */
 #define HOSTS_TURN_MS	 200
 #define HOSTS_HELLO_MS	 5000
 #define HOSTS_ANSWER_MS	 60000 /* a command of an inventory may take half of that */
@@ -39,15 +40,45 @@ const char *hosts_name(const struct hosts *hosts, unsigned host)
 
 /* ---- talking to agents ---- */
 
+/* An agent is gone: says so once for each, with the reason that it gave, if any. */
+static void hosts_say_gone(struct hosts *hosts, unsigned host, const json_t *last)
+{
+	const char *text = json_string_value(json_object_get(last, "text"));
+
+	if (!hosts->member[host].gone)
+		fprintf(stderr, "farebench: host %s: its agent has ended%s%s\n",
+			hosts_name(hosts, host), text ? ": " : "", text ? text : "");
+	hosts->member[host].gone = true;
+}
+
+/* The same of one whose last message was not read yet. */
+static void hosts_read_gone(struct hosts *hosts, unsigned host)
+{
+	json_t *last = NULL;
+
+	rendezvous_receive(hosts->member[host].link, 0, &last);
+	hosts_say_gone(hosts, host, last);
+	json_decref(last);
+}
+
 int hosts_send(struct hosts *hosts, unsigned host, json_t *request)
 {
 	int err = request ? rendezvous_send(hosts->member[host].link, request) : -ENOMEM;
 
 	json_decref(request);
-	if (err)
+	if (err == -EPIPE)
+		hosts_read_gone(hosts, host);
+	else if (err)
 		fprintf(stderr, "farebench: host %s: %s\n", hosts_name(hosts, host),
-			err == -EPIPE ? "its agent has ended" : strerror(-err));
+			strerror(-err));
 	return err;
+}
+
+static bool hosts_is_end(const json_t *message)
+{
+	const char *event = json_string_value(json_object_get(message, "event"));
+
+	return event && strcmp(event, "end") == 0;
 }
 
 static int hosts_is(const struct hosts *hosts, unsigned host, const json_t *message,
@@ -68,9 +99,10 @@ int hosts_await(struct hosts *hosts, unsigned host, const char *event, int timeo
 	json_t *message = NULL;
 	int err = rendezvous_receive(hosts->member[host].link, timeout_ms, &message);
 
+	if (!err && hosts_is_end(message))
+		err = -EPIPE;
 	if (err == -EPIPE)
-		fprintf(stderr, "farebench: host %s: its agent has ended\n",
-			hosts_name(hosts, host));
+		hosts_say_gone(hosts, host, message);
 	else if (err)
 		fprintf(stderr, "farebench: host %s: waiting for \"%s\": %s\n",
 			hosts_name(hosts, host), event, strerror(-err));
@@ -108,13 +140,15 @@ static int hosts_check_agents(struct hosts *hosts, const struct pollfd *poller)
 	return 0;
 }
 
-/* A process that was started for a host has ended before its time. */
+/* A process that was started for a host has ended before its time; Ctrl-C ends all of them. */
 static int hosts_check_launch(struct hosts *hosts)
 {
 	int status, host = launch_ended(hosts->launch, &status);
 
 	if (host < 0)
 		return 0;
+	if (interrupt_pending())
+		return -EINTR;
 	fprintf(stderr, "farebench: host %s: what --launch started has ended with %s %d\n",
 		hosts_name(hosts, (unsigned)host), WIFSIGNALED(status) ? "signal" : "status",
 		WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
@@ -207,9 +241,9 @@ static int hosts_join(struct hosts *hosts, struct rendezvous *link)
 	return 0;
 }
 
-static void hosts_say_missing(const struct hosts *hosts, unsigned seconds)
+static void hosts_say_missing(const struct hosts *hosts, unsigned seconds, const char *yet)
 {
-	fprintf(stderr, "farebench: after %u s there is no agent of:", seconds);
+	fprintf(stderr, "farebench: after %u s there is no agent%s of:", seconds, yet);
 	for (unsigned i = 0; i < hosts->n; i++)
 		if (!hosts->member[i].link)
 			fprintf(stderr, " %s", hosts_name(hosts, i));
@@ -219,11 +253,13 @@ static void hosts_say_missing(const struct hosts *hosts, unsigned seconds)
 static int hosts_await_agents(struct hosts *hosts)
 {
 	unsigned here = 0, wait_s = hosts->options.how ? HOSTS_LAUNCHED_S : HOSTS_PRINTED_S;
-	uint64_t until = clock_now_ns() + wait_s * UINT64_C(1000000000);
+	uint64_t start = clock_now_ns();
+	unsigned say_s = HOSTS_SAY_S;
 
 	while (here < hosts->n) {
 		struct rendezvous *link;
 		int err = hosts_admit(hosts, &link);
+		uint64_t passed_s = (clock_now_ns() - start) / 1000000000u;
 
 		if (!err)
 			here += (unsigned)hosts_join(hosts, link);
@@ -232,9 +268,13 @@ static int hosts_await_agents(struct hosts *hosts)
 		err = hosts_check_launch(hosts);
 		if (err)
 			return err;
-		if (here < hosts->n && clock_now_ns() > until) {
-			hosts_say_missing(hosts, wait_s);
+		if (here < hosts->n && passed_s >= wait_s) {
+			hosts_say_missing(hosts, wait_s, "");
 			return -ETIMEDOUT;
+		}
+		if (here < hosts->n && passed_s >= say_s) {
+			hosts_say_missing(hosts, say_s, " yet");
+			say_s *= 2;
 		}
 	}
 	return 0;
@@ -326,6 +366,15 @@ int hosts_open(struct hosts **out, const struct launch_options *options)
 	return err;
 }
 
+/* An agent that nobody has asked is silent, unless it has ended. */
+static bool hosts_has_spoken(const struct hosts_member *member)
+{
+	struct pollfd poller = {.events = POLLIN};
+
+	poller.fd = member->link ? rendezvous_fd(member->link) : -1;
+	return poll(&poller, 1, 0) > 0;
+}
+
 void hosts_close(struct hosts *hosts)
 {
 	uint64_t at_ns;
@@ -337,7 +386,8 @@ void hosts_close(struct hosts *hosts)
 		struct hosts_member *member = &hosts->member[i];
 		json_t *quit = json_pack("{s:s}", "op", "quit");
 
-		/* one that has gone already was reported where it was missed */
+		if (hosts_has_spoken(member))
+			hosts_read_gone(hosts, i);
 		if (member->link && quit)
 			rendezvous_send(member->link, quit);
 		json_decref(quit);

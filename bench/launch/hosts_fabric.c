@@ -51,6 +51,12 @@ static int fabric_heal_host(struct hosts *hosts, unsigned host, uint64_t *at_ns)
 	/* an agent that is gone heals by itself: asked once, it is not asked again */
 	hosts->member[host].broken = false;
 	err = hosts_ask(hosts, host, json_pack("{s:s}", "op", "heal"), "healed", &answer);
+	if (err && hosts->member[host].gone)
+		fprintf(stderr,
+			"farebench: host %s: a process beside the agent heals the fault; where "
+			"that "
+			"was killed, too, the next agent does\n",
+			hosts_name(hosts, host));
 	if (err)
 		return err;
 	*at_ns = fabric_time(hosts, host, answer);

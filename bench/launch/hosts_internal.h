@@ -20,6 +20,7 @@ struct hosts_member {
 	struct clock_offset clock; /* in use since hosts_clocks_begin() */
 	double clock_worst_ns;
 	bool broken; /* a fault of its is in force */
+	bool gone;   /* its agent has ended, and that was said */
 	json_t *counters_first, *counters_before, *counters_after;
 };
 

@@ -414,6 +414,14 @@ int suite_tell(const struct results *results, const struct results_tests *tests,
 	return err;
 }
 
+/* Stopped, or by hosts that failed; and there is something to go on with. */
+static bool run_is_resumable(const struct run_command *c, int err, const struct rows *rows)
+{
+	if (!err || !c->options.dir || (!rows && !c->options.resume))
+		return false;
+	return err == -EINTR || (c->options.hosts.inventory && err != -EINVAL);
+}
+
 int suite_main(int argc, char **argv)
 {
 	struct run_command c = {
@@ -434,8 +442,10 @@ int suite_main(int argc, char **argv)
 		c.options.dir = c.dir;
 	interrupt_hold();
 	err = suite_run(&c.options, c.test, c.n_tests, &results.rows, &results.run);
-	if (err == -EINTR && c.options.dir)
+	if (run_is_resumable(&c, err, results.rows))
 		fprintf(stderr, "farebench: stopped; go on with --resume %s\n", c.options.dir);
+	else if (err == -EINTR)
+		fprintf(stderr, "farebench: stopped; nothing was kept\n");
 	else if (!err)
 		err = suite_tell(&results, &(struct results_tests){c.test, c.n_tests},
 				 c.options.dir, c.json, c.html);

@@ -2,152 +2,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # farebench on "hosts": two network namespaces joined by two switches, each with FRR and fared of its own and no farelab. Agents come
 # in over TCP with a key. What must be refused is refused, faults are healed whoever dies, and rows and report come out.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/hosts.sh"
 
-command -v jq >/dev/null || skip "jq is not installed"
 command -v perl >/dev/null || skip "perl is not installed"
-fb=$FARE_BIN/farebench
-host() { echo "fcl$$-$1"; }
-in_host() { ip netns exec "$(host "$1")" "${@:2}"; }
-
-clean() {
-	local pid
-	for h in h0 h1; do
-		ip netns pids "$(host $h)" 2>/dev/null | xargs -r kill -9 2>/dev/null
-		within no_process $h
-		ip netns del "$(host $h)" 2>/dev/null
-	done
-	ip netns del "$(host sw)" 2>/dev/null
-	on_exit
-}
-no_agent() { ! pgrep -f "^$fb agent --connect $listen" >/dev/null; }
-no_process() { [ -z "$(ip netns pids "$(host "$1")" 2>/dev/null)" ]; }
-trap clean EXIT
-
-# ---- the hosts: planes p0 and p1 (a bridge each, in a namespace of its own), and a cable for management, mg. A port of a bridge
-# that is shut takes the host's carrier away, as a switch does: who shuts the host's own interface takes its routes as well.
-chmod 711 "$SCRATCH"
-for h in 0 1; do
-	ip netns add "$(host h$h)"
-	in_host h$h ip link set lo up
-	in_host h$h ip addr add 198.19.0.$((h + 1))/32 dev lo
-	in_host h$h sysctl -qw net.ipv4.fib_multipath_hash_policy=1 net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0
-done
-cable() {
-	ip link add "$1" netns "$(host h0)" mtu 4200 type veth peer name "$1" netns "$(host h1)" mtu 4200
-	for h in 0 1; do
-		in_host h$h ip addr add "$2.$h/31" dev "$1"
-		in_host h$h ip link set "$1" up
-	done
-}
-plug() { # HOST PLANE
-	ip link add p$2 netns "$(host h$1)" mtu 4200 type veth peer name h$1p$2 netns "$(host sw)" mtu 4200
-	in_host sw ip link set h$1p$2 master b$2
-	in_host sw ip link set h$1p$2 up
-	in_host h$1 ip addr add 198.18.$2.$1/31 dev p$2
-	in_host h$1 ip link set p$2 up
-}
-cable mg 192.0.2
-ip netns add "$(host sw)"
-for p in 0 1; do
-	in_host sw ip link add b$p mtu 4200 type bridge
-	in_host sw ip link set b$p up
-	plug 0 $p
-	plug 1 $p
-	for h in h0 h1; do
-		in_host $h tc qdisc add dev p$p root tbf rate 50mbit burst 131072 limit 1048576
-	done
-done
-
-daemons() {
-	local h=$1 peer=$((1 - $1)) dir=$SCRATCH/h$1
-	install -d -o frr "$dir/frr"
-	echo "hostname h$h" >"$dir/frr/zebra.conf"
-	cat >"$dir/frr/bgpd.conf" <<-END
-		router bgp $((64512 + h))
-		 bgp router-id 198.19.0.$((h + 1))
-		 no bgp ebgp-requires-policy
-		 bgp bestpath as-path multipath-relax
-		$(for p in 0 1; do
-			echo " neighbor 198.18.$p.$peer remote-as $((64512 + peer))"
-			echo " neighbor 198.18.$p.$peer timers 1 3"
-			echo " neighbor 198.18.$p.$peer timers connect 1"
-		done)
-		 bmp targets fared
-		  bmp listener 127.0.0.1 port 5001
-		  bmp monitor ipv4 unicast pre-policy
-		 exit
-		 address-family ipv4 unicast
-		  network 198.19.0.$((h + 1))/32
-		$(for p in 0 1; do
-			echo "  neighbor 198.18.$p.$peer soft-reconfiguration inbound"
-		done)
-	END
-	cat >"$dir/fared.yaml" <<-END
-		node: h$h
-		run_dir: $dir/run
-		user: ""
-		group: ""
-		bgp:
-		  bmp_port: 5001
-		  zserv_path: $dir/frr/zserv.api
-		  peer_prefixes: [198.19.0.0/16]
-		local_gpus:
-		  - name: g0
-		    addresses: [198.19.0.$((h + 1))]
-		    planes:
-		      - sub_ports: [{dev: p0, speed_mbps: 50, neighbors: [198.18.0.$peer]}]
-		      - sub_ports: [{dev: p1, speed_mbps: 50, neighbors: [198.18.1.$peer]}]
-	END
-	for daemon in zebra bgpd; do
-		in_host h$h "$FRR_DIR/$daemon" $([ $daemon = bgpd ] && echo -M bmp) -f "$dir/frr/$daemon.conf" -i "$dir/frr/$daemon.pid" \
-			-z "$dir/frr/zserv.api" --vty_socket "$dir/frr" -P 0 --log stdout >"$dir/$daemon.log" 2>&1 &
-		within test -S "$dir/frr/$daemon.vty" || fail "$daemon did not start: $(tail -2 "$dir/$daemon.log")"
-	done
-	in_host h$h "$FARE_BIN/fared" -c "$dir/fared.yaml" >"$dir/fared.log" 2>&1 &
-}
-daemons 0
-daemons 1
-
-# inventory FILE ADDRESS-OF-h1 MAX_RATE MAX_RUN
-inventory() {
-	cat >"$1" <<-END
-		name: two
-		mtu: 4200
-		max_rate_mbps: $3
-		max_run_s: $4
-		max_total_s: 600
-		hosts:
-		$(for h in 0 1; do
-			echo "  - name: h$h"
-			echo "    run_dir: $SCRATCH/h$h/run"
-			echo "    gpus:"
-			echo "      - address: $([ $h = 0 ] && echo 198.19.0.1 || echo "$2")"
-			echo "        planes:"
-			echo "          - sub_ports: [{dev: p0, rate_mbps: 50}]"
-			echo "          - sub_ports: [{dev: p1, rate_mbps: 50}]"
-			echo "    faults:"
-			echo "      - {plane: 0, sub_port: 0, down: \"ip -n $(host sw) link set h${h}p0 down\", up: \"ip -n $(host sw) link set h${h}p0 up\"}"
-		done)
-	END
-}
-inventory "$SCRATCH/hosts.yaml" 198.19.0.2 400 60
-head -c 24 /dev/urandom | base64 >"$SCRATCH/key"
 head -c 24 /dev/urandom | base64 >"$SCRATCH/other-key"
-chmod 600 "$SCRATCH/key" "$SCRATCH/other-key"
-listen=192.0.2.0:7470
+chmod 600 "$SCRATCH/other-key"
 coordinator() { # NAME ARGS...: its output in NAME.out and NAME.err
 	in_host h0 timeout 300 "$fb" run --even-busy --seed 7 --trials 1 --strategy fare-spray --listen $listen --key "$SCRATCH/key" \
 		--out "$SCRATCH/$1" "${@:2}" >"$SCRATCH/$1.out" 2>"$SCRATCH/$1.err"
 }
 agent() { # HOST ARGS...
-	exec ip netns exec "$(host "$1")" "$fb" agent --connect $listen --name "$1" "${@:2}"
+	exec ip netns exec "$1" "$fb" agent --connect $listen --name "$1" "${@:2}"
 }
-launch="ip netns exec fcl$$-{host} {agent}"
-tiny=(--param size=64K --param qps=2)
-row() { jq -se "any(.[]; $2)" "$1" >/dev/null; } # FILE CONDITION: there is such a row
-is_up() { in_host h1 ip -j link show p0 | jq -e '.[0].operstate == "UP"' >/dev/null; }
-is_down() { ! is_up; }
+launch="ip netns exec {host} {agent}"
 
 # ---- refused before a packet is sent
 inventory "$SCRATCH/outside.yaml" 10.1.2.3 400 60
@@ -168,7 +35,7 @@ perl -MIO::Socket::UNIX -e '
 	my $c = $s->accept(); print scalar <$c>;
 	print $c qq({"op":"arena","bytes":4096}\n); print scalar <$c>;
 	print $c qq({"op":"paths","address":"10.1.2.3"}\n); print scalar <$c>; waitpid $pid, 0;
-' "$SCRATCH/fake" ip netns exec "$(host h0)" "$fb" worker --rendezvous "$SCRATCH/fake" --run-dir "$SCRATCH/h0/run" --gpu 0 --local-gpu 0 \
+' "$SCRATCH/fake" ip netns exec h0 "$fb" worker --rendezvous "$SCRATCH/fake" --run-dir "$SCRATCH/h0/run" --gpu 0 --local-gpu 0 \
 	>"$SCRATCH/worker" 2>&1 &
 worker=$!
 wait $worker
