@@ -72,6 +72,7 @@ static int open_fare(struct ofi_domain *d, unsigned gpu)
 		.key_file = d->env.key_file,
 		.trusted_network = d->env.trusted_network,
 		.secret = d->env.secret,
+		.busy_poll = d->env.progress_thread,
 	};
 	int err = fare_attach(&d->fare, d->env.run_dir);
 

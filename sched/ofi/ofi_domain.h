@@ -24,6 +24,7 @@
 #include "ofi/ofi_mr.h"
 #include "ofi/ofi_peer.h"
 #include "ofi/ofi_progress.h"
+#include "ofi/ofi_rx.h"
 
 struct ofi_cq;
 struct ofi_ep;
@@ -44,6 +45,7 @@ struct ofi_domain {
 	struct ofi_mrs mrs;
 	bool is_scalable;	    /* keys of the application's choice, offsets (ofi_mr.h) */
 	struct ofi_op *ops;	    /* all of them */
+	struct ofi_gather gather;   /* what arrives now */
 	struct ofi_cookies cookies; /* operations that wait for OFI_FIN */
 	struct ofi_ep *eps[OFI_EPS_MAX];
 	unsigned n_users; /* what the application opened on it */

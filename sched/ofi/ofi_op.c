@@ -191,6 +191,12 @@ static void report(struct ofi_op *op)
 		ofi_complete_op(op->ep, op);
 }
 
+void ofi_op_started(struct ofi_op *op)
+{
+	if (op->ends_early && !op->reported)
+		report(op);
+}
+
 void ofi_op_settle(struct ofi_op *op, uint8_t waits, int status)
 {
 	op->status = op->status ? op->status : status;

@@ -52,6 +52,7 @@ struct ofi_op {
 	uint64_t flags; /* FI_SEND, FI_MSG ... of the entry */
 	uint64_t length;
 	bool wants_entry; /* an entry in the CQ also if it succeeds */
+	bool ends_early;  /* it is reported when a group has it: its memory is a copy */
 
 	/* OFI_OP_MESSAGE: its records, each but the last of OFI_RECORD_BYTES */
 	uint8_t *message;
@@ -107,6 +108,8 @@ int ofi_op_await_fin(struct ofi_op *op);
 /* The operation that a peer's cookie names; NULL: none toward that peer. */
 struct ofi_op *ofi_op_find(struct ofi_domain *domain, const struct ofi_peer *peer, uint32_t cookie);
 
+/* A group has it: it is reported if nobody waits for more. */
+void ofi_op_started(struct ofi_op *op);
 /*
  * What it waited for has come, with a status that counts if there was none before. Completes it
  * when nothing else is waited for; it is gone then.

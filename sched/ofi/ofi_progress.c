@@ -11,6 +11,7 @@
 #include "ofi/ofi_domain.h"
 #include "ofi/ofi_prov.h"
 #include "base/clock.h"
+#include "ofi/ofi_rx.h"
 #include "ofi/ofi_self.h"
 
 #define EVENTS	  32
@@ -59,6 +60,7 @@ void ofi_progress_turn(struct ofi_domain *domain)
 			on_broken(domain, n);
 		for (int i = 0; i < n; i++)
 			ofi_peers_on_event(domain, &events[i]);
+		ofi_rx_settle(domain);
 		while (ofi_self_deliver(domain))
 			;
 		/* no event is left that names a group that this closes */

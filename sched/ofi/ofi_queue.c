@@ -199,6 +199,8 @@ void ofi_queue_run(struct ofi_peer *peer)
 			start_own(peer, op);
 		else if (err)
 			ofi_op_settle(op, OFI_WAIT_FARE | OFI_WAIT_FIN, err);
+		else
+			ofi_op_started(op);
 	}
 	if (peer->queue)
 		ofi_peer_time(peer);

@@ -52,14 +52,33 @@ void ofi_rx_refuse(struct ofi_peer *peer, uint32_t cookie)
 
 /* ---- delivery ---- */
 
-static void scatter(const struct ofi_recv *recv, const uint8_t *data, uint64_t length)
+/* As far as there is room. */
+static void place(const struct ofi_recv *recv, uint64_t at, const uint8_t *data, uint64_t length)
 {
 	for (size_t i = 0; i < recv->n_iov && length; i++) {
-		uint64_t n = recv->iov[i].iov_len < length ? recv->iov[i].iov_len : length;
+		uint64_t room = recv->iov[i].iov_len, n;
 
-		memcpy(recv->iov[i].iov_base, data, n);
+		if (at >= room) {
+			at -= room;
+			continue;
+		}
+		n = room - at < length ? room - at : length;
+		memcpy((uint8_t *)recv->iov[i].iov_base + at, data, n);
 		data += n;
 		length -= n;
+		at = 0;
+	}
+}
+
+static void scatter(const struct ofi_recv *recv, const struct ofi_message *m)
+{
+	uint64_t at = 0;
+
+	if (!m->n_parts)
+		place(recv, 0, m->payload, m->length);
+	for (unsigned i = 0; i < m->n_parts; i++) {
+		place(recv, at, m->parts[i].iov_base, m->parts[i].iov_len);
+		at += m->parts[i].iov_len;
 	}
 }
 
@@ -78,7 +97,7 @@ static void give_credit(struct ofi_recv *recv, const struct ofi_message *m)
 
 static void deliver_eager(struct ofi_recv *recv, const struct ofi_message *m)
 {
-	scatter(recv, m->payload, m->length < recv->room ? m->length : recv->room);
+	scatter(recv, m);
 	give_credit(recv, m);
 	if (m->wire.flags & OFI_WIRE_ACK)
 		finish(m->peer, m->wire.cookie, 0);
@@ -194,9 +213,10 @@ static bool meet(struct ofi_ep *ep, struct ofi_message *m)
 	return true;
 }
 
-/* With room for all of its payload, of which so many bytes are here. NULL: no memory. */
-static struct ofi_message *copy(const struct ofi_message *m, size_t bytes)
+/* On the heap, with room for all of its payload; what is here of that. NULL: no memory. */
+static struct ofi_message *copy(const struct ofi_message *m)
 {
+	uint8_t *at;
 	struct ofi_message *kept =
 		malloc(sizeof(*kept) + (m->wire.kind == OFI_EAGER ? m->length : 0));
 
@@ -208,16 +228,22 @@ static struct ofi_message *copy(const struct ofi_message *m, size_t bytes)
 		return NULL;
 	}
 	*kept = *m;
-	if (bytes)
-		memcpy(kept + 1, m->payload, bytes);
-	kept->payload = (const uint8_t *)(kept + 1);
+	kept->parts = NULL;
+	kept->n_parts = 0;
+	at = (uint8_t *)(kept + 1);
+	kept->payload = at;
+	if (m->wire.kind == OFI_EAGER && !m->n_parts && m->length)
+		memcpy(at, m->payload, m->length);
+	for (unsigned i = 0; i < m->n_parts; i++) {
+		memcpy(at, m->parts[i].iov_base, m->parts[i].iov_len);
+		at += m->parts[i].iov_len;
+	}
 	return kept;
 }
 
-/* bytes: of payload */
-static void arrive(struct ofi_ep *ep, struct ofi_message *m, size_t bytes)
+static void arrive(struct ofi_ep *ep, struct ofi_message *m)
 {
-	struct ofi_message *kept = meet(ep, m) ? NULL : copy(m, bytes);
+	struct ofi_message *kept = meet(ep, m) ? NULL : copy(m);
 
 	if (kept)
 		ofi_match_arrive(&ep->match, &kept->arrived);
@@ -229,6 +255,34 @@ static struct ofi_ep *endpoint_of(const struct ofi_peer *peer, const struct ofi_
 }
 
 /* ---- messages of several records ---- */
+
+void ofi_rx_settle(struct ofi_domain *domain)
+{
+	struct ofi_gather *g = &domain->gather;
+
+	if (g->partial)
+		*g->partial = copy(&g->m);
+	g->partial = NULL;
+}
+
+static void gather(struct ofi_gather *g, const uint8_t *payload, size_t bytes)
+{
+	g->parts[g->m.n_parts++] =
+		(struct iovec){.iov_base = (void *)(uintptr_t)payload, .iov_len = bytes};
+}
+
+/* Its first record. */
+static void begin(struct ofi_message **partial, const struct ofi_message *m, size_t bytes)
+{
+	struct ofi_domain *domain = m->peer->domain;
+	struct ofi_gather *g = &domain->gather;
+
+	ofi_rx_settle(domain);
+	g->m = *m;
+	g->m.parts = g->parts;
+	g->partial = partial;
+	gather(g, m->payload, bytes);
+}
 
 void ofi_rx_end(struct ofi_message **partial)
 {
@@ -271,12 +325,39 @@ static void arrive_whole(struct ofi_message *m)
 	free(m);
 }
 
-/* A record that is not the next one of a message here belongs to one that was given up. */
-static void on_more(struct ofi_message **partial, const struct ofi_wire *w, const uint8_t *payload,
-		    size_t bytes)
+/* The next record of the message that is being gathered. False: it is another one. */
+static bool gather_more(struct ofi_domain *domain, struct ofi_message **partial,
+			const struct ofi_wire *w, const uint8_t *payload, size_t bytes)
 {
-	struct ofi_message *m = partial ? *partial : NULL;
+	struct ofi_gather *g = &domain->gather;
+	struct ofi_ep *ep;
 
+	if (g->partial != partial || g->m.n_parts == OFI_GATHER_MAX ||
+	    w->status + bytes != g->m.missing)
+		return false;
+	gather(g, payload, bytes);
+	g->m.missing = w->status;
+	if (g->m.missing)
+		return true;
+	g->partial = NULL;
+	ep = endpoint_of(g->m.peer, &g->m.wire);
+	if (ep)
+		arrive(ep, &g->m);
+	else
+		ofi_rx_discard(&g->m);
+	return true;
+}
+
+/* A record that is not the next one of a message here belongs to one that was given up. */
+static void on_more(struct ofi_domain *domain, struct ofi_message **partial,
+		    const struct ofi_wire *w, const uint8_t *payload, size_t bytes)
+{
+	struct ofi_message *m;
+
+	if (!partial || gather_more(domain, partial, w, payload, bytes))
+		return;
+	ofi_rx_settle(domain);
+	m = *partial;
 	if (!m)
 		return;
 	if (w->status + bytes != m->missing) {
@@ -383,16 +464,18 @@ static void on_message(struct ofi_message **partial, struct ofi_message *m, size
 {
 	struct ofi_ep *ep = endpoint_of(m->peer, &m->wire);
 
+	if (m->peer->domain->gather.partial == partial)
+		ofi_rx_settle(m->peer->domain);
 	if (partial)
 		give_up(partial);
 	if (m->missing && partial)
-		*partial = copy(m, bytes);
+		begin(partial, m, bytes);
 	else if (!ep || m->missing)
 		ofi_rx_discard(m);
 	else if (m->wire.kind == OFI_WRITTEN)
 		on_written(ep, m);
 	else
-		arrive(ep, m, bytes);
+		arrive(ep, m);
 }
 
 void ofi_rx_record(struct ofi_peer *peer, struct ofi_message **partial, const void *data,
@@ -412,7 +495,7 @@ void ofi_rx_record(struct ofi_peer *peer, struct ofi_message **partial, const vo
 		return;
 	peer->out_bytes -= m.wire.credit < peer->out_bytes ? m.wire.credit : peer->out_bytes;
 	if (m.wire.kind == OFI_MORE)
-		on_more(partial, &m.wire, m.payload, bytes - payload);
+		on_more(peer->domain, partial, &m.wire, m.payload, bytes - payload);
 	else if (!is_for_process(peer, &m.wire))
 		on_message(partial, &m, bytes - payload);
 }

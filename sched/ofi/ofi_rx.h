@@ -16,6 +16,7 @@
 #include "ofi/ofi_match.h"
 #include "ofi/ofi_wire.h"
 
+struct ofi_domain;
 struct ofi_ep;
 struct ofi_op;
 struct ofi_peer;
@@ -52,12 +53,26 @@ struct ofi_message {
 	struct ofi_peer *peer;
 	struct ofi_wire wire;
 	const uint8_t *payload; /* OFI_EAGER */
-	uint64_t length;	/* of the message, wherever it is */
-	uint32_t missing;	/* bytes of an OFI_EAGER that are still to come */
-	void *claimed_by;	/* the context of FI_CLAIM */
+	/* instead, while it is in several records in libfare's memory (struct ofi_gather) */
+	const struct iovec *parts;
+	unsigned n_parts;
+	uint64_t length;  /* of the message, wherever it is */
+	uint32_t missing; /* bytes of an OFI_EAGER that are still to come */
+	void *claimed_by; /* the context of FI_CLAIM */
 };
 
 _Static_assert(sizeof(struct ofi_message) <= OFI_KEPT_BYTES, "the window counts it");
+
+/*
+ * A message of several records whose records arrive together is not copied before a receive takes
+ * it. One at a time; if the rest is not here when libfare is polled again, it goes to the heap.
+ */
+#define OFI_GATHER_MAX 16u
+struct ofi_gather {
+	struct ofi_message **partial; /* of its link; NULL: there is none */
+	struct ofi_message m;
+	struct iovec parts[OFI_GATHER_MAX];
+};
 
 /*
  * A record has arrived. *partial: the message that further records of the same link belong to; NULL
@@ -65,6 +80,8 @@ _Static_assert(sizeof(struct ofi_message) <= OFI_KEPT_BYTES, "the window counts 
  */
 void ofi_rx_record(struct ofi_peer *peer, struct ofi_message **partial, const void *data,
 		   size_t bytes);
+/* Records that have arrived are in libfare's memory no longer: after each batch of events. */
+void ofi_rx_settle(struct ofi_domain *domain);
 /* The link has ended: the rest of its message will not come. */
 void ofi_rx_end(struct ofi_message **partial);
 /* Sends a message that nobody waits for the completion of. 0 or -errno. */

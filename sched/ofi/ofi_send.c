@@ -20,6 +20,8 @@ static int prepare_eager(struct ofi_op *op, struct ofi_wire *w, const struct ofi
 	int err = 0;
 
 	w->kind = OFI_EAGER;
+	op->ends_early =
+		!send->silent && !(send->flags & (FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE));
 	if (send->flags & FI_DELIVERY_COMPLETE) {
 		w->flags |= OFI_WIRE_ACK;
 		err = ofi_op_await_fin(op);

@@ -247,6 +247,126 @@ START_TEST(what_is_left_has_a_bound)
 }
 END_TEST
 
+/* ---- messages of several records ---- */
+
+#define LONG 6000u
+
+static uint8_t byte_of(size_t i)
+{
+	return (uint8_t)(i * 31 + i / 251);
+}
+
+/* So many bytes of a message from at on; left: what its header says is to follow. */
+static void send_part(uint8_t kind, size_t at, uint32_t bytes, uint32_t left)
+{
+	const struct ofi_wire w = {.kind = kind, .status = left};
+	uint8_t record[OFI_RECORD_BYTES];
+	const struct fare_send send = {.data = record, .length = OFI_WIRE_BYTES + bytes};
+	int err;
+
+	ofi_wire_encode(&w, record);
+	for (uint32_t i = 0; i < bytes; i++)
+		record[OFI_WIRE_BYTES + i] = byte_of(at + i);
+	while ((err = fare_group_send(group, &send)) == -ENOBUFS)
+		turn_both();
+	ck_assert_int_eq(err, 0);
+}
+
+/* LONG bytes in n records; apart: each has arrived before the next is sent. */
+static void send_long(unsigned n, bool apart)
+{
+	for (unsigned i = 0; i < n; i++) {
+		uint32_t at = LONG * i / n, end = LONG * (i + 1) / n;
+
+		send_part(i ? OFI_MORE : OFI_EAGER, at, end - at, LONG - end);
+		for (unsigned k = 0; apart && k < 20; k++)
+			turn_both();
+	}
+}
+
+static void expect_long(const uint8_t *head, size_t head_bytes, const uint8_t *tail)
+{
+	struct fi_cq_tagged_entry entry;
+
+	BOTH_UNTIL(fi_cq_read(cq, &entry, 1) == 1);
+	ck_assert_uint_eq(entry.len, LONG);
+	for (size_t i = 0; i < LONG; i++)
+		ck_assert_uint_eq(i < head_bytes ? head[i] : tail[i - head_bytes], byte_of(i));
+}
+
+/*
+ * However many records there are, whether they come together or one by one, into a receive of two
+ * pieces that waits (_i & 1) or comes later, and behind one that was given up.
+ */
+START_TEST(messages_of_several_records_are_whole)
+{
+	static const unsigned counts[] = {2, 3, 16, 17, 40, 100};
+	static uint8_t head[1001], tail[LONG];
+	const struct iovec iov[] = {{head, sizeof(head)}, {tail, sizeof(tail)}};
+
+	connect_client();
+	for (unsigned k = 0; k < 2 * sizeof(counts) / sizeof(*counts); k++) {
+		memset(head, 0, sizeof(head));
+		memset(tail, 0, sizeof(tail));
+		if (_i & 1)
+			ck_assert_int_eq(fi_recvv(ep, iov, NULL, 2, FI_ADDR_UNSPEC, NULL), 0);
+		if (_i & 2)
+			send_part(OFI_EAGER, 0, 100, LONG - 100);
+		send_long(counts[k / 2], k & 1);
+		for (unsigned t = 0; t < 100; t++)
+			turn_both();
+		if (!(_i & 1))
+			ck_assert_int_eq(fi_recvv(ep, iov, NULL, 2, FI_ADDR_UNSPEC, NULL), 0);
+		expect_long(head, sizeof(head), tail);
+	}
+	ck_assert_uint_eq(kept_bytes(), 0);
+}
+END_TEST
+
+/* ---- when a send is complete ---- */
+
+static fi_addr_t client_address(void)
+{
+	struct ofi_address client = {.ep = 0};
+	uint8_t raw[OFI_ADDRESS_BYTES];
+	fi_addr_t at;
+
+	fare_domain_address(domain[0], &client.process);
+	ofi_address_encode(&client, raw);
+	ck_assert_int_eq(fi_av_insert(av, raw, 1, &at, 0, NULL), 1);
+	return at;
+}
+
+static unsigned read_often(void)
+{
+	struct fi_cq_tagged_entry entry;
+	unsigned n = 0;
+
+	for (unsigned k = 0; k < 100; k++)
+		n += fi_cq_read(cq, &entry, 1) == 1;
+	return n;
+}
+
+/* Its bytes are a copy: it does not wait for the peer, unless that was asked for. */
+START_TEST(a_short_send_is_complete_when_a_group_has_it)
+{
+	struct iovec iov = {data[0], 100};
+	struct fi_msg msg = {.msg_iov = &iov, .iov_count = 1};
+
+	connect_client();
+	msg.addr = client_address();
+	BOTH_UNTIL(n_linked());
+	ck_assert_int_eq(fi_send(ep, data[0], 100, NULL, msg.addr, NULL), 0);
+	ck_assert_uint_eq(read_often(), 1); /* the client has not polled, so acknowledged nothing */
+	BOTH_UNTIL(n_messages == 1);
+	ck_assert_int_eq(fi_sendmsg(ep, &msg, FI_TRANSMIT_COMPLETE), 0);
+	ck_assert_uint_eq(read_often(), 0);
+	BOTH_UNTIL(n_messages == 2);
+	BOTH_UNTIL(read_often() == 1);
+	BOTH_UNTIL(!victim->ops);
+}
+END_TEST
+
 static unsigned flood(const struct ofi_wire *w)
 {
 	unsigned n = 0;
@@ -337,6 +457,8 @@ int main(void)
 	tcase_add_test(tc, a_peer_is_who_its_group_says);
 	tcase_add_test(tc, who_names_itself_is_refused);
 	tcase_add_test(tc, clients_that_go_are_forgotten);
+	tcase_add_loop_test(tc, messages_of_several_records_are_whole, 0, 4);
+	tcase_add_test(tc, a_short_send_is_complete_when_a_group_has_it);
 	tcase_add_test(tc, what_is_left_has_a_bound);
 	tcase_add_test(tc, remote_cq_data_has_a_bound);
 	tcase_add_test(tc, a_buffer_for_several_has_a_bound);
