@@ -125,29 +125,6 @@ static void on_gray(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32
 	daemon_say(h->daemon, &e);
 }
 
-static void on_ports(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
-		     const struct port_map_entry *entries, uint32_t n, bool rehashed)
-{
-	struct event e = {
-		.priority = LOG_NOTICE, .plane = (int)plane, .topic = "ports", .to = "learned"};
-	struct daemon_health *h = arg;
-	struct daemon *d = h->daemon;
-	uint32_t packed[PORT_MAP_SLOTS];
-	char text[ADDRESS_TEXT_MAX];
-
-	_Static_assert(PORT_MAP_SLOTS == SHM_PORTS_MAX, "what is learned is what is published");
-	for (uint32_t i = 0; i < n; i++)
-		packed[i] = entries[i].port | (uint32_t)entries[i].local << 16 |
-			    (uint32_t)entries[i].remote << 24;
-	publish_ports(d->publish, gpu, peer, plane, packed, n);
-	if (!rehashed)
-		return;
-	snprintf(e.subject, sizeof(e.subject), "%s->%s", d->config->gpus[gpu].name,
-		 address_format(peer, text));
-	snprintf(e.reason, sizeof(e.reason), "leaf ECMP hash changed");
-	daemon_say(d, &e);
-}
-
 /* Once for each time that it happens, however often the peer repeats itself. */
 static void say_clock_went_back(struct daemon_health *h, uint32_t gpu, const struct in6_addr *peer,
 				bool refused)
@@ -562,8 +539,8 @@ static void describe_ports(struct daemon_health *h, const struct config *config)
 
 int daemon_health_create(struct daemon_health **out, struct daemon *d)
 {
-	static const struct prober_handlers on_prober = {on_path,  on_log,   on_gray,
-							 on_ports, on_drain, on_trace};
+	static const struct prober_handlers on_prober = {on_path, on_log, on_gray, on_drain,
+							 on_trace};
 	static const struct routes_handlers on_routes = {on_kernel_route, on_kernel_routes_lost};
 	static const struct reflector_handlers on_reflector = {on_capacity, on_heard, avoided,
 							       on_refused};

@@ -61,7 +61,7 @@ static const char help[] =
 	"HH:MM[:SS] "
 	"or\n"
 	"                             'YYYY-MM-DD HH:MM[:SS]'\n"
-	"  -t, --topic TOPIC          show events: path, link, source, probe, ports, bandwidth, "
+	"  -t, --topic TOPIC          show events: path, link, source, probe, bandwidth, "
 	"peer,\n"
 	"                             drain, config or daemon\n"
 	"  -l, --level LEVEL          show events: at least err, warning, notice, info or debug\n"

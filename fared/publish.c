@@ -75,16 +75,6 @@ void publish_link(struct publish *p, uint32_t gpu, uint32_t plane, uint32_t sub_
 			    speed_bps);
 }
 
-int publish_ports(struct publish *p, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
-		  const uint32_t *entries, uint32_t n)
-{
-	uint32_t pair;
-
-	if (!path_table_find(p->table, gpu, peer, &pair))
-		return -ENOENT;
-	return shm_sink_ports(p->shm, pair, plane, entries, n);
-}
-
 void publish_heartbeat(struct publish *p, uint64_t now_ns)
 {
 	shm_writer_heartbeat(shm_sink_writer(p->shm), now_ns);

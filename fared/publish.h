@@ -48,9 +48,6 @@ void publish_link(struct publish *p, uint32_t gpu, uint32_t plane, uint32_t sub_
 		  enum links_state state, uint64_t speed_bps);
 /* The table forgets the pair: path_table_set_on_forget(). */
 void publish_forget(struct publish *p, uint32_t pair);
-/* Where source ports lead, entries as in shm_layout.h. 0, or -errno (-ENOENT: no such pair yet). */
-int publish_ports(struct publish *p, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
-		  const uint32_t *entries, uint32_t n);
 /* Evaluates the table and publishes what changed; on_change as in path_table.h. Returns the next
  * deadline, or 0. */
 uint64_t publish_run(struct publish *p, uint64_t now_ns,

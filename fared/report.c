@@ -223,19 +223,6 @@ static json_t *rtt_us(uint64_t ns)
 	return ns ? json_real((double)ns / 1e3) : json_null();
 }
 
-/* Where UDP source ports lead, toward the data's port. */
-static json_t *data_ports(const struct prober_view *p)
-{
-	json_t *list = json_array();
-
-	for (uint32_t i = 0; list && i < p->n_data_ports; i++)
-		json_array_append_new(list,
-				      json_pack("{s:i, s:i, s:i}", "port", p->data_ports[i].port,
-						"local_sub_port", p->data_ports[i].local,
-						"remote_sub_port", p->data_ports[i].remote));
-	return list;
-}
-
 /* What probing has found of a path: null if it has not looked. */
 static json_t *probe_json(const struct report *r, const struct path_view *v)
 {
@@ -245,7 +232,7 @@ static json_t *probe_json(const struct report *r, const struct path_view *v)
 		return json_null();
 	return json_pack(
 		"{s:s, s:b, s:s, s:s, s:i, s:i, s:i, s:I, s:I, s:I, s:o, s:o, s:b, s:i, "
-		"s:f, s:i, s:i, s:i, s:o, s:o, s:o, s:i, s:i}",
+		"s:f, s:i, s:i, s:i, s:o, s:o, s:i, s:i}",
 		"state", probe_state_name(p.state), "probed", p.wanted, "where",
 		probe_where_name(p.where), "reason", p.reason, "permille", (int)p.permille,
 		"loss_ppm", (int)p.loss_ppm, "window_probes", (int)p.n_window, "sent",
@@ -254,7 +241,7 @@ static json_t *probe_json(const struct report *r, const struct path_view *v)
 		"third_party", p.third_party, "hold_ms", (int)p.hold_ms, "since_s",
 		report_age_s(r, p.since_ns), "gray_local_sub_ports", (int)p.gray_local,
 		"gray_remote_sub_ports", (int)p.gray_remote, "returning_local_sub_ports",
-		(int)p.returning_local, "data_ports", data_ports(&p), "path_mtu",
+		(int)p.returning_local, "path_mtu",
 		p.mtu_wanted && p.mtu_is_proven ? json_integer(p.mtu_carried) : json_null(),
 		"path_mtu_wanted", p.mtu_wanted ? json_integer(p.mtu_wanted) : json_null(),
 		"small_local_sub_ports", (int)p.small_local, "small_remote_sub_ports",

@@ -27,8 +27,6 @@ static const struct row prober_rows[] = {
 	PROBER(skipped, "probes suppressed, because data over the path had just been acknowledged, "
 			"or the peer's own probe was"),
 	PROBER(acknowledged, "peers that acknowledged a capacity notice of ours"),
-	PROBER(ports_sent, "probes sent to the data's port, to learn where source ports lead"),
-	PROBER(ports_answered, "replies to those"),
 	PROBER(mtu_sent, "probes sent to find path MTUs"),
 	PROBER(mtu_answered, "replies to those"),
 	PROBER(refused, "packets that the kernel refused to send, replies to peers' probes "
@@ -42,7 +40,6 @@ static const struct row prober_rows[] = {
 
 static const struct row reflector_rows[] = {
 	REFLECTOR(answered, "peers' probes answered"),
-	REFLECTOR(as_data, "those of them that came to the data's port"),
 	REFLECTOR(malformed, "dropped: no S-BFD probe"),
 	REFLECTOR(hop_limit, "dropped: hop limit below 254, not from this fabric"),
 	REFLECTOR(discriminator, "dropped: meant for another address than it came to"),

@@ -195,16 +195,6 @@ static int segment_pair(struct shm_sink *s, uint32_t pair)
 	return id;
 }
 
-int shm_sink_ports(struct shm_sink *s, uint32_t pair, uint32_t plane, const uint32_t *entries,
-		   uint32_t n)
-{
-	int id = segment_pair(s, pair);
-
-	if (id < 0)
-		return id;
-	return shm_writer_ports(s->writer, (uint32_t)id, plane, entries, n) < 0 ? -EINVAL : 0;
-}
-
 void shm_sink_stats(const struct shm_sink *s, struct publish_stats *out)
 {
 	*out = s->stats;

@@ -25,9 +25,6 @@ void shm_sink_destroy(struct shm_sink *s);
 struct sink shm_sink_as_sink(struct shm_sink *s);
 /* For what no other sink has: sub-ports and the heartbeat. */
 struct shm_writer *shm_sink_writer(struct shm_sink *s);
-/* Where source ports of a pair of the table's lead: publish_ports(). */
-int shm_sink_ports(struct shm_sink *s, uint32_t pair, uint32_t plane, const uint32_t *entries,
-		   uint32_t n);
 void shm_sink_stats(const struct shm_sink *s, struct publish_stats *out);
 
 #endif

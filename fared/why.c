@@ -89,9 +89,8 @@ static const char *downs_text(uint64_t n, char *out, size_t size)
 
 static void say_probe(const struct report *r, const struct path_view *v, json_t *lines)
 {
-	char ports[256] = "", downs[48];
+	char downs[48];
 	struct prober_view p;
-	size_t length = 0;
 
 	if (!r->prober ||
 	    !prober_path(r->prober, v->local_gpu, &v->peer, v->plane, r->now_ns, &p)) {
@@ -111,12 +110,6 @@ static void say_probe(const struct report *r, const struct path_view *v, json_t 
 	if (p.hold_ms)
 		say(lines, "              held down for another %u ms: it has been flapping",
 		    p.hold_ms);
-	for (unsigned i = 0; i < p.n_data_ports && length < sizeof(ports); i++)
-		length += (size_t)snprintf(ports + length, sizeof(ports) - length, " %u:%u->%u",
-					   p.data_ports[i].local, p.data_ports[i].port,
-					   p.data_ports[i].remote);
-	if (length)
-		say(lines, "              local sub-port:source port->remote sub-port%s", ports);
 }
 
 /* "256 bytes"; 0: less. */

@@ -71,18 +71,7 @@
 #define HEALTH_REPLIES_PER_S 200000u
 #define HEALTH_REPLIES_BURST 20000u
 
-/* where the data's source ports lead */
-#define HEALTH_LEARN_NS		(5 * HEALTH_MS_NS)
-#define HEALTH_LEARN_BURST	16u
-#define HEALTH_WATCH_NS		(50 * HEALTH_MS_NS)
-#define HEALTH_WATCH_BURST	4u
-#define HEALTH_SCAN_PEERS	256u
-#define HEALTH_PORT_NS		(125 * HEALTH_MS_NS)
-#define HEALTH_PORTS_SILENT_NS	(1000 * HEALTH_MS_NS)
-#define HEALTH_PORTS_SILENT_MIN 48u
-#define HEALTH_DOUBT_NS		(500 * HEALTH_MS_NS)
-#define HEALTH_MISSES_MAX	3u
-#define HEALTH_TRIES_MAX	96u
+#define HEALTH_MISSES_MAX 3u /* of a source port that is tried */
 
 /* path MTU */
 #define HEALTH_MTU_NS	   (500 * HEALTH_MS_NS)

@@ -12,14 +12,13 @@
 #define HEAD_BYTES 8u
 #define VERSION	   1
 
-/* 8 and 9 are retired: older releases sent other things in them, and no new element may. */
+/* 6, 8 and 9 are retired: older releases sent other things in them, and no new element may. */
 enum element {
 	ELEMENT_STAMP = 1,
 	ELEMENT_ARRIVAL = 2,
 	ELEMENT_CAPACITY = 3,
 	ELEMENT_ACK = 4,
 	ELEMENT_HMAC = 5,
-	ELEMENT_RETURN = 6,
 	ELEMENT_HEARD = 7,
 	ELEMENT_HELD = 10,
 	ELEMENT_RECEIVER = 12,
@@ -31,7 +30,6 @@ enum element {
 #define ARRIVAL_BYTES	    3u
 #define CAPACITY_HEAD_BYTES 17u
 #define ACK_BYTES	    12u
-#define RETURN_BYTES	    2u
 #define HEARD_BYTES	    0u
 #define HELD_BYTES	    4u
 #define RECEIVER_BYTES	    8u
@@ -90,8 +88,6 @@ size_t notice_wire_encode(const struct notice_trailer *t, const struct notice_ke
 	}
 	if (t->has_held)
 		p = octets_store(begin(p, ELEMENT_HELD, HELD_BYTES), t->held_us, 4);
-	if (t->has_return)
-		p = octets_store(begin(p, ELEMENT_RETURN, RETURN_BYTES), t->back.port, 2);
 	if (t->has_heard)
 		p = begin(p, ELEMENT_HEARD, HEARD_BYTES);
 	if (t->has_receiver)
@@ -168,12 +164,6 @@ static const char *take(enum element type, const uint8_t *v, size_t length,
 			return "an acknowledgement of wrong length, or a second one";
 		out->has_ack = true;
 		out->ack = (struct notice_ack){octets_load(v, 8), (uint32_t)octets_load(v + 8, 4)};
-		return NULL;
-	case ELEMENT_RETURN:
-		if (length != RETURN_BYTES || out->has_return)
-			return "a return port of wrong length, or a second one";
-		out->has_return = true;
-		out->back.port = (uint16_t)octets_load(v, 2);
 		return NULL;
 	case ELEMENT_HEARD:
 		if (length != HEARD_BYTES || out->has_heard)

@@ -64,14 +64,6 @@ struct notice_capacity {
 };
 
 /*
- * In a probe that travels as data does (to the data's port, from a data port): where the answer is
- * to go. Repeated in the answer, which by that is known for one.
- */
-struct notice_return {
-	uint16_t port; /* of the prober's socket for replies */
-};
-
-/*
  * The newest notice that the receiver holds of the sender, and acknowledges by that. If it is of a
  * later incarnation than the one just sent, the sender's clock has gone back: it goes on with a
  * larger number, so as to be heard.
@@ -90,8 +82,7 @@ struct notice_size {
 };
 
 struct notice_trailer {
-	bool has_stamp, has_arrival, has_held, has_capacity, has_ack, has_return, has_receiver,
-		has_size;
+	bool has_stamp, has_arrival, has_held, has_capacity, has_ack, has_receiver, has_size;
 	/* in a probe: the sender's last one over this path was answered */
 	bool has_heard;
 	bool authentic;	 /* carries an HMAC, and it is right by one of the keys */
@@ -103,7 +94,6 @@ struct notice_trailer {
 	uint64_t receiver;
 	struct notice_capacity capacity;
 	struct notice_ack ack;
-	struct notice_return back;
 	struct notice_size size;
 };
 

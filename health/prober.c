@@ -58,8 +58,6 @@ static void view(const struct prober *p, const struct prober_peer *peer, uint32_
 	out->returning_local = returning(path);
 	out->gray_remote = path->gray.mask[GRAY_REMOTE];
 	out->n_remote = path->n_remote;
-	out->n_data_ports = path->map.n_told;
-	memcpy(out->data_ports, path->map.told, sizeof(out->data_ports));
 	prober_mtu_view(path, out);
 }
 
@@ -351,9 +349,7 @@ void prober_run(struct prober *p, uint64_t now)
 	refresh_notices(p, now);
 	prober_pace_share(p, now);
 	while (wheel_take(p->wheel, now, &place)) {
-		if (place == PROBER_PORTS_PLACE)
-			wheel_set(p->wheel, place, prober_ports_run(p, now));
-		else if (place > PROBER_PORTS_PLACE)
+		if (place >= PROBER_PLANE_PLACE)
 			prober_plane_due(p, place, now);
 		else
 			run_path(p, p->places[place / SUB_PORTS_MAX_PLANES],
@@ -366,17 +362,12 @@ void prober_run(struct prober *p, uint64_t now)
 /* A quarter of the interval: fine enough for detection, coarse enough to send several at a time. */
 static int start_clock(struct prober *p, uint64_t now)
 {
-	int rc;
-
 	p->tick_ns = p->times.interval_ns / HEALTH_TICKS;
 	if (p->tick_ns < HEALTH_TICK_MIN_NS)
 		p->tick_ns = HEALTH_TICK_MIN_NS;
 	if (p->tick_ns > HEALTH_TICK_MAX_NS)
 		p->tick_ns = HEALTH_TICK_MAX_NS;
-	rc = wheel_create(&p->wheel, PROBER_PLACES, p->tick_ns, now);
-	if (!rc)
-		wheel_set(p->wheel, PROBER_PORTS_PLACE, now);
-	return rc;
+	return wheel_create(&p->wheel, PROBER_PLACES, p->tick_ns, now);
 }
 
 /* ---- what the daemon asks -------------------------------------------------- */

@@ -28,11 +28,6 @@
  *
  * Probes of full size tell which path MTU each path carries (mtu.h), at a low rate. They say
  * nothing else of a path, and nothing of them is in its losses.
- *
- * Where the data's source ports lead is another question, for a leaf hashes the destination port
- * too: a few probes a second go to the data's port from ports like the data's (port_map.h), past
- * whatever socket is bound to it. Answered over the ordinary channel, they say nothing of whether a
- * path works.
  */
 #ifndef PROBER_H
 #define PROBER_H
@@ -42,7 +37,6 @@
 #include <stdint.h>
 
 #include "notice_wire.h"
-#include "port_map.h"
 #include "probe_fsm.h"
 #include "sub_ports.h"
 
@@ -84,8 +78,6 @@ struct prober_view {
 	uint32_t mtu_wanted, mtu_carried;
 	uint8_t small_local, small_remote; /* bit s: sub-port s carries less than that, ... */
 	uint16_t mtu_local[SUB_PORTS_MAX_SUB_PORTS], mtu_remote[SUB_PORTS_MAX_SUB_PORTS];
-	uint32_t n_data_ports; /* what was last told by on_ports() */
-	struct port_map_entry data_ports[PORT_MAP_SLOTS];
 };
 
 enum prober_trace_kind { PROBER_TRACE_SENT, PROBER_TRACE_ANSWERED };
@@ -112,9 +104,6 @@ struct prober_handlers {
 	/* A sub-port became gray or is so no longer; on_path() has been called; may be NULL. */
 	void (*on_gray)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
 			bool is_local, uint32_t sub_port, bool gray);
-	/* What port_map.h has learned of a path, as a whole; may be NULL. */
-	void (*on_ports)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
-			 const struct port_map_entry *entries, uint32_t n, bool rehashed);
 	/*
 	 * The sockets are read by the tick, or were left waiting: prober_heard() is to be called
 	 * for every probe that has come in; may be NULL.
@@ -134,7 +123,6 @@ struct prober_options {
 
 struct prober_counters {
 	uint64_t sent, answered, malformed, hop_limit, unknown, wrong_plane, acknowledged;
-	uint64_t ports_sent, ports_answered;
 	uint64_t mtu_sent, mtu_answered; /* of rounds that look for the path MTU */
 	uint64_t skipped;    /* probes that acknowledgements, or peers' probes, made needless */
 	uint64_t refused;    /* packets that the kernel did not send, the reflector's included */

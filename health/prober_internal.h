@@ -4,8 +4,7 @@
  *
  * prober.c holds sessions and what is done when; prober_told.c what the daemon says; prober_pace.c
  * how often; prober_judge.c their judgement; prober_io.c probes and replies; prober_mtu.c path
- * MTUs; prober_rx.c what comes in over a plane; prober_peers.c finds sessions again; prober_ports.c
- * learns where the data's source ports lead.
+ * MTUs; prober_rx.c what comes in over a plane; prober_peers.c finds sessions again.
  */
 #ifndef PROBER_INTERNAL_H
 #define PROBER_INTERNAL_H
@@ -17,7 +16,6 @@
 #include "loss_rtt.h"
 #include "mtu.h"
 #include "nonces.h"
-#include "port_map.h"
 #include "prober.h"
 #include "udp.h"
 #include "wheel.h"
@@ -27,7 +25,6 @@
 _Static_assert(PROBER_MAX_SOCKETS <= UDP_POLL_MAX, "one look at all of them");
 
 struct prober_path {
-	struct port_map map;
 	struct gray gray;
 	bool wanted, answered_ever, third_party;
 	uint32_t discriminator;
@@ -149,8 +146,6 @@ struct prober {
 	uint32_t n_open; /* of them */
 	struct prober_socket *open[PROBER_MAX_SOCKETS];
 	struct udp_socket *polled[PROBER_MAX_SOCKETS]; /* the same, in the same order */
-	uint32_t ports_turn, ports_watch_turn;
-	uint64_t ports_watched_ns;
 	uint32_t n_peers;
 	struct prober_peer *peers[PROBER_MAX_PEERS];  /* n_peers of them, in any order */
 	struct prober_peer *places[PROBER_MAX_PEERS]; /* NULL: free */
@@ -162,8 +157,8 @@ struct prober {
  * Beside the sessions' in the wheel: when source ports are tried next, and when each plane's counts
  * are read first.
  */
-#define PROBER_PORTS_PLACE (PROBER_MAX_PEERS * SUB_PORTS_MAX_PLANES)
-#define PROBER_PLACES	   (PROBER_PORTS_PLACE + 1 + SUB_PORTS_MAX_GPUS * SUB_PORTS_MAX_PLANES)
+#define PROBER_PLANE_PLACE (PROBER_MAX_PEERS * SUB_PORTS_MAX_PLANES)
+#define PROBER_PLACES	   (PROBER_PLANE_PLACE + SUB_PORTS_MAX_GPUS * SUB_PORTS_MAX_PLANES)
 
 /* A session's place: in the wheel, and in its discriminator. */
 static inline uint32_t prober_place(const struct prober_peer *peer, uint32_t plane)
@@ -239,12 +234,6 @@ static inline bool prober_is_traced(const struct prober *p, const struct prober_
 
 void prober_trace(const struct prober *p, enum prober_trace_kind kind,
 		  const struct loss_rtt_probe *probe, uint32_t sequence, uint64_t now);
-
-/* prober_ports.c */
-/* Tries what is due; when the next try is. */
-uint64_t prober_ports_run(struct prober *p, uint64_t now);
-void prober_ports_arrived(struct prober *p, struct prober_peer *peer, uint32_t plane,
-			  const struct notice_trailer *t, uint64_t now);
 
 /* prober_mtu.c */
 /*

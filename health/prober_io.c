@@ -274,11 +274,8 @@ void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane,
 
 /* back: by which of our sub-ports the answer came. */
 static void learn(struct prober_path *path, const struct loss_rtt_probe *probe,
-		  const struct notice_arrival *arrival, uint32_t back, uint64_t now)
+		  const struct notice_arrival *arrival, uint32_t back)
 {
-	/* the leaf hashes anew: the data's ports lead elsewhere, too */
-	if (probe->remote >= 0 && probe->remote != (int8_t)arrival->sub_port)
-		port_map_doubt(&path->map, now);
 	path->n_remote = arrival->n_sub_ports;
 	path->remote[probe->port] = (int8_t)arrival->sub_port;
 	path->back[probe->port] = (int8_t)back;
@@ -396,11 +393,7 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 	if (!sub_ports_find(p->ports, s->gpu, in->ifindex, &arrived, &sub_port) ||
 	    (t.has_stamp && arrived != plane) || (t.has_arrival && t.arrival.plane != plane))
 		goto drop;
-	if (t.has_return) { /* tells where a port leads, and nothing of the path's health */
-		prober_ports_arrived(p, peer, plane, &t, now);
-		return;
-	}
-	if (t.has_size) { /* likewise */
+	if (t.has_size) { /* says nothing else of the path */
 		prober_plane_heard(p, s->gpu, arrived, now);
 		prober_mtu_arrived(p, peer, plane, &t, now);
 		return;
@@ -420,7 +413,7 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 	if (path->n_to_answer && !--path->n_to_answer)
 		miss_sub_ports(p, peer, plane, now);
 	if (t.has_arrival) {
-		learn(path, &probe, &t.arrival, sub_port, now);
+		learn(path, &probe, &t.arrival, sub_port);
 		take_trial(p, peer, plane, t.stamp.sequence, now);
 	}
 	if (t.has_receiver && t.has_stamp)

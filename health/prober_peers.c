@@ -75,7 +75,6 @@ static void init_path(struct prober *p, struct prober_path *path, uint32_t place
 	path->permille = 1000;
 	memset(path->remote, 0xff, sizeof(path->remote));
 	memset(path->back, 0xff, sizeof(path->back));
-	port_map_init(&path->map);
 	loss_rtt_init(&path->loss);
 }
 

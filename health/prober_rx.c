@@ -25,7 +25,7 @@ void prober_plane_asked(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t
 	if (s->asked_ns > s->heard_ns)
 		return;
 	s->asked_ns = now;
-	wheel_set(p->wheel, PROBER_PORTS_PLACE + 1 + gpu * SUB_PORTS_MAX_PLANES + plane,
+	wheel_set(p->wheel, PROBER_PLANE_PLACE + gpu * SUB_PORTS_MAX_PLANES + plane,
 		  now + p->times.interval_ns / 4);
 }
 
@@ -62,7 +62,7 @@ static void read_counts(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t
 
 void prober_plane_due(struct prober *p, uint32_t place, uint64_t now)
 {
-	uint32_t i = place - PROBER_PORTS_PLACE - 1;
+	uint32_t i = place - PROBER_PLANE_PLACE;
 	uint32_t gpu = i / SUB_PORTS_MAX_PLANES, plane = i % SUB_PORTS_MAX_PLANES;
 	const struct prober_plane *s = &p->planes[gpu][plane];
 

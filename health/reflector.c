@@ -17,7 +17,6 @@ struct socket {
 	uint32_t gpu;
 	struct in6_addr address;
 	struct udp_socket *udp;
-	bool as_data; /* hears the data's port, and not UDP 7784 */
 };
 
 static const struct token_rate reply_rate = {HEALTH_REPLIES_PER_S, HEALTH_REPLIES_BURST};
@@ -33,7 +32,7 @@ struct reflector {
 	struct nonces nonces;
 	uint64_t nonce; /* that notices to us have to repeat */
 	uint32_t n_sockets;
-	struct socket sockets[2 * 2 * SUB_PORTS_MAX_GPUS]; /* families, ports */
+	struct socket sockets[2 * SUB_PORTS_MAX_GPUS]; /* families */
 };
 
 static void reflector_refuse(const struct reflector *r, uint32_t gpu, const struct in6_addr *peer,
@@ -83,7 +82,6 @@ static int way_back(const struct reflector *r, const struct socket *s, const str
 static bool reflect(struct reflector *r, const struct socket *s, const struct udp_packet *in,
 		    uint64_t now, struct udp_packet *out)
 {
-	bool as_data = s->as_data; /* it says where the answer is to go */
 	struct notice_ends ends = {in->from, s->address}, back = {s->address, in->from};
 	struct notice_trailer t, reply = {0};
 	struct sbfd_wire_error error;
@@ -107,9 +105,7 @@ static bool reflect(struct reflector *r, const struct socket *s, const struct ud
 	if (!token_bucket_take(&r->replies, reply_rate, now))
 		goto drop;
 	counter = &r->counters.malformed;
-	if (notice_wire_decode(in->bytes, in->length, r->keys, &ends, &t, &error) ||
-	    as_data != t.has_return ||
-	    (as_data && (t.has_capacity || t.back.port < ROCE_SOURCE_PORT_FIRST)))
+	if (notice_wire_decode(in->bytes, in->length, r->keys, &ends, &t, &error))
 		goto drop;
 	if (r->handlers->on_heard)
 		r->handlers->on_heard(r->arg, s->gpu, &in->from, plane, t.has_heard);
@@ -127,8 +123,6 @@ static bool reflect(struct reflector *r, const struct socket *s, const struct ud
 		reply.held_us = (uint32_t)(in->waited_ns / 1000);
 		reply.has_receiver = r->keys->own.length > 0;
 		reply.receiver = r->nonce;
-		reply.has_return = as_data;
-		reply.back = t.back;
 		reply.has_size = t.has_size;
 		reply.size.bytes = (uint16_t)in->length;
 		out->length = notice_wire_encode(&reply, &r->keys->own, &back, out->bytes);
@@ -136,10 +130,9 @@ static bool reflect(struct reflector *r, const struct socket *s, const struct ud
 	out->from = s->address;
 	out->from_port = SBFD_WIRE_PORT;
 	out->to = in->from;
-	out->to_port = as_data ? t.back.port : in->from_port;
+	out->to_port = in->from_port;
 	out->ifindex = way_back(r, s, in, plane, sub_port);
 	r->counters.answered++;
-	r->counters.as_data += as_data;
 	return true;
 drop:
 	(*counter)++;
@@ -178,7 +171,7 @@ const struct in6_addr *reflector_take_ports(struct reflector *r)
 	for (uint32_t i = 0; i < r->n_sockets; i++) {
 		struct socket *s = &r->sockets[i];
 
-		if (!s->as_data && !udp_port(s->udp) && udp_bind(s->udp))
+		if (!udp_port(s->udp) && udp_bind(s->udp))
 			without = &s->address;
 	}
 	return without;
@@ -194,19 +187,16 @@ int reflector_fd(const struct reflector *r, uint32_t i)
 	return udp_fd(r->sockets[i].udp);
 }
 
-static int open_socket(struct reflector *r, uint32_t gpu, const struct in6_addr *address,
-		       bool as_data)
+static int open_socket(struct reflector *r, uint32_t gpu, const struct in6_addr *address)
 {
 	struct socket *s = &r->sockets[r->n_sockets];
-	int rc = as_data ? udp_open_beside(&s->udp, address)
-			 : udp_open(&s->udp, address, SBFD_WIRE_PORT);
+	int rc = udp_open(&s->udp, address, SBFD_WIRE_PORT);
 
 	if (rc)
 		return rc;
 	r->n_sockets++;
 	s->gpu = gpu;
 	s->address = *address;
-	s->as_data = as_data;
 	return 0;
 }
 
@@ -236,9 +226,7 @@ int reflector_create(struct reflector **out, struct udp *udp, const struct sub_p
 
 			if (IN6_IS_ADDR_UNSPECIFIED(address))
 				continue;
-			rc = open_socket(r, g, address, false);
-			if (!rc)
-				rc = open_socket(r, g, address, true);
+			rc = open_socket(r, g, address);
 			if (rc) {
 				reflector_destroy(r);
 				return rc;

@@ -57,8 +57,8 @@ struct reflector_handlers {
 };
 
 struct reflector_counters {
-	uint64_t answered, as_data, malformed, hop_limit, discriminator, wrong_device, limited,
-		forged, replayed, second_key;
+	uint64_t answered, malformed, hop_limit, discriminator, wrong_device, limited, forged,
+		replayed, second_key;
 };
 
 /*

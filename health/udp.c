@@ -3,7 +3,6 @@
 #include "udp_internal.h"
 
 #include <errno.h>
-#include <linux/filter.h>
 #include <netinet/ip.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -19,7 +18,6 @@
 
 #define PORT_COUNT (FARE_PROBE_PORT_LAST - FARE_PROBE_PORT_FIRST + 1)
 #define PORT_TRIES 64u
-#define FARE	   0x46415245 /* how our trailer begins */
 /* a thousand peers' probes at once, of 1 KiB each with what the kernel adds, four times over */
 #define RX_BUFFER_BYTES (4 << 20)
 
@@ -28,7 +26,7 @@ struct udp_socket {
 	struct in6_addr address;
 	uint16_t port; /* asked for; 0: any of ours */
 	uint16_t bound;
-	bool is_raw, is_v4;
+	bool is_v4;
 	struct udp_age_clocks emptied; /* when nothing was left to read, last */
 };
 
@@ -37,7 +35,7 @@ int udp_set(int fd, int level, int name, int value)
 	return setsockopt(fd, level, name, &value, sizeof(value)) ? -errno : 0;
 }
 
-static int set_options(int fd, bool v4, bool is_raw)
+static int set_options(int fd, bool v4)
 {
 	int rc;
 
@@ -46,8 +44,7 @@ static int set_options(int fd, bool v4, bool is_raw)
 		       (rc = udp_set(fd, IPPROTO_IP, IP_RECVTTL, 1)) ||
 		       (rc = udp_set(fd, IPPROTO_IP, IP_FREEBIND, 1)));
 	else
-		/* a raw socket is of one family anyway, and refuses the option */
-		(void)((rc = is_raw ? 0 : udp_set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1)) ||
+		(void)((rc = udp_set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1)) ||
 		       (rc = udp_set(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1)) ||
 		       (rc = udp_set(fd, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1)) ||
 		       (rc = udp_set(fd, IPPROTO_IPV6, IPV6_FREEBIND, 1)));
@@ -57,34 +54,6 @@ static int set_options(int fd, bool v4, bool is_raw)
 	if (!rc && udp_set(fd, SOL_SOCKET, SO_RCVBUFFORCE, RX_BUFFER_BYTES))
 		udp_set(fd, SOL_SOCKET, SO_RCVBUF, RX_BUFFER_BYTES);
 	return rc;
-}
-
-/*
- * Passes datagrams to ROCE_UDP_PORT that hold an S-BFD packet and our trailer. X: where UDP begins;
- * the kernel shows raw IPv4 sockets the IP header too, IPv6 ones not. RoCE cannot look like that:
- * the fourth octet of its header belongs to the partition key, and FARE in the middle of its
- * payload is no accident.
- */
-static int filter(int fd, bool v4)
-{
-	struct sock_filter code[] = {
-		v4 ? (struct sock_filter)BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0)
-		   : (struct sock_filter)BPF_STMT(BPF_LDX | BPF_IMM, 0),
-		BPF_STMT(BPF_LD | BPF_H | BPF_IND, 2),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ROCE_UDP_PORT, 0, 7),
-		BPF_STMT(BPF_LD | BPF_B | BPF_IND, UDP_HEADER_BYTES + 3),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SBFD_WIRE_BYTES, 0, 5),
-		BPF_STMT(BPF_LD | BPF_B | BPF_IND, UDP_HEADER_BYTES),
-		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xe0), /* BFD version 1 */
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x20, 0, 2),
-		BPF_STMT(BPF_LD | BPF_W | BPF_IND, UDP_HEADER_BYTES + SBFD_WIRE_BYTES),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, FARE, 1, 0),
-		BPF_STMT(BPF_RET | BPF_K, 0),
-		BPF_STMT(BPF_RET | BPF_K, UDP_SLOT_BYTES),
-	};
-	struct sock_fprog program = {sizeof(code) / sizeof(code[0]), code};
-
-	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) ? -errno : 0;
 }
 
 static int bind_to(int fd, const struct in6_addr *address, uint16_t port)
@@ -120,7 +89,7 @@ int udp_bind(struct udp_socket *s)
 {
 	int rc;
 
-	if (!s->is_raw && !s->port)
+	if (!s->port)
 		return bind_by_chance(s);
 	rc = bind_to(s->fd, &s->address, s->port);
 	if (!rc)
@@ -130,22 +99,18 @@ int udp_bind(struct udp_socket *s)
 
 static int set_up(struct udp_socket *s)
 {
-	int type = (s->is_raw ? SOCK_RAW : SOCK_DGRAM) | SOCK_NONBLOCK | SOCK_CLOEXEC, rc = 0;
+	int rc;
 
-	s->fd = socket(s->is_v4 ? AF_INET : AF_INET6, type, IPPROTO_UDP);
+	s->fd = socket(s->is_v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (s->fd < 0)
 		return -errno;
-	if (s->is_raw) /* first of all: nothing else is ever queued here */
-		rc = filter(s->fd, s->is_v4);
-	if (!rc)
-		rc = set_options(s->fd, s->is_v4, s->is_raw);
+	rc = set_options(s->fd, s->is_v4);
 	if (!rc)
 		rc = udp_bind(s);
 	return rc == -EADDRINUSE ? 0 : rc; /* to be tried again */
 }
 
-static int open_socket(struct udp_socket **out, const struct in6_addr *address,
-		       struct udp_socket like)
+int udp_open(struct udp_socket **out, const struct in6_addr *address, uint16_t port)
 {
 	struct udp_socket *s = malloc(sizeof(*s));
 	int rc;
@@ -153,7 +118,7 @@ static int open_socket(struct udp_socket **out, const struct in6_addr *address,
 	*out = NULL;
 	if (!s)
 		return -ENOMEM;
-	*s = like;
+	*s = (struct udp_socket){.fd = -1, .port = port};
 	s->address = *address;
 	s->emptied = udp_age_clocks();
 	s->is_v4 = IN6_IS_ADDR_V4MAPPED(address);
@@ -163,16 +128,6 @@ static int open_socket(struct udp_socket **out, const struct in6_addr *address,
 	else
 		*out = s;
 	return rc;
-}
-
-int udp_open(struct udp_socket **out, const struct in6_addr *address, uint16_t port)
-{
-	return open_socket(out, address, (struct udp_socket){.fd = -1, .port = port});
-}
-
-int udp_open_beside(struct udp_socket **out, const struct in6_addr *address)
-{
-	return open_socket(out, address, (struct udp_socket){.fd = -1, .is_raw = true});
 }
 
 void udp_close(struct udp_socket *s)
@@ -244,20 +199,6 @@ static void read_control(struct msghdr *m, const struct udp_age_clocks *emptied,
 	}
 }
 
-/* A raw socket gives the UDP header too, and before it, in IPv4, the IP header. */
-static void strip(const struct udp_socket *s, struct udp_packet *p)
-{
-	size_t at = s->is_v4 && p->length ? (size_t)(p->bytes[0] & 15) * 4 : 0;
-
-	if (at + UDP_HEADER_BYTES > p->length) {
-		p->length = 0;
-		return;
-	}
-	p->from_port = (uint16_t)(p->bytes[at] << 8 | p->bytes[at + 1]);
-	p->bytes += at + UDP_HEADER_BYTES;
-	p->length -= at + UDP_HEADER_BYTES;
-}
-
 /* One that did not fit is none of ours: longer than anything that we send. */
 static void take(const struct udp_socket *s, struct udp_buffers *b, unsigned i,
 		 const struct udp_age_clocks *now)
@@ -269,8 +210,6 @@ static void take(const struct udp_socket *s, struct udp_buffers *b, unsigned i,
 	p->length = m->msg_flags & MSG_TRUNC ? 0 : b->headers[i].msg_len;
 	address_of_socket(&b->names[i], &p->from, &p->from_port);
 	read_control(&b->headers[i].msg_hdr, &s->emptied, now, p);
-	if (s->is_raw)
-		strip(s, p);
 	if (p->length > UDP_PACKET_BYTES)
 		p->length = 0;
 }

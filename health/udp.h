@@ -15,9 +15,7 @@
  * not apply to probes over IPv6.
  *
  * Receiving. One UDP socket per address and port, of all devices, and never sharing the port: no
- * other process, of whatever user, can bind it and take what arrives. Probes to the data's port
- * (ROCE_UDP_PORT), which belongs to other processes, are received beside its owner by a raw socket
- * with a kernel filter that passes nothing else.
+ * other process, of whatever user, can bind it and take what arrives.
  */
 #ifndef UDP_H
 #define UDP_H
@@ -47,8 +45,7 @@ struct udp;
 struct udp_socket;
 
 /*
- * Opens what sends, with that DSCP. 0 or -errno; -EPERM: it takes CAP_NET_RAW, but only here and in
- * udp_open_beside().
+ * Opens what sends, with that DSCP. 0 or -errno; -EPERM: it takes CAP_NET_RAW, but only here.
  */
 int udp_create(struct udp **out, uint8_t dscp);
 void udp_destroy(struct udp *u); /* NULL is fine */
@@ -66,11 +63,6 @@ uint32_t udp_short_bytes(const struct udp *u);
 int udp_open(struct udp_socket **out, const struct in6_addr *address, uint16_t port);
 /* Takes the port of a socket that has none yet. 0; -EADDRINUSE: it is held; or another -errno. */
 int udp_bind(struct udp_socket *s);
-/*
- * One that receives our probes to ROCE_UDP_PORT; whoever is bound to that port gets them too. A NIC
- * that takes that port for itself (RoCE in hardware) hides them from the kernel: then none comes.
- */
-int udp_open_beside(struct udp_socket **out, const struct in6_addr *address);
 void udp_close(struct udp_socket *s);	       /* NULL is fine */
 int udp_fd(const struct udp_socket *s);	       /* readable when something has come in */
 uint16_t udp_port(const struct udp_socket *s); /* 0: it has none yet */

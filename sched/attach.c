@@ -474,66 +474,6 @@ int fare_pair_paths(const struct fare_pair *cpair, struct fare_paths *out)
 	return 0;
 }
 
-/* One try at the copy: how many entries, or -EAGAIN if the writer is at it. */
-static int copy_ports(const struct shm_ports *ports, uint32_t entries[SHM_PORTS_MAX])
-{
-	uint32_t before = atomic_load_explicit(&ports->sequence, memory_order_acquire);
-	uint32_t n = atomic_load_explicit(&ports->n, memory_order_relaxed);
-
-	if (before & 1)
-		return -EAGAIN;
-	if (n > SHM_PORTS_MAX)
-		n = SHM_PORTS_MAX;
-	for (uint32_t i = 0; i < n; i++)
-		entries[i] = atomic_load_explicit(&ports->entries[i], memory_order_relaxed);
-	atomic_thread_fence(memory_order_acquire);
-	return atomic_load_explicit(&ports->sequence, memory_order_relaxed) == before ? (int)n
-										      : -EAGAIN;
-}
-
-int fare_pair_ports(const struct fare_pair *cpair, unsigned plane, struct fare_port *out,
-		    unsigned max)
-{
-	struct fare_pair *pair = (struct fare_pair *)cpair; /* resolving is a cache, not a change */
-	struct attach_gpu gpu;
-	uint32_t entries[SHM_PORTS_MAX];
-	int n = attach_check_pair(pair), taken = 0;
-
-	if (n || (max && !out))
-		return n ? n : -EINVAL;
-	n = -EAGAIN;
-	follow_retired(pair->fare);
-	if (!pair->shm)
-		pair_resolve(pair);
-	if (!attach_local_gpu(pair->fare, pair->local_gpu, &gpu) || plane >= gpu.n_planes)
-		return -EINVAL;
-	if (!pair->shm)
-		return 0;
-	for (int i = 0; n < 0 && i < SNAPSHOT_RETRIES; i++)
-		n = copy_ports(&pair->fare->map->ports[pair->shm - pair->fare->map->pairs][plane],
-			       entries);
-	for (int i = 0; i < n && (unsigned)taken < max; i++) {
-		struct fare_port p = {(uint16_t)entries[i], (uint8_t)(entries[i] >> 16),
-				      (uint8_t)(entries[i] >> 24)};
-
-		/* a scribbled segment cannot name sub-ports that do not exist */
-		if (p.port && p.local_sub_port < gpu.n_sub_ports[plane] &&
-		    p.remote_sub_port < FARE_MAX_SUB_PORTS)
-			out[taken++] = p;
-	}
-	return n < 0 ? n : taken;
-}
-
-uint32_t attach_pair_ports_sequence(const struct fare_pair *pair, unsigned plane)
-{
-	const struct shm_header *map = pair->fare->map;
-
-	if (!pair->shm || plane >= FARE_MAX_PLANES)
-		return 0;
-	return atomic_load_explicit(&map->ports[pair->shm - map->pairs][plane].sequence,
-				    memory_order_acquire);
-}
-
 /* The local GPU's address in the peer's family. */
 static struct in6_addr own_address(const struct fare_pair *pair)
 {

@@ -57,11 +57,6 @@ bool attach_local_gpu(const struct fare *fare, unsigned local_gpu, struct attach
 double attach_pair_phase(const struct fare_pair *pair);
 int64_t attach_pair_turn(const struct fare_pair *pair);
 /*
- * Changes whenever what fare_pair_ports() gives for the plane may have; cheap enough for every look
- * at the pair.
- */
-uint32_t attach_pair_ports_sequence(const struct fare_pair *pair, unsigned plane);
-/*
  * Payload bytes of a packet that all usable planes carry, where that is less than what this
  * server's devices do; UINT32_MAX: nothing is known to be less.
  */

@@ -88,24 +88,6 @@ uint64_t fare_pair_generation(const struct fare_pair *pair);
 /* A consistent snapshot. -EAGAIN: the writer was faster several times over (keep what you have). */
 int fare_pair_paths(const struct fare_pair *pair, struct fare_paths *out);
 
-/*
- * The far half of a path: a UDP datagram from this source port to port 4791 of the peer, sent out
- * of that local sub-port, enters the peer by that remote one, as far as the leaf hashes (addresses,
- * ports). Learned by probes; a leaf that re-hashes is noticed within seconds, and the list is
- * written anew.
- */
-struct fare_port {
-	uint16_t port;
-	uint8_t local_sub_port, remote_sub_port;
-};
-#define FARE_PORTS_MAX 16
-/*
- * How many of at most max were filled in; 0: nothing is known (yet). -EINVAL: no such plane.
- * -EAGAIN: being written.
- */
-int fare_pair_ports(const struct fare_pair *pair, unsigned plane, struct fare_port *out,
-		    unsigned max);
-
 /* ---- 2a. per packet -------------------------------------------------------------------------- */
 
 /* schedule of one pair: exact, interleaved, no randomness; starts at the pair's own phase */

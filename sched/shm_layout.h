@@ -15,10 +15,6 @@
  * are what every pick looks at, so that a sender to thousands of destinations finds eight of them
  * in each cache line, and all of them in 32 KiB.
  *
- * Ports: what probes have learned of a path's far half, one seqlock per path. A writer killed
- * half-way leaves an odd number, which the next one makes even; until then a reader learns nothing
- * there.
- *
  * Everything a reader takes from here is bounds-checked first: it trusts the file no more than its
  * owner. Integers are host order: the segment never leaves the machine.
  */
@@ -72,19 +68,6 @@ struct shm_pair {
 	struct shm_path copies[2][FARE_MAX_PLANES];
 };
 
-#define SHM_PORTS_MAX 16
-
-/*
- * Which UDP source ports, toward port 4791 of the peer, lead out of which local sub-port into which
- * remote one. Written with sequence odd. An entry is port | local_sub_port << 16 | remote_sub_port
- * << 24.
- */
-struct shm_ports {
-	_Atomic uint32_t sequence; /* 0: never written */
-	_Atomic uint32_t n;
-	_Atomic uint32_t entries[SHM_PORTS_MAX];
-};
-
 struct shm_header {
 	uint64_t magic;
 	uint32_t version;
@@ -101,7 +84,8 @@ struct shm_header {
 	_Alignas(64) _Atomic uint64_t words[FARE_MAX_PAIRS];
 	struct shm_local_gpu local_gpus[FARE_MAX_LOCAL_GPUS];
 	struct shm_pair pairs[FARE_MAX_PAIRS];
-	struct shm_ports ports[FARE_MAX_PAIRS][FARE_MAX_PLANES];
+	/* releases before 0.2 read where source ports lead here: all zero, nothing is known */
+	uint8_t reserved[FARE_MAX_PAIRS][FARE_MAX_PLANES][72];
 };
 
 _Static_assert(sizeof(_Atomic uint64_t) == 8 && ATOMIC_LLONG_LOCK_FREE == 2,
@@ -110,6 +94,5 @@ _Static_assert(FARE_MAX_SUB_PORTS <= 16, "live_sub_ports");
 _Static_assert(sizeof(struct shm_path) == 16, "layout");
 _Static_assert(__builtin_offsetof(struct shm_header, words) == 64, "layout");
 _Static_assert(sizeof(struct shm_pair) == 24 + 2 * 16 * FARE_MAX_PLANES, "layout");
-_Static_assert(sizeof(struct shm_ports) == 8 + 4 * SHM_PORTS_MAX, "layout");
 
 #endif

@@ -148,9 +148,6 @@ static void inherit_pair(struct shm_header *map, uint32_t to_id, uint32_t gpu,
 	to->n_planes = from->n_planes;
 	memcpy(to->copies[0], from->copies[old->words[id] & 1], sizeof(to->copies[0]));
 	map->words[to_id] = 1u << 1; /* generation 1, copy 0 */
-	for (uint32_t p = 0; p < FARE_MAX_PLANES; p++)
-		if (!(old->ports[id][p].sequence & 1)) /* else it is half written */
-			memcpy(&map->ports[to_id][p], &old->ports[id][p], sizeof(map->ports[0][0]));
 }
 
 /*
@@ -416,33 +413,6 @@ int shm_writer_publish(struct shm_writer *w, uint32_t pair_id, const struct shm_
 		return 0;
 	shm_pair_publish(w->map, pair_id, next, n_planes);
 	atomic_fetch_add_explicit(&w->map->generation, 1, memory_order_release);
-	return 1;
-}
-
-int shm_writer_ports(struct shm_writer *w, uint32_t pair, uint32_t plane, const uint32_t *entries,
-		     uint32_t n)
-{
-	struct shm_ports *p;
-	uint32_t sequence;
-	bool same;
-
-	if (pair >= shm_writer_n_pairs(w) || plane >= w->map->pairs[pair].n_planes ||
-	    n > SHM_PORTS_MAX)
-		return -EINVAL;
-	p = &w->map->ports[pair][plane];
-	sequence = atomic_load_explicit(&p->sequence, memory_order_relaxed);
-	same = !(sequence & 1) && n == atomic_load_explicit(&p->n, memory_order_relaxed);
-	for (uint32_t i = 0; same && i < n; i++)
-		same = entries[i] == atomic_load_explicit(&p->entries[i], memory_order_relaxed);
-	if (same)
-		return 0;
-	sequence |= 1; /* a former writer may have been killed here */
-	atomic_store_explicit(&p->sequence, sequence, memory_order_relaxed);
-	atomic_thread_fence(memory_order_release);
-	for (uint32_t i = 0; i < n; i++)
-		atomic_store_explicit(&p->entries[i], entries[i], memory_order_relaxed);
-	atomic_store_explicit(&p->n, n, memory_order_relaxed);
-	atomic_store_explicit(&p->sequence, sequence + 1, memory_order_release);
 	return 1;
 }
 

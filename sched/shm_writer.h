@@ -59,12 +59,6 @@ int shm_writer_pair_identity(const struct shm_writer *w, uint32_t pair, uint32_t
  */
 int shm_writer_publish(struct shm_writer *w, uint32_t pair, const struct shm_path *paths,
 		       uint32_t n_planes);
-/*
- * Publishes what source ports are known to lead where on one path: at most SHM_PORTS_MAX entries as
- * in shm_layout.h. 1 if that is news, 0 if not, -EINVAL.
- */
-int shm_writer_ports(struct shm_writer *w, uint32_t pair, uint32_t plane, const uint32_t *entries,
-		     uint32_t n);
 /* A local sub-port's live state. 1 if it changed, 0 if not, -EINVAL. */
 int shm_writer_sub_port(struct shm_writer *w, uint32_t gpu, uint32_t plane, uint32_t sub_port,
 			bool up, uint64_t speed_bps);

@@ -350,10 +350,8 @@ static void step_learning(struct fare_group *group, unsigned l)
 	struct lane *lane = &group->lanes[l];
 	int ready = 0;
 
-	if (lane->path) {
-		port_cache_read_list(lane);
+	if (lane->path)
 		ready = port_cache_ready(lane);
-	}
 	if (ready < 0)
 		fail(group, l, ready);
 	else if (ready == 0)
@@ -475,8 +473,6 @@ static bool step_now(struct fare_group *group, unsigned l, int status)
 		step_learning(group, l);
 	else if (lane->state != LANE_UP)
 		return false;
-	else if (lane->path)
-		port_cache_read_list(lane);
 	return true;
 }
 

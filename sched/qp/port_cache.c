@@ -61,12 +61,11 @@ struct port_entry {
 	 * which nothing is known, and an echo from any port proves that the plane carries
 	 */
 	bool is_blind;
-	struct lane *lanes;	/* that use it */
-	uint32_t list_sequence; /* of the daemon's list, as read */
-	uint64_t began_ns;	/* the last exchange */
-	uint64_t due_ns;	/* next round of the exchange under way */
-	unsigned rounds;	/* of the ports asked for last */
-	uint64_t sent_ns;	/* the last one */
+	struct lane *lanes; /* that use it */
+	uint64_t began_ns;  /* the last exchange */
+	uint64_t due_ns;    /* next round of the exchange under way */
+	unsigned rounds;    /* of the ports asked for last */
+	uint64_t sent_ns;   /* the last one */
 	/* those after which nothing came over this plane, but something over others */
 	unsigned missed;
 	uint32_t met;	    /* bit r: a port led to remote sub-port r when all were asked */
@@ -441,7 +440,6 @@ void port_cache_prepare(struct lane *lane)
 {
 	struct port_entry *entry = lane->path;
 
-	port_cache_read_list(lane);
 	if (entry->state != PORT_LEARN && entry->path.live && !is_ready(entry, lane))
 		begin_learning(entry);
 }
@@ -586,24 +584,14 @@ static void watch_soon(struct port_entry *entry)
 	set_timer(entry);
 }
 
-static bool is_only_listed(const struct lane *lane)
-{
-	const struct port_path *path = &lane->path->path;
-
-	for (unsigned i = 0; i < path->n_sub_ports * FARE_SOURCE_PORTS; i++)
-		if (path->slots[i].n_users && path->slots[i].source == PORT_LISTED)
-			return true;
-	return false;
-}
-
 void port_cache_watch(struct lane *lane)
 {
 	struct port_entry *entry = lane->path;
 
 	if (!tells_ports(entry) || !ports_can_be_uneven(lane))
 		return;
-	/* a plane that just came back may not have its final routes; a list may be old */
-	if (lane->epoch > 1 || is_only_listed(lane)) {
+	/* a plane that just came back may not have its final routes */
+	if (lane->epoch > 1) {
 		watch_soon(entry);
 	} else if (!entry->watch_ns) {
 		entry->interval_ns = AFTER_LEARNING_NS;
@@ -630,18 +618,6 @@ void port_cache_doubt(struct lane *lane)
 		lane->path->proven_ns = 0;
 }
 
-/* ---- what comes in ---- */
-
-static void read_list(struct port_entry *entry, const struct fare_pair *pair)
-{
-	struct fare_port known[FARE_PORTS_MAX];
-	int n = fare_pair_ports(pair, entry->plane, known, FARE_PORTS_MAX);
-
-	for (int i = 0; i < n; i++)
-		port_path_list(&entry->path, known[i].local_sub_port, known[i].port,
-			       known[i].remote_sub_port);
-}
-
 void port_cache_follow(struct lane *lane)
 {
 	struct port_entry *entry = lane->path;
@@ -651,20 +627,6 @@ void port_cache_follow(struct lane *lane)
 		return;
 	port_path_set_live(&entry->path, live);
 	entry->is_complete = false;
-}
-
-void port_cache_read_list(struct lane *lane)
-{
-	struct port_entry *entry = lane->path;
-	uint32_t sequence = attach_pair_ports_sequence(lane->group->pair, lane->index);
-
-	/* the daemon asks at the port of RDMA devices, and a leaf hashes ports, too */
-	if (sequence == entry->list_sequence ||
-	    entry->peer->address.port != entry->domain->provider->first_port)
-		return;
-	entry->list_sequence = sequence;
-	read_list(entry, lane->group->pair);
-	port_cache_hint(lane);
 }
 
 /*

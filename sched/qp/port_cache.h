@@ -5,21 +5,20 @@
  *
  * Solely owns: one entry for each peer (round trip, last sign of life) and for each (peer, plane)
  * that a lane uses (port_path.h), the echoes under way, and when to ask again. In: lanes that are
- * about to be made, lanes that are up, changes of the path and of the daemon's list, replies, now.
+ * about to be made, lanes that are up, changes of the path, replies, now.
  * Out: echoes; groups that are woken; source ports that lanes move to (ports.c). Opens nothing and
  * reads no clock. Thread: the domain's.
  *
  * However many groups open toward a peer, one exchange for each path serves them all. It learns
  * where ports lead, and proves that the plane carries packets both ways: a lane is not built on a
- * plane that answers nothing. Where the daemon's list (fare_pair_ports()) covers what the lanes
- * need, one answer is enough.
+ * plane that answers nothing.
  *
  * A leaf hashes anew whenever its links to the peer become fewer or more. So the ports in use are
- * asked for again: on a change of the path or of the daemon's list; else after FIRST_NS, twice
- * that, and so on up to MAX_NS. (Carrier returns seconds before BGP does, and no message says when
- * the leaf is done. With doubling intervals, what it did last is noticed after no longer than it
- * took to do it.) If a port leads elsewhere than before, nothing else that was known of the path
- * counts; all ports are asked for, and each lane moves the fewest QPs that make it even.
+ * asked for again: on a change of the path; else after FIRST_NS, twice that, and so on up to
+ * MAX_NS. (Carrier returns seconds before BGP does, and no message says when the leaf is done. With
+ * doubling intervals, what it did last is noticed after no longer than it took to do it.) If a port
+ * leads elsewhere than before, nothing else that was known of the path counts; all ports are asked
+ * for, and each lane moves the fewest QPs that make it even.
  *
  * Where echoes do not travel as QPs' packets do (qp_provider.echoes_tell_ports), they prove only
  * that the plane answers.
@@ -87,8 +86,6 @@ void port_cache_doubt(struct lane *lane);
 void port_cache_hint(struct lane *lane);
 /* Its live sub-ports may have changed. */
 void port_cache_follow(struct lane *lane);
-/* The daemon's list may have changed. */
-void port_cache_read_list(struct lane *lane);
 
 void port_cache_on_reply(struct fare_domain *domain, const struct peer_address *remote,
 			 const struct control_message *reply);

@@ -38,22 +38,12 @@ uint16_t port_path_port(const struct port_path *path, const struct port_slot *sl
 	return (uint16_t)(FARE_SOURCE_PORT_FIRST + (slot - path->slots) % FARE_SOURCE_PORTS);
 }
 
-void port_path_list(struct port_path *path, unsigned local, uint16_t port, unsigned remote)
-{
-	struct port_slot *slot = port_path_slot(path, local, port);
-
-	if (!slot || slot->source == PORT_ANSWERED || remote >= FARE_MAX_SUB_PORTS)
-		return;
-	slot->source = PORT_LISTED;
-	slot->remote = (uint8_t)remote;
-}
-
 uint32_t port_path_remotes(const struct port_path *path)
 {
 	uint32_t remotes = 0;
 
 	for (unsigned i = 0; i < n_slots(path); i++)
-		if (path->slots[i].source != PORT_UNKNOWN && is_live(path, i / FARE_SOURCE_PORTS))
+		if (path->slots[i].is_known && is_live(path, i / FARE_SOURCE_PORTS))
 			remotes |= 1u << path->slots[i].remote;
 	return remotes;
 }
@@ -63,7 +53,7 @@ void port_path_forget(struct port_path *path)
 	for (unsigned i = 0; i < n_slots(path); i++)
 		if (!path->nonce ||
 		    !(path->answered[i / FARE_SOURCE_PORTS] >> i % FARE_SOURCE_PORTS & 1))
-			path->slots[i].source = PORT_UNKNOWN;
+			path->slots[i].is_known = false;
 }
 
 /* ---- picking ---- */
@@ -72,7 +62,7 @@ static void note(struct port_pick *pick, unsigned local, unsigned p, const struc
 {
 	pick->taken[local] |= (uint16_t)(1u << p);
 	pick->used |= (uint16_t)(1u << p);
-	if (slot->source == PORT_UNKNOWN)
+	if (!slot->is_known)
 		return;
 	pick->load[slot->remote]++;
 	pick->pair[local][slot->remote]++;
@@ -82,7 +72,7 @@ static void note(struct port_pick *pick, unsigned local, unsigned p, const struc
 static uint64_t cost_of(const struct port_pick *pick, const struct port_slot *slot, unsigned local,
 			unsigned p, const uint32_t *others)
 {
-	bool known = slot->source != PORT_UNKNOWN;
+	bool known = slot->is_known;
 	uint64_t cost = !known;
 	uint32_t all = known ? others[slot->remote] : 0;
 
@@ -104,7 +94,7 @@ struct port_slot *port_path_pick(struct port_path *path, struct port_pick *pick,
 	if (local >= path->n_sub_ports)
 		return NULL;
 	for (unsigned i = 0; i < n_slots(path); i++)
-		if (path->slots[i].source != PORT_UNKNOWN)
+		if (path->slots[i].is_known)
 			others[path->slots[i].remote] += path->slots[i].n_users;
 	for (unsigned p = 0; p < FARE_SOURCE_PORTS; p++) {
 		struct port_slot *slot = &path->slots[local * FARE_SOURCE_PORTS + p];
@@ -136,7 +126,7 @@ void port_path_refuse(struct port_path *path, struct port_pick *pick, unsigned l
 	if (!slot)
 		return;
 	pick->refused[local] |= (uint16_t)(1u << (port - FARE_SOURCE_PORT_FIRST));
-	if (slot->source == PORT_UNKNOWN)
+	if (!slot->is_known)
 		return;
 	pick->load[slot->remote]--;
 	pick->pair[local][slot->remote]--;
@@ -184,7 +174,7 @@ bool port_path_ask_more(struct port_path *path, unsigned n, bool known_first)
 					&path->slots[s * FARE_SOURCE_PORTS + p];
 
 				if (path->asked[s] >> p & 1 ||
-				    (slot->source != PORT_UNKNOWN) != (known_first ^ turn))
+				    slot->is_known != (known_first ^ turn))
 					continue;
 				ask(path, s, p);
 				left--;
@@ -247,7 +237,7 @@ void port_path_unusable(struct port_path *path, const struct port_echo *echo)
 
 	path->answered[echo->local] |= (uint16_t)(1u << p);
 	path->n_answered++;
-	path->slots[echo->local * FARE_SOURCE_PORTS + p].source = PORT_UNKNOWN;
+	path->slots[echo->local * FARE_SOURCE_PORTS + p].is_known = false;
 }
 
 /* Measured from the round that the reply answers, also if later rounds were sent meanwhile. */
@@ -277,8 +267,8 @@ enum port_reply port_path_on_reply(struct port_path *path, uint64_t now_ns, uint
 	*rtt_ns = round_trip(path, now_ns, candidate);
 	if (!learns)
 		return PORT_REPLY_GOOD;
-	changed = path->slots[i].source != PORT_UNKNOWN && path->slots[i].remote != remote;
-	path->slots[i].source = PORT_ANSWERED;
+	changed = path->slots[i].is_known && path->slots[i].remote != remote;
+	path->slots[i].is_known = true;
 	path->slots[i].remote = (uint8_t)remote;
 	return changed ? PORT_REPLY_CHANGED : PORT_REPLY_GOOD;
 }

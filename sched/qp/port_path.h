@@ -24,15 +24,9 @@
 
 #define PORT_PATH_SENDS 8 /* rounds whose times are kept, to measure round trips */
 
-enum port_source {
-	PORT_UNKNOWN,
-	PORT_LISTED,   /* in the daemon's list: may be seconds old */
-	PORT_ANSWERED, /* the peer answered an echo of this process */
-};
-
 struct port_slot {
-	uint8_t source; /* enum port_source */
-	uint8_t remote; /* remote sub-port; valid unless PORT_UNKNOWN */
+	bool is_known;	/* the peer answered an echo */
+	uint8_t remote; /* remote sub-port; valid if it is known */
 	uint16_t n_users;
 };
 
@@ -67,8 +61,6 @@ size_t port_path_bytes(unsigned n_sub_ports);
 /* NULL: not a port of the pool, or no such sub-port. */
 struct port_slot *port_path_slot(struct port_path *path, unsigned local, uint16_t port);
 
-/* Adds an entry of the daemon's list. An answered echo counts more. */
-void port_path_list(struct port_path *path, unsigned local, uint16_t port, unsigned remote);
 /* Bit r: a known port leads to remote sub-port r. */
 uint32_t port_path_remotes(const struct port_path *path);
 /* Forgets all ports, except those that were answered in the exchange under way. */

@@ -27,7 +27,7 @@ int8_t ports_remote(const struct lane *lane, unsigned local, uint16_t port)
 	const struct port_slot *slot =
 		lane->path ? port_path_slot(port_entry_path(lane->path), local, port) : NULL;
 
-	return slot && slot->source != PORT_UNKNOWN ? (int8_t)slot->remote : -1;
+	return slot && slot->is_known ? (int8_t)slot->remote : -1;
 }
 
 void ports_use(struct lane *lane, unsigned local, uint16_t port, int by)
@@ -88,7 +88,7 @@ bool ports_cover(const struct lane *lane)
 		unsigned local = ports_local_sub_port(lane->group, lane->index, i);
 		const struct port_slot *slot = port_path_pick(path, &pick, local, distinct);
 
-		if (!slot || slot->source == PORT_UNKNOWN)
+		if (!slot || !slot->is_known)
 			return false;
 	}
 	for (; remotes; remotes &= remotes - 1) {

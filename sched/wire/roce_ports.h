@@ -22,7 +22,7 @@
  *
  *   49152..49167  data of processes: FARE_SOURCE_PORTS for each sub-port
  *   49168..53247  the daemon's probes
- *   53248..65535  ports that the daemon also learns (health/port_map.h)
+ *   53248..65535  everybody else's
  */
 #define ROCE_SOURCE_PORT_FIRST 49152u
 #define ROCE_SOURCE_PORT_LAST  65535u
@@ -32,11 +32,10 @@
  * as a leaf needs to be spread over 8 sub-ports, and so few that the sockets, one for each port of
  * a sub-port, are a fixed number.
  */
-#define FARE_SOURCE_PORT_FIRST	ROCE_SOURCE_PORT_FIRST
-#define FARE_SOURCE_PORTS	16
-#define FARE_PROBE_PORT_FIRST	(FARE_SOURCE_PORT_FIRST + FARE_SOURCE_PORTS)
-#define FARE_PROBE_PORT_LAST	(FARE_LEARNED_PORT_FIRST - 1)
-#define FARE_LEARNED_PORT_FIRST 53248u
+#define FARE_SOURCE_PORT_FIRST ROCE_SOURCE_PORT_FIRST
+#define FARE_SOURCE_PORTS      16
+#define FARE_PROBE_PORT_FIRST  (FARE_SOURCE_PORT_FIRST + FARE_SOURCE_PORTS)
+#define FARE_PROBE_PORT_LAST   53247u
 
 /*
  * DSCP of data and of probes, unless configured otherwise. The same for both: a probe in another

@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define PEERS	3u /* the last is not known to the daemon */
 #define PLANES	4u
 #define STEPS	32
-#define TOUCHED 6 /* places where words change */
+#define TOUCHED 5 /* places where words change */
 
 static char dir[] = "/tmp/fare-fuzz-XXXXXX";
 static struct shm_header *map, *good;
@@ -37,7 +37,6 @@ static struct place {
 	{offsetof(struct shm_header, words), PEERS * 8},
 	{offsetof(struct shm_header, local_gpus), 2 * sizeof(struct shm_local_gpu)},
 	{offsetof(struct shm_header, pairs), PEERS * sizeof(struct shm_pair)},
-	{offsetof(struct shm_header, ports), PEERS * sizeof(good->ports[0])},
 	{0, offsetof(struct shm_header, words)},
 };
 
@@ -63,13 +62,11 @@ static void publish(struct shm_writer *w)
 	for (unsigned i = 0; i + 1 < PEERS; i++) {
 		struct in6_addr peer = address(i);
 		struct shm_path paths[PLANES];
-		uint32_t port = 49152;
 		int pair = shm_writer_pair(w, 0, peer.s6_addr);
 
 		for (unsigned p = 0; p < PLANES; p++)
 			paths[p] = (struct shm_path){100 * (p + 1), FARE_VERDICT_OK, 0, 0};
-		if (pair < 0 || shm_writer_publish(w, (uint32_t)pair, paths, PLANES) < 0 ||
-		    shm_writer_ports(w, (uint32_t)pair, 0, &port, 1) < 0)
+		if (pair < 0 || shm_writer_publish(w, (uint32_t)pair, paths, PLANES) < 0)
 			abort();
 	}
 }
@@ -132,7 +129,6 @@ static void heal(void)
 
 static void read_pair(const struct fare_pair *pair)
 {
-	struct fare_port ports[FARE_PORTS_MAX];
 	struct fare_paths paths;
 
 	if (!fare_pair_paths(pair, &paths)) {
@@ -142,9 +138,6 @@ static void read_pair(const struct fare_pair *pair)
 			if (paths.path[p].n_sub_ports > FARE_MAX_SUB_PORTS)
 				abort();
 	}
-	for (unsigned p = 0; p <= FARE_MAX_PLANES; p++)
-		if (fare_pair_ports(pair, p, ports, FARE_PORTS_MAX) > FARE_PORTS_MAX)
-			abort();
 }
 
 static void read_gpus(void)

@@ -399,15 +399,12 @@ static void answer_probe(unsigned link, const struct udphdr *udp, const uint8_t 
 	reply.has_stamp = reply.has_arrival = t.has_stamp;
 	reply.stamp = t.stamp;
 	reply.arrival = (struct notice_arrival){0, (uint8_t)link, 2};
-	reply.has_return = t.has_return;
-	reply.back = t.back;
 	reply.has_ack = t.has_capacity;
 	reply.ack = (struct notice_ack){t.capacity.boot, t.capacity.sequence};
 	length = notice_wire_encode(&reply, &keys.own, &back, out);
 	for (size_t i = 1; i < n_change; i++)
 		out[(change[0] + i) % length] ^= change[i];
-	send_datagram(link, SBFD_WIRE_PORT, t.has_return ? t.back.port : ntohs(udp->source), out,
-		      length);
+	send_datagram(link, SBFD_WIRE_PORT, ntohs(udp->source), out, length);
 }
 
 static void answer(const uint8_t *change, size_t n_change)

@@ -57,7 +57,6 @@ static void call_attach(void)
 {
 	struct in6_addr address;
 	struct fare_paths paths;
-	struct fare_port ports[1];
 
 	GIVES(fare_attach(NULL, NULL), -EINVAL);
 	MAKES_NOTHING(fare, fare_attach(&out, "/nonexistent"), -ENOENT);
@@ -77,11 +76,6 @@ static void call_attach(void)
 	GIVES(fare_pair_generation(NULL), 0);
 	GIVES(fare_pair_paths(NULL, &paths), -EINVAL);
 	GIVES(fare_pair_paths(pair, NULL), -EINVAL);
-	GIVES(fare_pair_ports(NULL, 0, ports, 1), -EINVAL);
-	GIVES(fare_pair_ports(pair, 0, NULL, 1), -EINVAL);
-	GIVES(fare_pair_ports(pair, 0, NULL, 0), 0);
-	GIVES(fare_pair_ports(pair, FARE_MAX_PLANES, ports, 1), -EINVAL);
-	GIVES(fare_pair_ports(pair, UINT32_MAX, ports, 1), -EINVAL);
 	GIVES(strlen(fare_verdict_name((enum fare_verdict)77)) > 0, true);
 }
 

@@ -81,7 +81,6 @@ static void call_all(void)
 	struct fare_address address;
 	struct fare_event e[1];
 	struct fare_paths paths;
-	struct fare_port ports[1];
 	struct fare_slot slot;
 	struct fare_flow_slot flow;
 	struct in6_addr own;
@@ -93,7 +92,6 @@ static void call_all(void)
 	ok(fare_local_address(fare, 0, AF_INET, &own) == -ECHILD, "fare_local_address");
 	ok(fare_pair_open((struct fare_pair **)&out, fare, 0, &peer) == -ECHILD, "fare_pair_open");
 	ok(fare_pair_paths(pair, &paths) == -ECHILD, "fare_pair_paths");
-	ok(fare_pair_ports(pair, 0, ports, 1) == -ECHILD, "fare_pair_ports");
 	ok(fare_pair_generation(pair) == 0, "fare_pair_generation");
 	ok(fare_spray_open((struct fare_spray **)&out, pair) == -ECHILD, "fare_spray_open");
 	ok(fare_spray_next(spray, &slot) == -ECHILD, "fare_spray_next");

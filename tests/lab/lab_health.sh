@@ -54,36 +54,6 @@ else
 	echo "tshark is not installed: dissection not checked"
 fi
 
-# ---- where the data's ports lead -----------------------------------------------------------------
-learned() { # PLANE: every (local, remote) pair of sub-ports has its share of the sixteen
-	[ "$(field "$1" probe data_ports | jq -c '[.[] | [.local_sub_port, .remote_sub_port]] | group_by(.) | map(length)')" = "[4,4,4,4]" ]
-}
-for plane in 0 1; do
-	within learned $plane || fail "plane $plane: ports not learned: $(field $plane probe data_ports)"
-done
-if command -v tshark >/dev/null; then
-	# the same ports again, as data: do they arrive where the list says?
-	capture=$SCRATCH/data.pcap
-	farelab exec "$LAB" s1 -- timeout 240 tshark -q -f "udp dst port 4791 and udp[8:4] = 0x63686563" \
-		-i g0p0s0 -i g0p0s1 -c 64 -w "$capture" 2>"$SCRATCH/tshark" &
-	tshark=$!
-	within grep -q "Capturing on" "$SCRATCH/tshark" || fail "tshark does not start"
-	field 0 probe data_ports | jq -r '.[] | "\(.port) g0p0s\(.local_sub_port) g0p0s\(.remote_sub_port)"' | sort >"$SCRATCH/list"
-	ports_sent() {
-		while read -r port device _; do
-			farelab exec "$LAB" s0 -- perl -MSocket -e 'socket(S, PF_INET, SOCK_DGRAM, 0); setsockopt(S, SOL_SOCKET, SO_REUSEADDR, 1);
-				setsockopt(S, SOL_SOCKET, 25, $ARGV[1]) or die "@ARGV: $!";
-				bind(S, sockaddr_in($ARGV[0], inet_aton("198.19.0.1"))) or die "@ARGV: $!";
-				send(S, "check it out", 0, sockaddr_in(4791, inet_aton("198.19.0.2"))) or die "@ARGV: $!"' "$port" "$device" || return 1
-		done <"$SCRATCH/list"
-		! kill -0 $tshark 2>/dev/null
-	}
-	within ports_sent || fail "sixteen datagrams, four times, did not arrive"
-	tshark -r "$capture" -T fields -e udp.srcport -e frame.interface_name 2>/dev/null | sort -u | tr '\t' ' ' >"$SCRATCH/arrived"
-	# one port may be in the list for both local sub-ports
-	cut -d' ' -f1,3 "$SCRATCH/list" | sort -u | diff - "$SCRATCH/arrived" || fail "ports lead elsewhere than the list says"
-fi
-
 # ---- a gray leaf ---------------------------------------------------------------------------------
 "$FARE_BIN/farectl" -s "/run/farelab/$LAB/s0/fared" -j trace $PEER 0 --count 10000 >"$SCRATCH/trace" &
 trace=$!

@@ -34,8 +34,6 @@ void daemon_init(struct sim *sim, unsigned host)
 	fare->host = host;
 	fare->generation = 1;
 	fare->late_ns = prng_log(&sim->prng, LOOP_MS / 10, 300 * LOOP_MS);
-	fare->ports = (enum daemon_ports)prng_below(&sim->prng, 3);
-	fare->ports_sequence = 2;
 	for (unsigned p = 0; p < sim->config.n_planes; p++)
 		fare->bps[p] = prng_between(&sim->prng, 1, 4) * UINT64_C(100000000000);
 	for (unsigned peer = 0; peer < sim->config.n_hosts; peer++)
@@ -89,7 +87,6 @@ void daemon_publish(struct sim *sim, unsigned host)
 				  peer, p, (unsigned long long)now.path[p].usable_bps,
 				  now.path[p].live_sub_ports);
 	}
-	fare->ports_sequence += 2;
 }
 
 void daemon_changed(struct sim *sim)
@@ -136,25 +133,6 @@ int fare_pair_paths(const struct fare_pair *pair, struct fare_paths *out)
 	return 0;
 }
 
-int fare_pair_ports(const struct fare_pair *pair, unsigned plane, struct fare_port *out,
-		    unsigned max)
-{
-	const struct fare *fare = pair->fare;
-	unsigned n = 0;
-
-	for (unsigned i = 0; fare->ports != PORTS_UNKNOWN && i < FARE_PORTS_MAX && n < max; i++) {
-		uint16_t port = (uint16_t)(50000 + 16 * plane + i);
-		int to = fabric_leads_to(fare->sim, fare->host, pair->host, plane, port);
-		unsigned m = fare->sim->config.n_sub_ports[plane];
-
-		if (fare->ports == PORTS_WRONG)
-			to = (to + 1) % (int)m;
-		if (to >= 0)
-			out[n++] = (struct fare_port){port, (uint8_t)(i % m), (uint8_t)to};
-	}
-	return (int)n;
-}
-
 double attach_pair_phase(const struct fare_pair *pair)
 {
 	struct in6_addr own = sim_address(pair->fare->host);
@@ -167,12 +145,6 @@ int64_t attach_pair_turn(const struct fare_pair *pair)
 	struct in6_addr own = sim_address(pair->fare->host);
 
 	return weights_turn(&own, &pair->peer, 0);
-}
-
-uint32_t attach_pair_ports_sequence(const struct fare_pair *pair, unsigned plane)
-{
-	(void)plane;
-	return pair->fare->ports_sequence;
 }
 
 uint32_t attach_pair_path_mtu(const struct fare_pair *pair)

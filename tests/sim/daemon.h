@@ -14,8 +14,6 @@
 #include "fare.h"
 #include "sim.h"
 
-enum daemon_ports { PORTS_UNKNOWN, PORTS_RIGHT, PORTS_WRONG };
-
 /* One host's. */
 struct fare {
 	struct sim *sim;
@@ -23,11 +21,9 @@ struct fare {
 	uint64_t generation;
 	uint64_t pair_generation[SIM_HOSTS];
 	struct fare_paths paths[SIM_HOSTS]; /* by peer */
-	enum daemon_ports ports;
-	uint32_t ports_sequence;
-	uint64_t late_ns;	   /* between a change and its publication, at most */
-	uint64_t frozen_until_ns;  /* away: what it published stays */
-	bool is_lying[SIM_PLANES]; /* takes the plane for dead */
+	uint64_t late_ns;		    /* between a change and its publication, at most */
+	uint64_t frozen_until_ns;	    /* away: what it published stays */
+	bool is_lying[SIM_PLANES];	    /* takes the plane for dead */
 	uint64_t bps[SIM_PLANES];
 };
 

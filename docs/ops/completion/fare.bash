@@ -64,7 +64,7 @@ _farectl() {
 	_fare_begin
 	case $option in
 	-s | --socket-dir) _fare_files; return ;;
-	-t | --topic) _fare_reply "path link source probe ports bandwidth peer drain config daemon"; return ;;
+	-t | --topic) _fare_reply "path link source probe bandwidth peer drain config daemon"; return ;;
 	-l | --level) _fare_reply "err warning notice info debug"; return ;;
 	-p | --plane) _fare_reply "$(_fare_planes)"; return ;;
 	?*) return ;;

@@ -281,32 +281,21 @@ void udp_destroy(struct udp *u)
 	free(u);
 }
 
-static int open_socket(struct udp_socket **out, unsigned host, uint16_t port)
-{
-	struct udp_socket *s = calloc(1, sizeof(*s));
-
-	if (!s || net_current->n_sockets[host] == NET_SOCKETS)
-		abort();
-	*s = (struct udp_socket){.host = host, .port = port};
-	net_current->sockets[host][net_current->n_sockets[host]++] = s;
-	*out = s;
-	return 0;
-}
-
 int udp_open(struct udp_socket **out, const struct in6_addr *address, uint16_t port)
 {
 	struct net *net = net_current;
 	unsigned host = host_of(address);
+	struct udp_socket *s = calloc(1, sizeof(*s));
 
+	if (!s || net->n_sockets[host] == NET_SOCKETS)
+		abort();
 	if (!port)
 		port = (uint16_t)(FARE_PROBE_PORT_FIRST + 64 * net->n_sockets[host] +
 				  prng_below(&net->prng, 64));
-	return open_socket(out, host, port);
-}
-
-int udp_open_beside(struct udp_socket **out, const struct in6_addr *address)
-{
-	return open_socket(out, host_of(address), ROCE_UDP_PORT);
+	*s = (struct udp_socket){.host = host, .port = port};
+	net->sockets[host][net->n_sockets[host]++] = s;
+	*out = s;
+	return 0;
 }
 
 int udp_bind(struct udp_socket *s)

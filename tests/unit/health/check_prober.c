@@ -92,21 +92,6 @@ static bool on_capacity(void *arg, uint32_t gpu, const struct in6_addr *address,
 	return knows;
 }
 
-static struct port_map_entry learned[PORT_MAP_SLOTS];
-static uint32_t n_learned;
-
-static void on_ports(void *arg, uint32_t gpu, const struct in6_addr *to, uint32_t plane,
-		     const struct port_map_entry *entries, uint32_t n, bool rehashed)
-{
-	if (gpu == 1)
-		return;
-	(void)arg;
-	ck_assert(gpu == 0 && plane == 0 && !rehashed);
-	ck_assert(IN6_ARE_ADDR_EQUAL(to, &peer));
-	memcpy(learned, entries, n * sizeof(*entries));
-	n_learned = n;
-}
-
 static unsigned n_probes_heard[2];
 
 static void on_heard(void *arg, uint32_t gpu, const struct in6_addr *from, uint32_t plane,
@@ -136,8 +121,7 @@ static void on_trace(void *arg, const struct prober_trace *trace)
 	last_traced[trace->kind] = *trace;
 }
 
-static const struct prober_handlers prober_handlers = {on_path,	 on_log,   NULL,
-						       on_ports, on_drain, on_trace};
+static const struct prober_handlers prober_handlers = {on_path, on_log, NULL, on_drain, on_trace};
 static uint32_t avoided;
 
 static uint32_t on_avoided(void *arg, uint32_t gpu, const struct in6_addr *from, uint32_t plane)
@@ -222,7 +206,6 @@ static void setup(void)
 	holds = (struct notice_ack){0};
 	knows = true;
 	avoided = 0;
-	n_learned = 0;
 	start_prober();
 	ck_assert_int_eq(prober_want(prober, 0, &peer, 0, true, false, clock_now_ns()), 0);
 	n_held_up = 0;
@@ -1424,60 +1407,6 @@ START_TEST(a_full_machine_looks_into_what_is_lost)
 }
 END_TEST
 
-static bool has_learned(void)
-{
-	return n_learned > 0;
-}
-
-/*
- * Whoever is bound to the data's port keeps all of its datagrams and sees ours as strays; what
- * others send there is never taken for a probe.
- */
-START_TEST(learns_where_the_datas_ports_lead)
-{
-	struct in6_addr stranger = address("::ffff:127.77.0.3");
-	struct reflector_counters c;
-	uint8_t junk[64] = {0x0a, 0, 0xff, 0xff};
-	struct udp_socket *data;
-	struct udp_packet *out;
-	unsigned junk_seen = 0, ours_seen = 0;
-
-	ck_assert_int_eq(udp_open(&data, &peer, ROCE_UDP_PORT), 0);
-	reflect(&keys);
-	for (int i = 0; i < 10; i++) {
-		out = udp_next(udp);
-		memcpy(out->bytes, junk, sizeof(junk));
-		out->length = sizeof(junk);
-		out->from = stranger;
-		out->from_port = 50000;
-		out->to = peer;
-		out->to_port = ROCE_UDP_PORT;
-		out->ifindex = (int)if_nametoindex("lo");
-	}
-	ck_assert_uint_eq(udp_send(udp), 10);
-	ck_assert(until(has_learned));
-	ck_assert_uint_eq(n_learned, PORT_MAP_SLOTS);
-	for (unsigned i = 0; i < n_learned; i++)
-		ck_assert(learned[i].port >= 49152 && learned[i].local == 1 &&
-			  learned[i].remote == 1);
-	reflector_counters(reflector, &c);
-	ck_assert_uint_ge(c.as_data, PORT_MAP_SLOTS);
-	ck_assert_uint_eq(c.malformed, 0);
-	for (unsigned k = udp_receive(udp, data); k; k = udp_receive(udp, data))
-		for (unsigned i = 0; i < k; i++) {
-			const struct udp_packet *in = udp_received(udp, i);
-			bool is_junk = in->length == sizeof(junk) &&
-				       !memcmp(in->bytes, junk, sizeof(junk));
-
-			junk_seen += is_junk;
-			ours_seen += !is_junk;
-		}
-	ck_assert_uint_eq(junk_seen, 10);
-	ck_assert_uint_ge(ours_seen, PORT_MAP_SLOTS);
-	udp_close(data);
-}
-END_TEST
-
 int main(void)
 {
 	Suite *suite = suite_create("prober");
@@ -1526,7 +1455,6 @@ int main(void)
 	tcase_add_test(tc, a_peer_that_goes_away_says_nothing_of_sub_ports);
 	tcase_add_test(tc, a_path_that_answers_again_is_asked_soon);
 	tcase_add_test(tc, a_full_machine_looks_into_what_is_lost);
-	tcase_add_test(tc, learns_where_the_datas_ports_lead);
 	suite_add_tcase(suite, tc);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

@@ -344,33 +344,6 @@ START_TEST(a_clock_that_is_set_makes_nothing_wait)
 }
 END_TEST
 
-/* Beside whoever is bound to the data's port: our probes come here, and nothing else does. */
-START_TEST(probes_to_the_data_port)
-{
-	static const uint8_t probe[] = {0x20, 0xc0, 3, 24, [24] = 'F', 'A', 'R', 'E'};
-	const char *from = _i ? "fd77::1" : "::ffff:127.77.0.1",
-		   *to = _i ? "fd77::2" : "::ffff:127.77.0.2";
-	struct in6_addr there = address(to), here = address(from);
-	const struct udp_packet *in = udp_received(u, 0);
-	struct udp_socket *s;
-
-	ck_assert_int_eq(udp_open_beside(&s, &there), 0);
-	put(from, to, ROCE_UDP_PORT, "lo"); /* no probe */
-	memcpy(put(from, to, ROCE_UDP_PORT, "lo")->bytes, probe, sizeof(probe));
-	memcpy(put(from, to, ROCE_UDP_PORT + 1, "lo")->bytes, probe, sizeof(probe));
-	ck_assert_uint_eq(udp_send(u), 3);
-	await(s);
-	ck_assert_uint_eq(udp_receive(u, s), 1);
-	ck_assert_uint_eq(in->length, 64);
-	ck_assert_mem_eq(in->bytes, probe, sizeof(probe));
-	ck_assert(IN6_ARE_ADDR_EQUAL(&in->from, &here));
-	ck_assert(IN6_ARE_ADDR_EQUAL(&in->to, &there));
-	ck_assert_uint_eq(in->from_port, 49200);
-	ck_assert_uint_eq(udp_receive(u, s), 0);
-	udp_close(s);
-}
-END_TEST
-
 /* Two links that begin and end here: what is sent out of left0 comes in by right0. */
 static void make_circles(void)
 {
@@ -601,7 +574,6 @@ int main(void)
 	tcase_add_loop_test(t, a_packet_arrives_as_it_was_sent, 0, 2);
 	tcase_add_test(t, waiting_to_be_read_is_measured);
 	tcase_add_loop_test(t, a_clock_that_is_set_makes_nothing_wait, 0, 4);
-	tcase_add_loop_test(t, probes_to_the_data_port, 0, 2);
 	tcase_add_test(t, one_read_takes_what_came_by_all_devices);
 	tcase_add_loop_test(t, a_port_is_shared_with_nobody, 0, 2);
 	tcase_add_test(t, the_sending_sockets_have_the_class);

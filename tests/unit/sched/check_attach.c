@@ -418,99 +418,6 @@ START_TEST(survives_a_killed_writer)
 }
 END_TEST
 
-static uint32_t entry(uint32_t port, uint32_t local, uint32_t remote)
-{
-	return port | local << 16 | remote << 24;
-}
-
-START_TEST(tells_where_ports_lead)
-{
-	struct shm_writer *w = writer(NULL);
-	uint32_t id = (uint32_t)shm_writer_pair(w, 0, peer.s6_addr), entries[SHM_PORTS_MAX + 1];
-	struct fare_port ports[FARE_PORTS_MAX];
-	struct fare_pair *pair;
-	struct fare *fare;
-
-	ck_assert_int_eq(SHM_PORTS_MAX, FARE_PORTS_MAX);
-	ck_assert_int_eq(fare_attach(&fare, dir), 0);
-	ck_assert_int_eq(fare_pair_open(&pair, fare, 0, &peer), 0);
-	ck_assert_int_eq(fare_pair_ports(pair, 0, ports, FARE_PORTS_MAX), 0);
-	for (uint32_t i = 0; i <= SHM_PORTS_MAX; i++)
-		entries[i] = entry(50000 + i, i % 2, i / 2 % 2);
-	ck_assert_int_eq(shm_writer_ports(w, id, 2, entries, SHM_PORTS_MAX), 1);
-	ck_assert_int_eq(shm_writer_ports(w, id, 2, entries, SHM_PORTS_MAX), 0);
-	ck_assert_int_eq(shm_writer_ports(w, id, 2, entries, SHM_PORTS_MAX + 1), -EINVAL);
-	ck_assert_int_eq(shm_writer_ports(w, id, 4, entries, 1), -EINVAL);
-	ck_assert_int_eq(fare_pair_ports(pair, 0, ports, FARE_PORTS_MAX), 0);
-	ck_assert_int_eq(fare_pair_ports(pair, 4, ports, FARE_PORTS_MAX), -EINVAL);
-	ck_assert_int_eq(fare_pair_ports(pair, 2, ports, FARE_PORTS_MAX), FARE_PORTS_MAX);
-	ck_assert(ports[3].port == 50003 && ports[3].local_sub_port == 1 &&
-		  ports[3].remote_sub_port == 1);
-	ck_assert_int_eq(fare_pair_ports(pair, 2, ports, 5), 5);
-	/* what cannot be is left out: no such local sub-port, no such remote one, no port */
-	entries[0] = entry(50000, 2, 0);
-	entries[1] = entry(50001, 0, FARE_MAX_SUB_PORTS);
-	entries[2] = entry(0, 0, 0);
-	ck_assert_int_eq(shm_writer_ports(w, id, 2, entries, 4), 1);
-	ck_assert_int_eq(fare_pair_ports(pair, 2, ports, FARE_PORTS_MAX), 1);
-	ck_assert_uint_eq(ports[0].port, 50003);
-	fare_pair_close(pair);
-	fare_detach(fare);
-	shm_writer_close(w);
-}
-END_TEST
-
-/*
- * A reader sees one list or the other, never parts of both, though the writer is killed in the
- * middle of writing.
- */
-START_TEST(ports_survive_a_killed_writer)
-{
-	uint32_t a[SHM_PORTS_MAX], b[SHM_PORTS_MAX], id;
-	struct shm_writer *w = writer(NULL);
-	struct fare_port ports[FARE_PORTS_MAX];
-	unsigned n_seen = 0;
-	struct fare_pair *pair;
-	struct fare *fare;
-	pid_t child;
-	int n, first;
-
-	for (uint32_t i = 0; i < SHM_PORTS_MAX; i++) {
-		a[i] = entry(50000, 0, 0);
-		b[i] = entry(60000, 1, 1);
-	}
-	id = (uint32_t)shm_writer_pair(w, 0, peer.s6_addr);
-	ck_assert_int_eq(fare_attach(&fare, dir), 0);
-	ck_assert_int_eq(fare_pair_open(&pair, fare, 0, &peer), 0);
-	for (int round = 0; round < 20; round++) {
-		child = fork();
-		if (!child)
-			for (;;) {
-				shm_writer_ports(w, id, 0, a, SHM_PORTS_MAX);
-				shm_writer_ports(w, id, 0, b, SHM_PORTS_MAX);
-			}
-		for (int i = 0; i < 2000; i++) {
-			n = fare_pair_ports(pair, 0, ports, FARE_PORTS_MAX);
-			ck_assert(n == -EAGAIN || n == 0 || n >= FARE_PORTS_MAX - 1);
-			for (int k = 1; k < n; k++)
-				ck_assert_uint_eq(ports[k].port, ports[0].port);
-			n_seen += n > 0;
-		}
-		kill(child, SIGKILL);
-		waitpid(child, NULL, 0);
-		/* takes over, whatever was left */
-		first = shm_writer_ports(w, id, 0, a, SHM_PORTS_MAX - 1);
-		ck_assert(first == 0 || first == 1); /* 0: the writer never got to run */
-		ck_assert_int_eq(fare_pair_ports(pair, 0, ports, FARE_PORTS_MAX),
-				 FARE_PORTS_MAX - 1);
-	}
-	ck_assert_uint_gt(n_seen, 0);
-	fare_pair_close(pair);
-	fare_detach(fare);
-	shm_writer_close(w);
-}
-END_TEST
-
 /*
  * Whatever the file says, a reader stays within bounds and never posts onto a sub-port that is not
  * there.
@@ -518,13 +425,12 @@ END_TEST
 START_TEST(distrusts_the_segment)
 {
 	struct shm_writer *w = writer(NULL);
-	struct fare_port ports[FARE_PORTS_MAX];
 	struct fare_paths paths;
 	struct fare_pair *pair;
 	struct fare *fare;
 	char path[64];
 	uint8_t *map;
-	int fd, n;
+	int fd;
 
 	all_up(w);
 	publish(w, 1, 1, 1, 1);
@@ -538,8 +444,6 @@ START_TEST(distrusts_the_segment)
 		for (int i = 0; i < 2000; i++)
 			map[(size_t)rand() % (offsetof(struct shm_header, pairs) +
 					      2 * sizeof(struct shm_pair))] = (uint8_t)rand();
-		for (size_t i = 0; i < sizeof(struct shm_ports); i++)
-			map[offsetof(struct shm_header, ports) + i] = (uint8_t)rand();
 		if (fare_pair_open(&pair, fare, 0, &peer))
 			continue;
 		if (!fare_pair_paths(pair, &paths)) {
@@ -552,11 +456,6 @@ START_TEST(distrusts_the_segment)
 						  1u << paths.path[p].n_sub_ports);
 			}
 		}
-		n = fare_pair_ports(pair, 0, ports, FARE_PORTS_MAX);
-		ck_assert_int_le(n, FARE_PORTS_MAX);
-		for (int i = 0; i < n; i++)
-			ck_assert(ports[i].local_sub_port < FARE_MAX_SUB_PORTS &&
-				  ports[i].remote_sub_port < FARE_MAX_SUB_PORTS);
 		fare_pair_close(pair);
 	}
 	munmap(map, sizeof(struct shm_header));
@@ -614,8 +513,6 @@ int main(void)
 	tcase_add_test(t, a_retired_file_serves_until_its_successor_is_there);
 	tcase_add_test(t, a_pair_that_appears_is_found);
 	tcase_add_test(t, survives_a_killed_writer);
-	tcase_add_test(t, tells_where_ports_lead);
-	tcase_add_test(t, ports_survive_a_killed_writer);
 	tcase_add_test(t, distrusts_the_segment);
 	tcase_add_test(t, an_unknown_peer_has_sub_ports);
 	tcase_add_test(t, says_when_nobody_ever_was_there);

@@ -36,64 +36,6 @@ START_TEST(the_same_key_connects)
 END_TEST
 
 /*
- * The daemon has learned where ports lead: one of those is taken, and what it is known for stands.
- */
-START_TEST(known_ports_are_used)
-{
-	/* all from sub-port 0 to sub-port 0 */
-	static const uint32_t known[] = {49160, 49161, 49162};
-	struct in6_addr peer = address(1);
-	unsigned port;
-
-	ck_assert_int_ge(shm_writer_ports(writer[0],
-					  (uint32_t)shm_writer_pair(writer[0], 0, peer.s6_addr), 0,
-					  known, 3),
-			 0);
-	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
-	ck_assert_int_eq(open_domain(1, NULL, true, 0), 0);
-	open_group();
-	for (time_t end = time(NULL) + PATIENCE_S; !n_connected;) {
-		ck_assert(time(NULL) < end);
-		turn();
-	}
-	port = group->lanes[0].qps[0].source_port;
-	ck_assert_msg(port >= 49160 && port <= 49162, "port %u", port);
-	ck_assert_int_eq(ports_remote(&group->lanes[0], 0, (uint16_t)port), 0);
-	/* nothing else was tried, but for the proof that the plane answers */
-	ck_assert_uint_eq(port_entry_path(group->lanes[0].path)->n_asked, 1);
-}
-END_TEST
-
-/* Two groups that learn at the same time choose alike; QPs may share a port. */
-START_TEST(two_groups_use_known_ports)
-{
-	static const uint32_t known[] = {49160, 49161, 49162};
-	struct in6_addr peer = address(1);
-	struct fare_group *other;
-
-	ck_assert_int_ge(shm_writer_ports(writer[0],
-					  (uint32_t)shm_writer_pair(writer[0], 0, peer.s6_addr), 0,
-					  known, 3),
-			 0);
-	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
-	ck_assert_int_eq(open_domain(1, NULL, true, 0), 0);
-	open_group();
-	ck_assert_int_eq(fare_group_open(&other, domain[0], &peer, NULL), 0);
-	for (time_t end = time(NULL) + PATIENCE_S; n_connected < 2;) {
-		ck_assert(time(NULL) < end);
-		turn();
-	}
-	for (int i = 0; i < 2; i++) {
-		const struct lane_qp *q = &(i ? other : group)->lanes[0].qps[0];
-
-		ck_assert_msg(q->source_port >= 49160 && q->source_port <= 49162, "port %u",
-			      q->source_port);
-		ck_assert_int_eq(ports_remote(&q->group->lanes[0], 0, q->source_port), 0);
-	}
-}
-END_TEST
-
-/*
  * A notification that is placed and acknowledged, and the word that its QP is to go, may be heard
  * in one breath. It must not go with the QP: nobody would send it again.
  */
@@ -543,8 +485,6 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, nobody_connects_unless_asked_to_trust);
 	tcase_add_test(tc, the_same_key_connects);
-	tcase_add_test(tc, known_ports_are_used);
-	tcase_add_test(tc, two_groups_use_known_ports);
 	tcase_add_test(tc, a_reset_takes_no_notification_with_it);
 	tcase_add_test(tc, the_tick_follows_the_work);
 	tcase_add_loop_test(tc, what_arrived_is_acknowledged, 0, 2);

@@ -164,11 +164,8 @@ static void rehash(void)
 /* As long as that, a look every 10 ms. */
 static void run(uint64_t ns)
 {
-	for (uint64_t end = domain.now_ns + ns; domain.now_ns < end; domain.now_ns += 10 * MS) {
-		for (unsigned l = 0; l < group.n_lanes && group.lanes[l].path; l++)
-			port_cache_read_list(&group.lanes[l]);
+	for (uint64_t end = domain.now_ns + ns; domain.now_ns < end; domain.now_ns += 10 * MS)
 		port_cache_step(&domain);
-	}
 }
 
 /* The lane has no QPs yet: what it is to learn is learned. */
@@ -176,7 +173,6 @@ static void learn(void)
 {
 	lane->state = LANE_LEARNING;
 	lane->since_ns = domain.now_ns;
-	port_cache_read_list(lane);
 	for (unsigned i = 0; i < 1000 && port_cache_ready(lane) > 0; i++)
 		run(10 * MS);
 	ck_assert_int_eq(port_cache_ready(lane), 0);
@@ -395,20 +391,6 @@ START_TEST(half_the_answers_are_no_reason_to_move)
 }
 END_TEST
 
-START_TEST(the_daemons_news_is_a_hint)
-{
-	const uint32_t list[] = {FARE_SOURCE_PORT_FIRST | 0u << 16 | 0u << 24,
-				 (FARE_SOURCE_PORT_FIRST + 1) | 0u << 16 | 1u << 24};
-
-	begin(FARE_MODE_SPRAY);
-	run(200 * S);
-	rehash();
-	ck_assert_int_ge(shm_writer_ports(writer, pair_id, 0, list, 2), 0);
-	run(S);
-	ck_assert_uint_le(spread(), 1);
-}
-END_TEST
-
 START_TEST(a_port_that_is_taken_is_not_insisted_on)
 {
 	begin(FARE_MODE_SPRAY);
@@ -523,30 +505,15 @@ START_TEST(groups_use_all_ports_before_they_share)
 		struct port_slot *slot = port_path_pick(path, &pick, i % 2, false);
 		unsigned r = slot->remote;
 
-		ck_assert_uint_ne(slot->source, PORT_UNKNOWN);
+		ck_assert(slot->is_known);
 		for (unsigned p = 0; p < FARE_SOURCE_PORTS; p++) {
 			const struct port_slot *other = &path->slots[i % 2 * FARE_SOURCE_PORTS + p];
 
-			if (other->source != PORT_UNKNOWN && other->remote == r)
+			if (other->is_known && other->remote == r)
 				ck_assert_uint_le(slot->n_users, other->n_users);
 		}
 		slot->n_users++;
 	}
-}
-END_TEST
-
-/* The daemon knows enough: one echo a sub-port, to prove that the plane carries. */
-START_TEST(the_daemons_list_is_enough)
-{
-	uint32_t list[FARE_SOURCE_PORTS];
-
-	for (unsigned i = 0; i < FARE_SOURCE_PORTS; i++)
-		list[i] = (FARE_SOURCE_PORT_FIRST + i) | (i % 2) << 16 |
-			  (uint32_t)leads_to((uint16_t)(FARE_SOURCE_PORT_FIRST + i)) << 24;
-	ck_assert_int_ge(shm_writer_ports(writer, pair_id, 0, list, FARE_SOURCE_PORTS), 0);
-	make(FARE_MODE_SPRAY);
-	learn();
-	ck_assert_uint_eq(n_echoes, 2);
 }
 END_TEST
 
@@ -702,13 +669,11 @@ int main(void)
 	tcase_add_test(tc, a_sub_port_that_is_down_answers_nothing);
 	tcase_add_test(tc, a_lost_remote_does_not_count_and_a_returned_one_does);
 	tcase_add_test(tc, half_the_answers_are_no_reason_to_move);
-	tcase_add_test(tc, the_daemons_news_is_a_hint);
 	tcase_add_test(tc, a_port_that_is_taken_is_not_insisted_on);
 	tcase_add_test(tc, ways_change_in_the_middle_of_a_round);
 	tcase_add_loop_test(tc, who_does_not_ask, 0, 4);
 	tcase_add_test(tc, one_exchange_serves_all);
 	tcase_add_test(tc, groups_use_all_ports_before_they_share);
-	tcase_add_test(tc, the_daemons_list_is_enough);
 	tcase_add_loop_test(tc, a_plane_that_does_not_answer_is_given_up, 0, 2);
 	tcase_add_test(tc, an_acceptor_is_patient);
 	tcase_add_test(tc, lost_echoes_are_repeated);
