@@ -5,7 +5,7 @@
 # a rank that computes for five seconds; planes, a sub-port, bgpd and fared lost under it; and a rank that is killed.
 . "$(dirname "$0")/lib.sh"
 command -v mpirun >/dev/null && command -v mpicc >/dev/null || skip "OpenMPI is not installed (openmpi-bin, libopenmpi-dev)"
-mpicc -O2 -o "$SCRATCH/mpi_check" "$HERE/mpi_check.c" || fail "mpi_check does not compile"
+mpicc -O2 -I"$HERE/../.." -o "$SCRATCH/mpi_check" "$HERE/mpi_check.c" || fail "mpi_check does not compile"
 lab_up "$TOPOLOGIES/2x2x2.yaml"
 
 # mpi RANKS ARG...: mpi_check; its line of JSON, or what went wrong
