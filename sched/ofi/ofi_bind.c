@@ -41,11 +41,12 @@ static int bind_cntr(struct ofi_ep *ep, struct ofi_cntr *cntr, uint64_t flags)
 		known |= flag[i];
 	if (!flags || flags & ~known)
 		return -FI_EBADFLAGS;
+	for (unsigned i = 0; i < OFI_CNTRS; i++)
+		if (flags & flag[i] && ep->cntr[i])
+			return -FI_EINVAL;
 	for (unsigned i = 0; i < OFI_CNTRS; i++) {
 		if (!(flags & flag[i]))
 			continue;
-		if (ep->cntr[i])
-			return -FI_EINVAL;
 		ep->cntr[i] = cntr;
 		ofi_cntr_bound(cntr, 1);
 	}

@@ -156,7 +156,8 @@ static void *destination_of(const struct ofi_end *end, uint32_t format, const st
 	struct peer_address at = {is_any(&p->address) ? *own : p->address, p->port};
 	void *out = encoded(format, &at);
 
-	if (out && end->bytes) /* perhaps more than a name */
+	/* perhaps more than a name; a socket address may be of the other family, or any */
+	if (out && end->bytes && format == FI_FORMAT_UNSPEC)
 		memcpy(out, end->bytes, ofi_name_bytes(format));
 	return out;
 }

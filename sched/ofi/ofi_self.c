@@ -31,6 +31,10 @@ static int queue_message(struct ofi_op *op)
 	m->bytes = op->message_bytes;
 	memcpy(m->data, op->message, op->message_bytes);
 	DL_APPEND(op->domain->peers.own, m);
+	op->sent_bytes = op->message_bytes; /* in the window until it is consumed, as a peer's */
+	/* another thread's wait, which no descriptor ends */
+	if (atomic_load(&op->domain->progress.waiting))
+		ofi_progress_by_fd(op->domain);
 	return 0;
 }
 

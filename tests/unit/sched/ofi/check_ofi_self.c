@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Messages of an endpoint of the provider to itself: a call that waits gets them, and a flood waits. */
+#include "ofi_pair.h"
+
+#include <rdma/fi_tagged.h>
+
+#define WAIT_MS 20000
+#define ROUNDS	20
+#define FLOOD	20000u /* of 8 bytes: more than twice the window holds */
+
+static struct end end;
+static fi_addr_t self;
+
+/* With a queue that can be waited on. */
+static void open_self(void)
+{
+	struct fi_cq_attr cq_attr = {.format = FI_CQ_FORMAT_TAGGED, .wait_obj = FI_WAIT_UNSPEC};
+	struct fi_av_attr av_attr = {.type = FI_AV_TABLE};
+	struct fi_info *hints = hints_of(FI_MSG | FI_TAGGED, FI_FORMAT_UNSPEC);
+	uint8_t address[OFI_ADDRESS_BYTES];
+	size_t n = sizeof(address);
+
+	ck_assert_int_eq(ask(0, NULL, NULL, 0, hints, &end.info), 0);
+	fi_freeinfo(hints);
+	ck_assert_int_eq(ofi_provider.fabric(end.info->fabric_attr, &end.fabric, NULL), 0);
+	ck_assert_int_eq(fi_domain(end.fabric, end.info, &end.domain, NULL), 0);
+	ck_assert_int_eq(fi_av_open(end.domain, &av_attr, &end.av, NULL), 0);
+	ck_assert_int_eq(fi_cq_open(end.domain, &cq_attr, &end.cq, NULL), 0);
+	ck_assert_int_eq(fi_endpoint(end.domain, end.info, &end.ep, NULL), 0);
+	ck_assert_int_eq(fi_ep_bind(end.ep, &end.cq->fid, FI_TRANSMIT | FI_RECV), 0);
+	ck_assert_int_eq(fi_ep_bind(end.ep, &end.av->fid, 0), 0);
+	ck_assert_int_eq(fi_enable(end.ep), 0);
+	ck_assert_int_eq(fi_getname(&end.ep->fid, address, &n), 0);
+	ck_assert_int_eq(fi_av_insert(end.av, address, 1, &self, 0, NULL), 1);
+}
+
+static void setup_self(void)
+{
+	setup();
+	open_self();
+}
+
+static void teardown_self(void)
+{
+	close_end(&end);
+	teardown();
+}
+
+/* Two entries each time, of which the first is there at once: no later call may sleep instead. */
+START_TEST(a_call_that_waits_gets_what_the_process_sent_itself)
+{
+	struct fi_cq_tagged_entry e;
+	uint64_t out = 7, in = 0;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		ck_assert_int_eq(fi_trecv(end.ep, &in, 8, NULL, self, 1, 0, NULL), 0);
+		ck_assert_int_eq(fi_tsend(end.ep, &out, 8, NULL, self, 1, NULL), 0);
+		for (int k = 0; k < 2; k++)
+			ck_assert_int_eq(fi_cq_sread(end.cq, &e, 1, NULL, WAIT_MS), 1);
+		ck_assert_uint_eq(in, 7);
+		/* the next one is sent when the last call took an entry */
+		in = 0;
+	}
+}
+END_TEST
+
+static void *send_later(void *arg)
+{
+	static uint64_t out = 9;
+
+	usleep(200000); /* the other thread waits by then, or nothing is shown */
+	ck_assert_int_eq(fi_tsend(end.ep, &out, 8, NULL, self, 2, NULL), 0);
+	return arg;
+}
+
+START_TEST(another_threads_message_ends_the_wait)
+{
+	struct fi_cq_tagged_entry e;
+	uint64_t in = 0;
+	pthread_t thread;
+
+	ck_assert_int_eq(fi_trecv(end.ep, &in, 8, NULL, self, 2, 0, NULL), 0);
+	ck_assert_int_eq(pthread_create(&thread, NULL, send_later, NULL), 0);
+	for (int k = 0; k < 2; k++)
+		ck_assert_int_eq(fi_cq_sread(end.cq, &e, 1, NULL, WAIT_MS), 1);
+	ck_assert_uint_eq(in, 9);
+	pthread_join(thread, NULL);
+}
+END_TEST
+
+/* Nobody receives: sending is refused for now, and what was taken arrives, all of it. */
+START_TEST(a_flood_to_itself_waits)
+{
+	struct fi_cq_tagged_entry e;
+	uint64_t in;
+	ssize_t err = 0;
+	unsigned sent = 0;
+
+	for (; sent < FLOOD; sent++) {
+		uint64_t out = sent;
+
+		err = fi_tinject(end.ep, &out, 8, self, 3);
+		if (err)
+			break;
+		if (sent % 100 == 0)
+			fi_cq_read(end.cq, &e, 1);
+	}
+	ck_assert_int_eq(err, -FI_EAGAIN);
+	for (unsigned i = 0; i < sent; i++) {
+		in = UINT64_MAX;
+		ck_assert_int_eq(fi_trecv(end.ep, &in, 8, NULL, self, 3, 0, NULL), 0);
+		ck_assert_int_eq(fi_cq_sread(end.cq, &e, 1, NULL, WAIT_MS), 1);
+		ck_assert_uint_eq(in, i);
+	}
+	in = 5; /* it goes on */
+	ck_assert_int_eq(fi_tinject(end.ep, &in, 8, self, 3), 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("ofi_self");
+	TCase *tc = tcase_create("core");
+	SRunner *sr;
+	int failed, skip = own_net();
+
+	if (skip)
+		return skip;
+	tcase_add_checked_fixture(tc, setup_self, teardown_self);
+	tcase_add_test(tc, a_call_that_waits_gets_what_the_process_sent_itself);
+	tcase_add_test(tc, another_threads_message_ends_the_wait);
+	tcase_add_test(tc, a_flood_to_itself_waits);
+	suite_add_tcase(s, tc);
+	sr = srunner_create(s);
+	srunner_run_all(sr, CK_ENV);
+	failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed ? 1 : 0;
+}
