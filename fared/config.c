@@ -108,6 +108,7 @@ static int take_bmp(const struct check *c, struct config *config)
 	const struct config_raw_bgp *raw = c->raw->bgp;
 	const char *text = raw->bmp_address && *raw->bmp_address ? raw->bmp_address : "127.0.0.1";
 	uint64_t port = number_or(raw->bmp_port, 5001);
+	char own[ADDRESS_TEXT_MAX];
 	struct in6_addr address;
 
 	if (address_parse(text, &address))
@@ -116,7 +117,8 @@ static int take_bmp(const struct check *c, struct config *config)
 			     text);
 	address_to_socket(&address, (uint16_t)port, &config->bmp_address);
 	snprintf(config->bmp_text, sizeof(config->bmp_text),
-		 IN6_IS_ADDR_V4MAPPED(&address) ? "%s:%u" : "[%s]:%u", text, (unsigned)port);
+		 IN6_IS_ADDR_V4MAPPED(&address) ? "%s:%u" : "[%s]:%u",
+		 address_format(&address, own), (unsigned)port);
 	return 0;
 }
 

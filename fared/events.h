@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define EVENTS_MAX    1024
-#define EVENTS_TOPICS "path link source probe ports bandwidth peer drain config daemon"
+#define EVENTS_TOPICS "path link source probe bandwidth peer drain config daemon"
 
 struct event {
 	uint64_t seq; /* 1, 2, ... */

@@ -153,10 +153,7 @@ struct prober {
 	uint32_t index[PROBER_INDEX_SIZE]; /* place + 1; 0: free */
 };
 
-/*
- * Beside the sessions' in the wheel: when source ports are tried next, and when each plane's counts
- * are read first.
- */
+/* Beside the sessions' in the wheel: when each plane's counts are read first. */
 #define PROBER_PLANE_PLACE (PROBER_MAX_PEERS * SUB_PORTS_MAX_PLANES)
 #define PROBER_PLACES	   (PROBER_PLANE_PLACE + SUB_PORTS_MAX_GPUS * SUB_PORTS_MAX_PLANES)
 

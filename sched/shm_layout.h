@@ -84,7 +84,7 @@ struct shm_header {
 	_Alignas(64) _Atomic uint64_t words[FARE_MAX_PAIRS];
 	struct shm_local_gpu local_gpus[FARE_MAX_LOCAL_GPUS];
 	struct shm_pair pairs[FARE_MAX_PAIRS];
-	/* releases before 0.2 read where source ports lead here: all zero, nothing is known */
+	/* older libraries read where source ports lead here: all zero, nothing is known */
 	uint8_t reserved[FARE_MAX_PAIRS][FARE_MAX_PLANES][72];
 };
 

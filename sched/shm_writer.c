@@ -136,7 +136,7 @@ static uint32_t same_gpu(const struct shm_header *old, uint32_t gpu,
 	return g;
 }
 
-/* What was published of a pair, and what is known of its ports, under another id. */
+/* What was published of a pair, under another id. */
 static void inherit_pair(struct shm_header *map, uint32_t to_id, uint32_t gpu,
 			 const struct shm_header *old, uint32_t id)
 {
@@ -279,8 +279,11 @@ int shm_writer_open(struct shm_writer **out, const char *run_dir, mode_t mode,
 	old = map_existing(path, &why);
 	if (old)
 		why = unfit(old, described, n_gpus);
-	if (old && !why)
+	if (old && !why) {
 		map = old;
+		/* an older daemon may have left ports that no one follows any more */
+		memset(map->reserved, 0, map->n_pairs * sizeof(map->reserved[0]));
+	}
 	if (why_new)
 		*why_new = why;
 	if (!map) {

@@ -51,13 +51,22 @@ static void hosts_say_gone(struct hosts *hosts, unsigned host, const json_t *las
 	hosts->member[host].gone = true;
 }
 
-/* The same of one whose last message was not read yet. */
-static void hosts_read_gone(struct hosts *hosts, unsigned host)
+static bool hosts_is_end(const json_t *message)
+{
+	const char *event = json_string_value(json_object_get(message, "event"));
+
+	return event && strcmp(event, "end") == 0;
+}
+
+/* The same of one whose last message was not read yet. err: what sending to it gave. */
+static void hosts_read_gone(struct hosts *hosts, unsigned host, int err)
 {
 	json_t *last = NULL;
+	int received = rendezvous_receive(hosts->member[host].link, 0, &last);
 
-	rendezvous_receive(hosts->member[host].link, 0, &last);
-	hosts_say_gone(hosts, host, last);
+	/* another message is an answer that came too late */
+	if (err == -EPIPE || received == -EPIPE || hosts_is_end(last))
+		hosts_say_gone(hosts, host, last);
 	json_decref(last);
 }
 
@@ -67,18 +76,11 @@ int hosts_send(struct hosts *hosts, unsigned host, json_t *request)
 
 	json_decref(request);
 	if (err == -EPIPE)
-		hosts_read_gone(hosts, host);
+		hosts_read_gone(hosts, host, err);
 	else if (err)
 		fprintf(stderr, "farebench: host %s: %s\n", hosts_name(hosts, host),
 			strerror(-err));
 	return err;
-}
-
-static bool hosts_is_end(const json_t *message)
-{
-	const char *event = json_string_value(json_object_get(message, "event"));
-
-	return event && strcmp(event, "end") == 0;
 }
 
 static int hosts_is(const struct hosts *hosts, unsigned host, const json_t *message,
@@ -387,7 +389,7 @@ void hosts_close(struct hosts *hosts)
 		json_t *quit = json_pack("{s:s}", "op", "quit");
 
 		if (hosts_has_spoken(member))
-			hosts_read_gone(hosts, i);
+			hosts_read_gone(hosts, i, 0);
 		if (member->link && quit)
 			rendezvous_send(member->link, quit);
 		json_decref(quit);

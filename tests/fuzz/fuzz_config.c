@@ -1,4 +1,4 @@
-/* links: fared_core; parses: fared/config.c fared/yaml/strict_yaml.c */
+/* links: fared_core; parses: fared/config.c base/yaml/strict_yaml.c */
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fared.yaml from an adversary: parsed whole or refused with a reason, and never half. */
 #include <errno.h>

@@ -204,7 +204,7 @@ key_unseen() {
 # hosts_run NAME ARG...: a coordinator on head in the background, its process group $run; what it prints in NAME.out and NAME.err
 hosts_run() {
 	# as a terminal starts it: a process group of its own, and SIGINT not ignored
-	ip netns exec h0 setsid perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV or die' timeout --foreground 60 "$fb" run "${@:2}" \
+	ip netns exec h0 setsid perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV or die' timeout --foreground 300 "$fb" run "${@:2}" \
 		--hosts hosts.yaml --listen head:7470 --key key >"$SCRATCH/$1.out" 2>"$SCRATCH/$1.err" &
 	run=$!
 }

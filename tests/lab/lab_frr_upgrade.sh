@@ -63,7 +63,7 @@ printf "%d\n", $longest * 1000;
 END
 "$FARELAB" exec "$LAB" s1 -- perl "$SCRATCH/echo" 198.19.0.2 &
 echo=$!
-trap 'kill $echo $hole $drill 2>/dev/null; on_exit' EXIT
+trap 'kill ${echo:-} ${hole:-} ${drill:-} 2>/dev/null; on_exit' EXIT
 
 # ---- FRR of s0 ------------------------------------------------------------------------------------
 pid_of() { # DAEMON: of s0; nothing if it does not run

@@ -22,7 +22,7 @@ cat >"$work/bin/dnf" <<END
 echo "\$*" >>"$work/asked"
 case "\$*" in
 *list*) grep -qx "\${@: -1}" "$work/offered" ;;
-install*) for name in "\$@"; do case \$name in -*|install) ;; *) echo \$name >>"$work/installed" ;; esac; done; touch "$work/db/rpmdb.sqlite" ;;
+install*) for name in "\$@"; do case \$name in -*|install) ;; *) echo \$name >>"$work/installed" ;; esac; done; touch -d "1 second ago" "$work/db/rpmdb.sqlite" ;;
 esac
 END
 chmod 755 "$work/bin/rpm" "$work/bin/dnf"

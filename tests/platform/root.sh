@@ -20,7 +20,7 @@ if [ -z "${FARE_TEST_ROOT:-}" ]; then
 	exec unshare --mount --pid --fork --kill-child --propagation private "$0" "$@"
 fi
 root=$FARE_TEST_ROOT
-trap 'umount -R "$root" 2>/dev/null; rm -rf --one-file-system "$root"' EXIT
+trap 'umount -R -l "$root" 2>/dev/null; rm -rf --one-file-system "$root"' EXIT
 
 # the release that this machine runs: bookworm is Debian 12, trixie 13
 this_debian() { sed -n 's/^VERSION_CODENAME=//p' /etc/os-release; }

@@ -149,6 +149,40 @@ START_TEST(publishes_to_readers)
 }
 END_TEST
 
+static struct shm_header *open_segment(void)
+{
+	char path[64];
+	struct shm_header *map;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, SHM_NAME);
+	fd = open(path, O_RDWR);
+	map = mmap(NULL, sizeof(*map), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	ck_assert_ptr_ne(map, MAP_FAILED);
+	close(fd);
+	return map;
+}
+
+/* As a daemon did that published where source ports lead. */
+static void leave_ports(void)
+{
+	struct shm_header *map = open_segment();
+
+	memset(map->reserved[0], 1, sizeof(map->reserved[0]));
+	munmap(map, sizeof(*map));
+}
+
+static bool has_ports(void)
+{
+	struct shm_header *map = open_segment();
+	bool has = false;
+
+	for (size_t i = 0; i < sizeof(map->reserved[0]); i++)
+		has |= ((uint8_t *)map->reserved[0])[i] != 0;
+	munmap(map, sizeof(*map));
+	return has;
+}
+
 START_TEST(a_new_daemon_adopts_or_replaces)
 {
 	const char *why_new;
@@ -160,6 +194,7 @@ START_TEST(a_new_daemon_adopts_or_replaces)
 
 	all_up(w);
 	publish(w, 4, 3, 2, 1);
+	leave_ports();
 	shm_writer_close(w);
 	ck_assert_int_eq(fare_attach(&fare, dir), 0); /* the daemon is away */
 	ck_assert_int_eq(fare_pair_open(&pair, fare, 0, &peer), 0);
@@ -172,6 +207,7 @@ START_TEST(a_new_daemon_adopts_or_replaces)
 	w = writer(&why_new);
 	ck_assert_ptr_null(why_new);
 	ck_assert_uint_eq(shm_writer_n_pairs(w), 1);
+	ck_assert(!has_ports());
 	ck_assert_uint_eq(fare_pair_generation(pair), generation); /* a restart moves nothing */
 	publish(w, 4, 3, 2, 1);
 	ck_assert_uint_eq(fare_pair_generation(pair), generation);
