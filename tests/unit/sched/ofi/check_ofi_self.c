@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Messages of an endpoint of the provider to itself: a call that waits gets them, and a flood waits. */
+/* Messages of an endpoint to itself: a call that waits gets them, and a flood waits. */
 #include "ofi_pair.h"
 
 #include <rdma/fi_tagged.h>
