@@ -49,6 +49,7 @@ new_root() {
 	for d in proc sys dev; do mount --rbind "/$d" "$root/$d"; done
 	mount -t proc proc "$root/proc"
 	mount -t tmpfs run "$root/run"
+	echo "127.0.0.1 localhost" >"$root/etc/hosts" # as an installed system has it
 	printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d" # a root without an init: packages start nothing
 	chmod 755 "$root/usr/sbin/policy-rc.d"
 }
