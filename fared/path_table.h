@@ -209,11 +209,11 @@ int path_table_probe(struct path_table *t, uint32_t gpu, const struct in6_addr *
 		     uint32_t plane, const struct path_probe *probe);
 /*
  * Whether the kernel's own route to the peer has a next hop over that plane. One that lacks it is
- * not usable while probes are silent. Until something is told, it is not lacking.
+ * not usable while probes are silent. Until this is called, none is lacking.
  */
 void path_table_kernel_route(struct path_table *t, uint32_t gpu, const struct in6_addr *peer,
 			     uint32_t plane, bool has_hop);
-void path_table_kernel_routes_unknown(struct path_table *t); /* what was told is forgotten */
+void path_table_kernel_routes_unknown(struct path_table *t); /* as before the first call */
 /*
  * A peer's notice, already authenticated. It can only lower what BGP advertises, and expires.
  * Older than what is known: -ESTALE, nothing changes. Nor does a repetition change anything: who

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sink.h - whom the weights of paths are handed to: the functions of one.
+ * sink.h - what takes the weights of paths: its functions.
  *
  * Owns nothing. publish.h calls them, on the loop's thread, and no sink knows of another. In one
  * turn of the loop: begin, then each pair of which anything changed, once and whole, in the order

@@ -177,7 +177,7 @@ static int insert_one(struct ofi_av *av, const struct ofi_address *address, fi_a
 	return 0;
 }
 
-/* What a call of the application inserts, and what it is told of each. */
+/* What a call of the application inserts, and the result of each. */
 struct insertion {
 	struct ofi_av *av;
 	fi_addr_t *fi_addr; /* may be NULL */

@@ -129,7 +129,7 @@ static void check_bytes(const uint8_t *memory, const struct fare_event *e)
 	shared->verified++;
 }
 
-/* ASan keeps back 256 MB of what was freed, unless told otherwise: not what is measured here. */
+/* ASan keeps back 256 MB of what was freed by default: not what is measured here. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {

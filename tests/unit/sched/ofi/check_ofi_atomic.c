@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Atomic operations of an endpoint of the provider: its own toward itself, by libfabric's calls;
- * and those of a peer that speaks to it through libfare alone, and says what it likes.
+ * and those of a peer that speaks to it through libfare alone, and sends any record.
  */
 #include <rdma/fi_atomic.h>
 #include <rdma/fi_cm.h>
@@ -334,7 +334,7 @@ START_TEST(refusals)
 }
 END_TEST
 
-/* ---- a peer that says what it likes ---- */
+/* ---- a peer that sends any record ---- */
 
 static struct ofi_wire answer;
 static const uint8_t *answer_body;

@@ -85,7 +85,7 @@ START_TEST(a_server_may_come_later)
 }
 END_TEST
 
-/* A receive from a name takes what its process sends, whoever has connected. */
+/* A receive from a name takes what its process sends, whichever side connected. */
 START_TEST(a_name_is_who_connects_from_there)
 {
 	struct fi_cq_tagged_entry entry;

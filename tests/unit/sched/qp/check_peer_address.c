@@ -92,7 +92,7 @@ static int open_at(uint16_t port)
 	return fare_domain_open(&domain[1], fare[1], 0, &options);
 }
 
-/* A process has the port that it asks for, and is reached there by whoever knows the number. */
+/* A process has the port that it asks for, and any peer that knows the number reaches it there. */
 START_TEST(a_name_is_the_process_that_has_the_port)
 {
 	struct peer_address at = {address(1), 9228};
