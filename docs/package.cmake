@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The packages, one for each component of install.cmake: `cpack` in a build tree of the preset `package` makes those of Debian
+# The packages, one for each component of install.cmake: `cpack` in a build tree of the preset `release` makes those of Debian
 # where there is dpkg-deb, and those of RHEL where there is rpmbuild. A package is a group of components: COMPONENT itself, and
 # COMPONENT-deb or COMPONENT-rpm for what only one of the formats has (package_format.cmake takes one of the two).
 find_program(DPKG_DEB dpkg-deb)

@@ -7,11 +7,14 @@
 USER_ID=1000 GROUP_ID=$(getent group users | cut -d: -f3)
 [ -n "$GROUP_ID" ] || skip "needs a group users"
 KEY=$DIR/key
+# where a user may read them, wherever this tree is
+cp "$FARE_BIN/ofi_ask" "$FI_PROVIDER_PATH/libfare-fi.so" "$DIR"
+export FI_PROVIDER_PATH=$DIR
 
 # asks ENV...: ofi_ask as a user with no rights but those of the group; its output is in $DIR/out
 asks() {
 	ip netns exec "$NS" setpriv --reuid $USER_ID --regid $USER_ID --groups $GROUP_ID \
-		env FI_LOG_LEVEL=warn FI_PROVIDER=fare "$@" "$FARE_BIN/ofi_ask" $NODE >"$DIR/out" 2>&1
+		env FI_LOG_LEVEL=warn FI_PROVIDER=fare "$@" "$DIR/ofi_ask" $NODE >"$DIR/out" 2>&1
 }
 
 # names TEXT ENV...: it does not work, and one line says so
