@@ -101,13 +101,21 @@ run_ssh() {
 	exec ip netns exec "$netns" unshare --uts -- sh -c 'hostname "$0"; exec sh -c "$1"' "$host" "$*"
 }
 
-# transport NAME: fills OPTIONS
+# transport NAME: fills OPTIONS. One-sided operations: OpenMPI 4 has them by messages (osc/pt2pt) and by btl/ofi. OpenMPI 5 has
+# none beside pml/cm: messages go by btl/ofi, too, which has both in its mode 2.
 transport() {
+	local by_messages=(--mca osc pt2pt) rdma=(--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include fare) release
+	release=$(mpirun --version 2>&1 | sed -n 's/^mpirun (Open MPI) \([0-9]*\)\..*/\1/p')
+	[ -n "$release" ] || die "mpirun is not OpenMPI's"
+	if [ "$release" -ge 5 ]; then
+		by_messages=()
+		rdma=(--mca pml ob1 --mca btl_ofi_mode 2)
+	fi
 	case $1 in
-	fare) OPTIONS=(--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include fare --mca osc pt2pt) ;;
-	fare-rdma) OPTIONS=(--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include fare --mca osc rdma --mca osc_rdma_btls ofi --mca btl ofi,self --mca btl_ofi_provider_include fare) ;;
-	ofi-tcp) OPTIONS=(--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include "tcp;ofi_rxm" --mca osc pt2pt -x FI_TCP_IFACE=gpu0) ;;
-	ucx-tcp) OPTIONS=(--mca pml ucx --mca osc pt2pt -x UCX_TLS=tcp,self,sm -x UCX_NET_DEVICES=gpu0 --mca pml_ucx_tls any --mca pml_ucx_devices any) ;;
+	fare) OPTIONS=(--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include fare "${by_messages[@]}") ;;
+	fare-rdma) OPTIONS=("${rdma[@]}" --mca osc rdma --mca osc_rdma_btls ofi --mca btl ofi,self --mca btl_ofi_provider_include fare) ;;
+	ofi-tcp) OPTIONS=(--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include "tcp;ofi_rxm" "${by_messages[@]}" -x FI_TCP_IFACE=gpu0) ;;
+	ucx-tcp) OPTIONS=(--mca pml ucx "${by_messages[@]}" -x UCX_TLS=tcp,self,sm -x UCX_NET_DEVICES=gpu0 --mca pml_ucx_tls any --mca pml_ucx_devices any) ;;
 	*) usage >&2; exit 2 ;;
 	esac
 }
@@ -116,6 +124,7 @@ run_mpi() {
 	local lab=$1 ranks=$3 hosts first yield=0
 	# a rank that waits spins; where they have no core each, it lets others run meanwhile
 	[ "$ranks" -le "$(nproc)" ] || yield=1
+	command -v mpirun >/dev/null || die "mpirun is not there: install openmpi-bin"
 	transport "$2"
 	shift 3
 	while [ $# -gt 0 ] && [ "$1" != -- ]; do
@@ -124,7 +133,6 @@ run_mpi() {
 	done
 	[ $# -ge 2 ] || { usage >&2; exit 2; }
 	shift
-	command -v mpirun >/dev/null || die "mpirun is not there: install openmpi-bin"
 	SERVERS=$(servers "$lab")
 	make_net "$lab"
 	first=${SERVERS%% *}

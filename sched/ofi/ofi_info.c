@@ -235,9 +235,8 @@ static void fill_domain(struct fi_domain_attr *d, const struct fi_info *hints, u
 {
 	fill_models(d, hints ? hints->domain_attr : NULL, env);
 	d->resource_mgmt = FI_RM_ENABLED;
-	d->av_type = hints && hints->domain_attr && hints->domain_attr->av_type
-			     ? hints->domain_attr->av_type
-			     : FI_AV_TABLE;
+	/* FI_AV_UNSPEC: both types are supported (fi_domain(3)) */
+	d->av_type = hints && hints->domain_attr ? hints->domain_attr->av_type : FI_AV_UNSPEC;
 	d->mr_mode = mr_mode_for(version, hints, env);
 	d->mr_key_size =
 		d->mr_mode & (OFI_MR_BASIC | FI_MR_PROV_KEY) ? sizeof(uint32_t) : sizeof(uint64_t);

@@ -117,7 +117,7 @@ static void attributes(void)
 		hints->tx_attr->msg_order = other_orders[i];
 		is_refused(hints);
 	}
-	for (int type = FI_AV_MAP; type <= FI_AV_TABLE; type++) {
+	for (int type = FI_AV_UNSPEC; type <= FI_AV_TABLE; type++) {
 		hints = hints_for(FI_MSG);
 		hints->domain_attr->av_type = (enum fi_av_type)type;
 		ok(ask(hints, &info), "fi_getinfo");
