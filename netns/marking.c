@@ -6,7 +6,7 @@
 
 #include "links.h"
 #include "netns.h"
-#include "say.h"
+#include "print_error.h"
 
 /* In the leaf's namespace. */
 static int apply(const struct topology *t, unsigned number, unsigned rate_mbps)
@@ -36,8 +36,9 @@ static int apply_at(const struct lab *lab, struct plan_host leaf, unsigned only,
 		rc = apply(t, k, only == k ? *rate_mbps : rate_mbps[k]);
 	netns_leave(home);
 	if (rc == -EOPNOTSUPP)
-		say("this kernel cannot mark: BPF programs at a device's egress (tcx) need Linux "
-		    "6.6; leave ecn_threshold_kb out");
+		print_error("this kernel cannot mark: BPF programs at a device's egress (tcx) need "
+			    "Linux "
+			    "6.6; leave ecn_threshold_kb out");
 	return rc;
 }
 

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "say.h"
+#include "print_error.h"
 
 #define NETNS_DIR      "/run/netns"
 #define PATH_MAX_NETNS 320
@@ -54,7 +54,7 @@ static int sysctl_write(const char *key, const char *value)
 		close(fd);
 	}
 	if (n < 0)
-		say("cannot set %s to %s: %s", key, value, strerror((int)-n));
+		print_error("cannot set %s to %s: %s", key, value, strerror((int)-n));
 	return (int)n;
 }
 
@@ -161,7 +161,7 @@ void netns_leave(int home)
 	/* To go on in the wrong namespace would set up the wrong host: there is no way to recover
 	 * from here. */
 	if (setns(home, CLONE_NEWNET)) {
-		say("cannot return to the host's network namespace: %s", strerror(errno));
+		print_error("cannot return to the host's network namespace: %s", strerror(errno));
 		_exit(1);
 	}
 	close(home);

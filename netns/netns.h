@@ -37,8 +37,8 @@ int netns_enter(const char *name, int *home);
 void netns_leave(int home);
 
 /*
- * Moves this process for good. /sys, which shows the devices of whoever mounted it, is then a mount
- * of its own. 0 or -errno.
+ * Moves this process for good. /sys, which shows the devices of the mounter's namespace, is then a
+ * mount of its own. 0 or -errno.
  */
 int netns_join(const char *name);
 
