@@ -43,7 +43,7 @@ static json_t *on_request(void *arg, struct control_client *client,
 	for (int i = 0; i < n_told; i++) {
 		json_t *event = json_pack("{s:i}", "event", i);
 
-		control_tell_watchers(control, event);
+		control_send_watchers(control, event);
 		json_decref(event);
 	}
 	if (big_replies)
@@ -511,7 +511,7 @@ static size_t backlog_when_dropped(int fd)
 	ssize_t n;
 
 	while (!n_gone) {
-		control_tell_watchers(control, event);
+		control_send_watchers(control, event);
 		told += 1013; /* {"fill":"..."} and a newline, less than that */
 	}
 	while ((n = recv(fd, sink, sizeof(sink), 0)) > 0)
@@ -614,7 +614,7 @@ START_TEST(a_watcher_that_falls_behind_is_dropped)
 	for (int i = 0; i < 100; i++) {
 		static char sink[1 << 20];
 
-		control_tell_watchers(control, event);
+		control_send_watchers(control, event);
 		turn();
 		while (recv(good, sink, sizeof(sink), 0) > 0)
 			turn();
