@@ -309,11 +309,6 @@ size_t rib_n_stale(const struct rib *rib, unsigned neighbor)
 	return rib->neighbors[neighbor].n_stale;
 }
 
-size_t rib_n_routes(const struct rib *rib)
-{
-	return HASH_COUNT(rib->routes);
-}
-
 /* ---- what follows from the routes ---- */
 
 /* One more route into a path's result: the lowest value counts, and a value beats saying none or

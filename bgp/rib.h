@@ -55,7 +55,6 @@ void rib_sweep(struct rib *rib, unsigned neighbor, enum bgp_family family);
 void rib_drop(struct rib *rib, unsigned neighbor, enum bgp_family family);
 
 size_t rib_n_stale(const struct rib *rib, unsigned neighbor); /* stale routes of that neighbour */
-size_t rib_n_routes(const struct rib *rib);
 
 /*
  * Emits an event for every path whose result differs from what was last taken; one that is not

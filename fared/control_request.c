@@ -90,11 +90,6 @@ __attribute__((format(printf, 2, 3))) static int bad(const struct reply *r, cons
 	return -EBADMSG;
 }
 
-const char *control_request_name(enum control_command command)
-{
-	return commands[command].name;
-}
-
 static int take_command(const json_t *root, struct control_request *out, const struct reply *r)
 {
 	const char *name = json_string_value(json_object_get(root, "cmd"));

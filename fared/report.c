@@ -7,6 +7,7 @@
 
 #include "base/address.h"
 #include "config.h"
+#include "config_list.h"
 #include "drain_file.h"
 
 #define NS_PER_S   1e9
@@ -453,4 +454,27 @@ json_t *report_version(const struct report *r)
 			 (int)stats.pairs_adopted, "pairs_published",
 			 (json_int_t)stats.pairs_published, "pairs_refused",
 			 (json_int_t)stats.pairs_refused);
+}
+
+static json_t *config_row(const struct config_entry *e)
+{
+	return json_pack("{s:s, s:s, s:s}", "key", e->key, "value", e->value, "reload",
+			 config_effect_name(e->effect));
+}
+
+json_t *report_config(const struct report *r, const struct control_request *request)
+{
+	uint64_t i = request->cursor;
+	struct config_list *list;
+	json_t *rows, *reply;
+
+	if (config_list_create(&list, r->config))
+		return NULL;
+	rows = json_array();
+	for (; i < list->n && json_array_size(rows) < report_page_rows(request); i++)
+		json_array_append_new(rows, config_row(&list->entries[i]));
+	reply = report_page("config", rows, i < list->n, i);
+	config_list_destroy(list);
+	json_object_set_new(reply, "trial", r->trial ? json_string(r->trial) : json_null());
+	return reply;
 }

@@ -54,11 +54,8 @@ static int each(const struct lab *lab, struct plan_host host,
 		int (*one)(unsigned family, const char *what), char what[IFNAMSIZ])
 {
 	const struct topology *t = &lab->topology;
-	char netns[PLAN_NETNS_NAME_MAX];
-	int home, rc;
+	int home, rc = lab_enter(lab, host, &home);
 
-	lab_netns(lab, host, netns);
-	rc = netns_enter(netns, &home);
 	if (rc)
 		return rc;
 	snprintf(what, IFNAMSIZ, "all");

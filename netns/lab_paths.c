@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "lab.h"
+#include "netns.h"
 #include "process.h"
 #include "print_error.h"
 
@@ -25,6 +26,14 @@ void lab_path(const struct lab *lab, struct plan_host host, const char *file,
 void lab_netns(const struct lab *lab, struct plan_host host, char name[PLAN_NETNS_NAME_MAX])
 {
 	plan_netns_name(lab->name, host, name);
+}
+
+int lab_enter(const struct lab *lab, struct plan_host host, int *home)
+{
+	char netns[PLAN_NETNS_NAME_MAX];
+
+	lab_netns(lab, host, netns);
+	return netns_enter(netns, home);
 }
 
 static const char *const names[] = {"mgmtd", "zebra", "bgpd", "fared"};

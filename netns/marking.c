@@ -24,11 +24,8 @@ static int apply_at(const struct lab *lab, struct plan_host leaf, unsigned only,
 		    const unsigned *rate_mbps)
 {
 	const struct topology *t = &lab->topology;
-	char netns[PLAN_NETNS_NAME_MAX];
-	int home, rc;
+	int home, rc = lab_enter(lab, leaf, &home);
 
-	lab_netns(lab, leaf, netns);
-	rc = netns_enter(netns, &home);
 	if (rc)
 		return rc;
 	PLAN_EACH_LINK(t, leaf, k)
@@ -63,11 +60,8 @@ int marking_apply_link(const struct lab *lab, unsigned number, unsigned rate_mbp
 int marking_read(const struct lab *lab, struct plan_host leaf, struct ecn_counters *out)
 {
 	const struct topology *t = &lab->topology;
-	char netns[PLAN_NETNS_NAME_MAX];
-	int home, rc;
+	int home, rc = lab_enter(lab, leaf, &home);
 
-	lab_netns(lab, leaf, netns);
-	rc = netns_enter(netns, &home);
 	if (rc)
 		return rc;
 	PLAN_EACH_LINK(t, leaf, k)

@@ -194,15 +194,6 @@ int netns_inode(const char *name, ino_t *inode)
 	return 0;
 }
 
-bool netns_holds(ino_t inode, pid_t pid)
-{
-	char path[48];
-	struct stat st;
-
-	snprintf(path, sizeof(path), "/proc/%d/ns/net", (int)pid);
-	return !stat(path, &st) && st.st_ino == inode;
-}
-
 static int compare_inodes(const void *a, const void *b)
 {
 	const ino_t x = *(const ino_t *)a, y = *(const ino_t *)b;

@@ -44,7 +44,6 @@ int netns_join(const char *name);
 
 /* The namespace's identity, as /proc/PID/ns/net has it; -ENOENT without one. */
 int netns_inode(const char *name, ino_t *inode);
-bool netns_holds(ino_t inode, pid_t pid);
 
 /* Kills (SIGKILL) every process in the n namespaces and waits until none is left; -ETIMEDOUT after
  * 10 s. */

@@ -216,11 +216,8 @@ static void check_carrier(const struct lab *lab, struct status *s, struct plan_h
 /* Moves into the namespace of host; *fd is any socket of it. */
 static int enter(const struct lab *lab, struct plan_host host, int *home, int *fd)
 {
-	char netns[PLAN_NETNS_NAME_MAX];
-	int rc;
+	int rc = lab_enter(lab, host, home);
 
-	lab_netns(lab, host, netns);
-	rc = netns_enter(netns, home);
 	if (rc)
 		return rc;
 	*fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);

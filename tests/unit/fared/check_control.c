@@ -33,6 +33,12 @@ static enum control_role role; /* of the last who asked */
 static json_t *on_request(void *arg, struct control_client *client,
 			  const struct control_request *request, int fd)
 {
+	static const char *const names[CONTROL_COMMAND_COUNT] = {[CONTROL_PLANES] = "planes",
+								 [CONTROL_PEERS] = "peers",
+								 [CONTROL_VERSION] = "version",
+								 [CONTROL_WATCH] = "watch",
+								 [CONTROL_ATTACH] = "attach"};
+
 	(void)arg;
 	n_requests++;
 	role = client->role;
@@ -48,7 +54,7 @@ static json_t *on_request(void *arg, struct control_client *client,
 	}
 	if (big_replies)
 		return json_pack("{s:b, s:o}", "ok", 1, "fill", json_sprintf("%0*d", 1 << 20, 0));
-	return json_pack("{s:b, s:s}", "ok", 1, "cmd", control_request_name(request->command));
+	return json_pack("{s:b, s:s*}", "ok", 1, "cmd", names[request->command]);
 }
 
 static void on_gone(void *arg, const struct control_client *client)
