@@ -3,7 +3,7 @@
  * bgp_log.h - log lines that a peer can trigger, bounded in rate.
  *
  * Owns nothing but a token bucket, embedded in its user. In: a line and the time. Out: on_log, or a
- * count of lines that were held back, told with the next line that passes. One thread.
+ * count of lines that were held back, in the next line that passes. One thread.
  */
 #ifndef BGP_LOG_H
 #define BGP_LOG_H

@@ -44,7 +44,7 @@ struct bgp_path_event {
 	uint16_t local_gpu;
 	uint16_t plane;
 	bool reachable; /* false: withdrawn on every session of that plane */
-	/* kept although the session that taught it is gone (graceful restart, source lost) */
+	/* kept although the session that advertised it is gone (graceful restart, source lost) */
 	bool stale;
 	/* a relative weight (zserv), not a bandwidth: only ratios within one peer mean anything */
 	bool normalised;
@@ -54,7 +54,7 @@ struct bgp_path_event {
 };
 
 enum bgp_source_state {
-	BGP_SOURCE_DOWN,    /* no session to FRR; all it taught is stale */
+	BGP_SOURCE_DOWN,    /* no session to FRR; all its routes are stale */
 	BGP_SOURCE_SYNCING, /* connected, initial table on its way */
 	BGP_SOURCE_UP,	    /* connected and in sync */
 };

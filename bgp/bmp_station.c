@@ -25,7 +25,7 @@ struct session {
 	uint64_t quiet_limit_ns;
 	uint64_t sweep_ns; /* stale routes go then; NEVER: none wait */
 	bool end_of_rib[BGP_FAMILY_COUNT];
-	bool taught; /* anything, since it came up */
+	bool has_routes; /* anything, since it came up */
 };
 
 struct bmp_station {
@@ -37,7 +37,7 @@ struct bmp_station {
 	struct session *sessions;
 	enum bgp_source_state state;
 	uint64_t sync_ns;     /* while syncing: the table counts as whole then */
-	char down_reason[96]; /* last told: attempts that fail alike are told once */
+	char down_reason[96]; /* last reported: attempts that fail alike are reported once */
 	bool warned_truncated;
 	struct bgp_log log;
 	uint8_t *buffer; /* a message that is not whole yet */
@@ -107,7 +107,7 @@ static void bmp_station_stale_all(struct bmp_station *s, unsigned i)
 		rib_stale(s->rib, i, f);
 }
 
-/* The wait for routes to be taught again is over: what is stale by now goes. */
+/* The wait for routes to be received again is over: what is stale by now goes. */
 static void bmp_station_resolve(struct bmp_station *s, unsigned i)
 {
 	for (enum bgp_family f = 0; f < BGP_FAMILY_COUNT; f++)
@@ -125,7 +125,7 @@ void bmp_station_connected(struct bmp_station *s)
 	bmp_station_set_state(s, BGP_SOURCE_SYNCING, "connected to bgpd");
 }
 
-/* All that the sessions taught is stale, and goes when the time is up that an earlier loss set, or
+/* All routes of the sessions are stale, and go when the time is up that an earlier loss set, or
  * this one. */
 static void bmp_station_lose_sessions(struct bmp_station *s, uint64_t now_ns)
 {
@@ -157,9 +157,9 @@ void bmp_station_lost(struct bmp_station *s, const char *reason, uint64_t now_ns
 }
 
 /*
- * Whether every session has shown the end of each family's table. One that is not up, or has an
- * empty table, may be about to teach, if bgpd has only just started: then it is for the quiet
- * period to end the wait, or what that session is going to teach again would count as withdrawn
+ * Whether every session has sent the end of each family's table. One that is not up, or has an
+ * empty table, may be about to advertise, if bgpd has only just started: then it is for the quiet
+ * period to end the wait, or what that session is going to send again would count as withdrawn
  * meanwhile.
  */
 static bool bmp_station_all_ended(const struct bmp_station *s)
@@ -169,7 +169,7 @@ static bool bmp_station_all_ended(const struct bmp_station *s)
 	for (size_t i = 0; i < s->config->n_neighbors; i++) {
 		const struct session *session = &s->sessions[i];
 
-		if (!session->up || !session->taught)
+		if (!session->up || !session->has_routes)
 			return false;
 		for (enum bgp_family f = 0; f < BGP_FAMILY_COUNT; f++) {
 			if (session->multiprotocol[f] && !session->end_of_rib[f])
@@ -209,7 +209,7 @@ static void bmp_station_negotiate(struct session *session, const struct bgp_open
 				       (received->add_path[f] & BGP_OPEN_ADD_PATH_SEND);
 		session->end_of_rib[f] = false;
 	}
-	session->taught = false;
+	session->has_routes = false;
 }
 
 static void bmp_station_peer_up(struct bmp_station *s, unsigned i, const struct bmp_message *m,
@@ -218,7 +218,7 @@ static void bmp_station_peer_up(struct bmp_station *s, unsigned i, const struct 
 	struct session *session = &s->sessions[i];
 	const struct bgp_open *received = &m->peer_up.received;
 
-	bmp_station_stale_all(s, i); /* a session that came up anew has taught nothing yet */
+	bmp_station_stale_all(s, i); /* a session that came up anew has no routes yet */
 	for (enum bgp_family f = 0; f < BGP_FAMILY_COUNT; f++)
 		/* RFC 4724 4.2: it restarted and did not keep its forwarding state after all */
 		if (session->restarting && !(received->graceful_restart && received->forwarding[f]))
@@ -296,7 +296,7 @@ static struct rib_route bmp_station_route(struct bmp_station *s, unsigned i,
 
 	address_format(&s->config->neighbors[i].address, text);
 	/* what was cut says nothing of the path: as if it were no number */
-	if (bandwidth->looks_truncated)
+	if (bandwidth->maybe_truncated)
 		route.kind = BGP_BANDWIDTH_INVALID;
 	else if (bandwidth->kind == BGP_BANDWIDTH_VALUE)
 		route.bps = bandwidth->bytes_per_s * 8 * s->config->bandwidth_scale;
@@ -304,7 +304,7 @@ static struct rib_route bmp_station_route(struct bmp_station *s, unsigned i,
 		bgp_log(&s->log, now_ns, LOG_WARNING,
 			"link bandwidth is no number >= 0, using local bandwidth neighbor=%s",
 			text);
-	if (bandwidth->looks_truncated && !s->warned_truncated) {
+	if (bandwidth->maybe_truncated && !s->warned_truncated) {
 		s->warned_truncated = true;
 		bgp_log(&s->log, now_ns, LOG_WARNING,
 			"link bandwidth looks cut to 32 bits by FRR, using local bandwidth; leaves "
@@ -334,7 +334,7 @@ static void bmp_station_set_all(struct bmp_station *s, unsigned i, struct bgp_nl
 		if (!rib_is_peer(s->rib, &prefix.prefix))
 			continue;
 		err = rib_set(s->rib, i, &prefix.prefix.address, prefix.path_id, route);
-		s->sessions[i].taught = true;
+		s->sessions[i].has_routes = true;
 		if (err)
 			bgp_log(&s->log, now_ns, LOG_ERR, "route not kept error=\"%s\"",
 				strerror(-err));
@@ -342,8 +342,8 @@ static void bmp_station_set_all(struct bmp_station *s, unsigned i, struct bgp_nl
 }
 
 /* Nothing else says why a peer that is advertised has no route. */
-static void bmp_station_say_too_long(struct bmp_station *s, unsigned i, const struct bgp_update *u,
-				     uint64_t now_ns)
+static void bmp_station_too_long(struct bmp_station *s, unsigned i, const struct bgp_update *u,
+				 uint64_t now_ns)
 {
 	char text[ADDRESS_TEXT_MAX], peer[ADDRESS_TEXT_MAX];
 	struct bgp_nlri_prefix prefix;
@@ -374,7 +374,7 @@ static void bmp_station_apply(struct bmp_station *s, unsigned i, const struct bg
 	for (unsigned k = 0; k < 2; k++)
 		bmp_station_unset_all(s, i, u->withdrawn[k]);
 	if (too_long && !u->as_loop)
-		bmp_station_say_too_long(s, i, u, now_ns);
+		bmp_station_too_long(s, i, u, now_ns);
 	if (!usable) { /* also replaces what the same prefix had before */
 		for (unsigned k = 0; k < 2; k++)
 			bmp_station_unset_all(s, i, u->reached[k]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * bmp_station.h - the station's side of BMP (RFC 7854): which sessions bgpd has, what each taught,
- * how long it counts after the session or bgpd itself is gone.
+ * bmp_station.h - the station's side of BMP (RFC 7854): which sessions bgpd has, the routes of
+ * each, how long it counts after the session or bgpd itself is gone.
  *
  * Solely owns: the bytes of a message not yet whole, the sessions' state, the rib. In: connected,
  * bytes, lost, time. Out: bgp_source_handlers; path events only at bmp_station_commit(). Pure: no
@@ -9,7 +9,7 @@
  *
  * When a session goes (Peer Down), RFC 4724 and RFC 8538 decide: its routes are kept as stale for
  * the restart time that the peer advertised, if its OPEN said that forwarding survives; else they
- * are withdrawn. When it is back, what it does not teach again goes with its End-of-RIB, or after a
+ * are withdrawn. When it is back, what it does not send again goes with its End-of-RIB, or after a
  * quiet period: FRR passes no End-of-RIB on for a session that comes up while the station watches,
  * and the End-of-RIBs of its initial dump end the dump, which may be older than the peer's table.
  * When bgpd itself is gone, everything is stale and is kept for stale_ns, or until the session in
@@ -20,7 +20,7 @@
 
 #include "bgp_source.h"
 
-/* No route for this long after a session came up, and what it did not teach again is swept. */
+/* No route for this long after a session came up, and what it did not send again is swept. */
 #define BMP_STATION_QUIET_NS (5ull * 1000000000)
 /* ... and a session that never goes quiet is swept after this. */
 #define BMP_STATION_QUIET_LIMIT_NS (120ull * 1000000000)

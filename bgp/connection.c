@@ -164,7 +164,7 @@ static void connection_connect(struct connection *c)
 		connection_retry_because(c, "connecting to", strerror(errno));
 		return;
 	}
-	/* best effort: finds out about a host that vanished without a word, if the daemon is not
+	/* best effort: finds out about a host that vanished without a packet, if the daemon is not
 	 * local */
 	setsockopt(c->fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 	if (connect(c->fd, (const struct sockaddr *)&c->address, c->address_bytes) &&

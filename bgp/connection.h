@@ -2,8 +2,8 @@
 /*
  * connection.h - a stream connection to one of FRR's daemons, for ever: lost, it is tried again.
  *
- * Solely owns: the socket, the attempts to connect it and their back-off, and the timer of whoever
- * reads from it. In: an address, bytes. Out: connection_handlers. Thread: the loop's.
+ * Solely owns: the socket, the attempts to connect it and their back-off, and the timer of its
+ * reader. In: an address, bytes. Out: connection_handlers. Thread: the loop's.
  *
  * What is read means nothing here. Attempts are 0.1 s apart, then twice as long each time up to 5
  * s; a connection that lived for 5 s was no failed attempt, and the first wait is 0.1 s again.
@@ -42,7 +42,7 @@ struct connection_handlers {
 	 */
 	uint64_t (*settle)(void *arg);
 	/*
-	 * The other end speaks first: one that says nothing for so long is given up. 0: it need
+	 * The other end sends first: one that sends nothing for so long is given up. 0: it need
 	 * not.
 	 */
 	double silent_s;

@@ -17,7 +17,7 @@ static double link_bandwidth_off_megabit(double bytes_per_s)
 	return fabs(remainder(bytes_per_s, LINK_BANDWIDTH_MEGABIT_BYTES));
 }
 
-bool link_bandwidth_looks_truncated(double bytes_per_s)
+bool link_bandwidth_maybe_truncated(double bytes_per_s)
 {
 	double grain =
 		ldexp(bytes_per_s, -24); /* half a unit in the last place of a float32, at most */
@@ -88,5 +88,5 @@ void link_bandwidth_read(const uint8_t *communities, size_t length, struct link_
 		link_bandwidth_take(out, fabs(value)); /* minus zero is zero */
 	}
 	if (out->kind == BGP_BANDWIDTH_VALUE)
-		out->looks_truncated = link_bandwidth_looks_truncated(out->bytes_per_s);
+		out->maybe_truncated = link_bandwidth_maybe_truncated(out->bytes_per_s);
 }

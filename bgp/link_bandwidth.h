@@ -17,8 +17,8 @@
 struct link_bandwidth {
 	enum bgp_bandwidth_kind kind;
 	double bytes_per_s;   /* if kind is BGP_BANDWIDTH_VALUE: finite, >= 0 */
-	bool looks_truncated; /* has the mark of a sum cut to 32 bits; see
-				 link_bandwidth_looks_truncated() */
+	bool maybe_truncated; /* has the mark of a sum cut to 32 bits; see
+				 link_bandwidth_maybe_truncated() */
 };
 
 /*
@@ -40,6 +40,6 @@ void link_bandwidth_read_extended(const uint8_t *communities, size_t length,
  * becomes one when 2^32 is added back some times, was most likely cut; so was one pinned at the top
  * of 32 bits.
  */
-bool link_bandwidth_looks_truncated(double bytes_per_s);
+bool link_bandwidth_maybe_truncated(double bytes_per_s);
 
 #endif

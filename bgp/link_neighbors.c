@@ -126,17 +126,17 @@ static int link_neighbors_make(const struct bgp_source_config *config,
  * Takes all that is there. What it says does not matter, nor what of it was lost: only that there
  * was something.
  */
-static bool link_neighbors_hear(int fd)
+static bool link_neighbors_receive(int fd)
 {
-	bool heard = false;
+	bool received = false;
 	ssize_t n;
 	char byte;
 
 	do {
 		n = recv(fd, &byte, sizeof(byte), MSG_DONTWAIT);
-		heard |= n >= 0 || errno == ENOBUFS;
+		received |= n >= 0 || errno == ENOBUFS;
 	} while (n >= 0 || errno == ENOBUFS || errno == EINTR);
-	return heard;
+	return received;
 }
 
 int link_neighbors_refresh(struct link_neighbors *l)
@@ -144,7 +144,7 @@ int link_neighbors_refresh(struct link_neighbors *l)
 	struct link_neighbors_table table = {0};
 	int rc;
 
-	if (link_neighbors_hear(l->fd))
+	if (link_neighbors_receive(l->fd))
 		l->current = false;
 	if (l->current)
 		return 0;

@@ -8,7 +8,7 @@
  *
  * The table is made again only after the kernel has said so. It says so before anybody else can act
  * on a new address: who refreshes after reading what zebra has sent knows every link that zebra
- * spoke of.
+ * named.
  */
 #ifndef LINK_NEIGHBORS_H
 #define LINK_NEIGHBORS_H

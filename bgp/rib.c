@@ -16,8 +16,8 @@ struct path_key {
 
 struct path {
 	struct path_key key;
-	struct route *routes;	    /* by path_prev, path_next */
-	struct bgp_path_event told; /* what was last emitted */
+	struct route *routes;	       /* by path_prev, path_next */
+	struct bgp_path_event emitted; /* what was last emitted */
 	bool dirty;
 	struct path *dirty_next;
 	UT_hash_handle hh;
@@ -309,11 +309,6 @@ size_t rib_n_stale(const struct rib *rib, unsigned neighbor)
 	return rib->neighbors[neighbor].n_stale;
 }
 
-size_t rib_n_routes(const struct rib *rib)
-{
-	return HASH_COUNT(rib->routes);
-}
-
 /* ---- what follows from the routes ---- */
 
 /* One more route into a path's result: the lowest value counts, and a value beats saying none or
@@ -360,22 +355,22 @@ static bool rib_differs(const struct bgp_path_event *a, const struct bgp_path_ev
 
 /*
  * What is not taken stays dirty. Once one was not, no other that is new is offered in this turn:
- * there is no room, and a neighbour may teach thousands.
+ * there is no room, and a neighbour may advertise thousands.
  */
-static bool rib_tell(struct rib *rib, struct path *path, bool *is_full)
+static bool rib_emit(struct rib *rib, struct path *path, bool *is_full)
 {
 	struct bgp_path_event event;
 
 	rib_result(rib, path, &event);
-	if (!rib_differs(&event, &path->told))
+	if (!rib_differs(&event, &path->emitted))
 		return true;
-	if (*is_full && !path->told.reachable)
+	if (*is_full && !path->emitted.reachable)
 		return false;
 	if (!rib->on_path(rib->arg, &event)) {
 		*is_full = true;
 		return false;
 	}
-	path->told = event;
+	path->emitted = event;
 	return true;
 }
 
@@ -388,7 +383,7 @@ void rib_flush(struct rib *rib)
 	for (; path; path = next) {
 		next = path->dirty_next;
 		path->dirty = false;
-		if (!rib_tell(rib, path, &is_full)) {
+		if (!rib_emit(rib, path, &is_full)) {
 			rib_dirty(rib, path);
 		} else if (!path->routes) {
 			HASH_DEL(rib->paths, path);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * rib.h - what each session taught, and what follows from it for each path.
+ * rib.h - the routes of each session, and what follows from it for each path.
  *
  * Solely owns: the routes learned, per (neighbour, peer, path id), and the paths (local GPU, peer,
  * plane) that they add up to. In: set, unset, stale, sweep, drop. Out: one event per path whose
@@ -8,8 +8,8 @@
  * one event. Pure: no clock, no socket. One thread.
  *
  * FARE-in-SUN: path bandwidth belongs to a node and not to a session. The sessions of one plane
- * each teach the whole of it: they are not summed; the lowest counts. Stale routes count only where
- * no live one is left.
+ * each advertise the whole of it: they are not summed; the lowest counts. Stale routes count only
+ * where no live one is left.
  */
 #ifndef RIB_H
 #define RIB_H
@@ -17,7 +17,7 @@
 #include "bgp_message.h"
 #include "bgp_source.h"
 
-/* Routes that one neighbour may teach; beyond that it is broken or hostile and rib_set() says
+/* Routes that one neighbour may advertise; beyond that it is broken or hostile and rib_set() says
  * -ENOSPC. */
 #define RIB_MAX_ROUTES_PER_NEIGHBOR 16384
 
@@ -49,13 +49,12 @@ int rib_set(struct rib *rib, unsigned neighbor, const struct in6_addr *peer, uin
 	    const struct rib_route *route);
 void rib_unset(struct rib *rib, unsigned neighbor, const struct in6_addr *peer, uint32_t path_id);
 
-/* Every route of one family that this neighbour taught is: stale; removed if stale; removed. */
+/* Every route of one family of this neighbour is: stale; removed if stale; removed. */
 void rib_stale(struct rib *rib, unsigned neighbor, enum bgp_family family);
 void rib_sweep(struct rib *rib, unsigned neighbor, enum bgp_family family);
 void rib_drop(struct rib *rib, unsigned neighbor, enum bgp_family family);
 
 size_t rib_n_stale(const struct rib *rib, unsigned neighbor); /* stale routes of that neighbour */
-size_t rib_n_routes(const struct rib *rib);
 
 /*
  * Emits an event for every path whose result differs from what was last taken; one that is not

@@ -22,7 +22,7 @@ struct zapi_layout {
 	/* 804: FRR 8.4; 0: not known */
 	uint16_t release;
 	uint16_t redistribute_add, hello, route_add, route_del; /* commands */
-	uint8_t bgp, sharp;   /* route types: what is heard, what a listener claims */
+	uint8_t bgp, sharp;   /* route types: what is received, what a listener claims */
 	uint8_t weight_bytes; /* of a nexthop: 4, 8 from 10.1 */
 	bool hello_sync;      /* HELLO ends with a sync octet: until 10.1 */
 };

@@ -33,7 +33,7 @@ static bool zapi_source_on_link(void *arg, uint32_t ifindex, unsigned neighbor)
 
 /* ---- the connection ---- */
 
-/* Says who we are and what we want to hear. All of it fits any socket buffer: a short write is a
+/* Says who we are and which routes we want. All of it fits any socket buffer: a short write is a
  * failure. */
 static int zapi_source_on_connected(void *arg, int fd, uint64_t now_ns)
 {

@@ -20,7 +20,7 @@ struct zapi_station {
 	struct rib *rib;
 	enum bgp_source_state state;
 	uint64_t sync_ns; /* while syncing: the table counts as whole then */
-	bool shown;	  /* a BGP route, since it is connected */
+	bool has_routes;  /* a BGP route, since it is connected */
 	bool unread;	  /* a message, since then, that could not be read */
 	char down_reason[96];
 	struct bgp_log log;
@@ -82,9 +82,9 @@ static void zapi_station_set_state(struct zapi_station *s, enum bgp_source_state
 void zapi_station_connected(struct zapi_station *s, uint64_t now_ns)
 {
 	s->n_buffer = 0;
-	s->shown = s->unread = false;
+	s->has_routes = s->unread = false;
 	s->sync_ns = now_ns + ZAPI_STATION_EMPTY_NS;
-	zapi_station_set_state(s, BGP_SOURCE_SYNCING, "connected to zebra, no route shown yet");
+	zapi_station_set_state(s, BGP_SOURCE_SYNCING, "connected to zebra, no route received yet");
 }
 
 void zapi_station_lost(struct zapi_station *s, const char *reason)
@@ -171,7 +171,7 @@ static void zapi_station_message(struct zapi_station *s, const uint8_t *data, si
 	}
 	if (s->message.kind == ZAPI_OTHER || !s->message.bgp)
 		return;
-	s->shown = true;
+	s->has_routes = true;
 	if (s->state == BGP_SOURCE_SYNCING && !s->unread)
 		s->sync_ns = now_ns + ZAPI_STATION_QUIET_NS;
 	zapi_station_route(s, now_ns);
@@ -222,7 +222,7 @@ void zapi_station_tick(struct zapi_station *s, uint64_t now_ns)
 	for (unsigned i = 0; i < s->config->n_neighbors; i++)
 		for (enum bgp_family f = 0; f < BGP_FAMILY_COUNT; f++)
 			rib_sweep(s->rib, i, f);
-	if (s->shown && !s->unread)
+	if (s->has_routes && !s->unread)
 		zapi_station_set_state(s, BGP_SOURCE_UP, "initial sync complete");
 }
 

@@ -10,9 +10,9 @@
  * Zebra tells a route with all its nexthops at once. A nexthop is a neighbour by its address; IPv6
  * nexthops are link-local, so they are one by their interface, which only the caller knows. zebra
  * gives no sign of the end of its table: quiet after its first route is taken for it. What it
- * taught before it went is stale until then, however long it is away.
+ * sent before it went is stale until then, however long it is away.
  *
- * A zebra that has shown no route, or sent a message that cannot be read, is not in sync: it may
+ * A zebra that has sent no route, or sent a message that cannot be read, is not in sync: it may
  * wait for bgpd, or be of another release than the layout is for. So no path counts as not
  * installed. What an earlier connection showed is removed after a while.
  */

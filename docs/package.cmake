@@ -43,7 +43,7 @@ set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /usr/sbin /usr/lib/systemd /us
 string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC) # SOURCE_DATE_EPOCH, where it is set
 file(CONFIGURE OUTPUT changelog CONTENT "fare (@PROJECT_VERSION@) unstable; urgency=medium
 
-  * Packages of fare @PROJECT_VERSION@; what changed is told in CHANGELOG.md.
+  * Packages of fare @PROJECT_VERSION@; what changed is in CHANGELOG.md.
 
  -- @CPACK_PACKAGE_CONTACT@  @date@
 " @ONLY)

@@ -46,9 +46,9 @@ static uint32_t rules_of(const struct commands *c, const struct control_request 
 	return n ? n : 1;
 }
 
-static void say_drained(struct commands *c, const struct control_client *client,
-			const struct drain_rule *rule, const char *what, bool drained,
-			uint32_t n_paths)
+static void record_drained(struct commands *c, const struct control_client *client,
+			   const struct drain_rule *rule, const char *what, bool drained,
+			   uint32_t n_paths)
 {
 	struct event event = {.priority = LOG_NOTICE,
 			      .plane = rule->has_plane ? (int)rule->plane : -1,
@@ -100,8 +100,8 @@ static json_t *change_set(const struct commands *c, struct drain_set *next,
 }
 
 /* All of them or none. */
-static json_t *drain(struct commands *c, const struct control_client *client,
-		     const struct control_request *request)
+static json_t *commands_drain(struct commands *c, const struct control_client *client,
+			      const struct control_request *request)
 {
 	struct drain_set next = *path_table_drains(c->table);
 	bool drained = request->command == CONTROL_DRAIN;
@@ -124,7 +124,7 @@ static json_t *drain(struct commands *c, const struct control_client *client,
 		char what[128];
 
 		drain_file_text(c->report.config, &rules[i], what, sizeof(what));
-		say_drained(c, client, &rules[i], what, drained, n);
+		record_drained(c, client, &rules[i], what, drained, n);
 		if (i)
 			snprintf(whole + length, sizeof(whole) - length, ", plane %u",
 				 rules[i].plane);
@@ -199,7 +199,7 @@ json_t *commands_answer(struct commands *c, struct control_client *client,
 		return report_drains(&c->report, request);
 	case CONTROL_DRAIN:
 	case CONTROL_UNDRAIN:
-		return drain(c, client, request);
+		return commands_drain(c, client, request);
 	case CONTROL_WATCH:
 		client->watching = true;
 		return json_pack("{s:b, s:I}", "ok", 1, "after",

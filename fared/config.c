@@ -30,8 +30,8 @@ struct check {
 
 #define wrong(c, key, ...) strict_yaml_wrong((c)->yaml, key, __VA_ARGS__)
 
-static int take_text(const struct check *c, const char *key, const char *value,
-		     const char *otherwise, char *out, size_t size)
+static int config_take_text(const struct check *c, const char *key, const char *value,
+			    const char *otherwise, char *out, size_t size)
 {
 	if (!value || !*value)
 		value = otherwise;
@@ -76,16 +76,17 @@ static int take_top(const struct check *c, struct config *config)
 	char level[16];
 	int rc;
 
-	if ((rc = take_text(c, "node", raw->node, "", config->node, sizeof(config->node))) ||
-	    (rc = take_text(c, "run_dir", raw->run_dir, "/run/fared", config->run_dir,
-			    sizeof(config->run_dir))) ||
-	    (rc = take_text(c, "user", raw->user, "", config->user, sizeof(config->user))) ||
-	    (rc = take_text(c, "group", raw->group, "", config->group, sizeof(config->group))) ||
-	    (rc = take_text(c, "attach_group", raw->attach_group, "", config->attach_group,
-			    sizeof(config->attach_group))) ||
-	    (rc = take_text(c, "operator_group", raw->operator_group, "", config->operator_group,
-			    sizeof(config->operator_group))) ||
-	    (rc = take_text(c, "log_level", raw->log_level, "info", level, sizeof(level))))
+	if ((rc = config_take_text(c, "node", raw->node, "", config->node, sizeof(config->node))) ||
+	    (rc = config_take_text(c, "run_dir", raw->run_dir, "/run/fared", config->run_dir,
+				   sizeof(config->run_dir))) ||
+	    (rc = config_take_text(c, "user", raw->user, "", config->user, sizeof(config->user))) ||
+	    (rc = config_take_text(c, "group", raw->group, "", config->group,
+				   sizeof(config->group))) ||
+	    (rc = config_take_text(c, "attach_group", raw->attach_group, "", config->attach_group,
+				   sizeof(config->attach_group))) ||
+	    (rc = config_take_text(c, "operator_group", raw->operator_group, "",
+				   config->operator_group, sizeof(config->operator_group))) ||
+	    (rc = config_take_text(c, "log_level", raw->log_level, "info", level, sizeof(level))))
 		return rc;
 	config->log_level = log_level_parse(level);
 	if (config->log_level < 0)
@@ -151,12 +152,12 @@ static int take_bgp(const struct check *c, struct config *config)
 	int rc;
 
 	if ((rc = take_bmp(c, config)) ||
-	    (rc = take_text(c, "bgp.bmp_user", raw->bmp_user, "", config->bmp_user,
-			    sizeof(config->bmp_user))) ||
-	    (rc = take_text(c, "bgp.zserv_path", raw->zserv_path, "", config->zserv_path,
-			    sizeof(config->zserv_path))) ||
-	    (rc = take_text(c, "bgp.frr_version", raw->frr_version, "", config->frr_version,
-			    sizeof(config->frr_version))))
+	    (rc = config_take_text(c, "bgp.bmp_user", raw->bmp_user, "", config->bmp_user,
+				   sizeof(config->bmp_user))) ||
+	    (rc = config_take_text(c, "bgp.zserv_path", raw->zserv_path, "", config->zserv_path,
+				   sizeof(config->zserv_path))) ||
+	    (rc = config_take_text(c, "bgp.frr_version", raw->frr_version, "", config->frr_version,
+				   sizeof(config->frr_version))))
 		return rc;
 	config->stale_ns = number_or(raw->stale_s, 120) * UINT64_C(1000000000);
 	config->bgp.max_as_path = (unsigned)number_or(raw->max_as_path, 2);
@@ -178,7 +179,7 @@ static uint64_t ms_to_ns(uint64_t ms)
 static int take_key_file(const struct check *c, const char *key, const char *value, char *out,
 			 size_t size)
 {
-	int rc = take_text(c, key, value, "", out, size);
+	int rc = config_take_text(c, key, value, "", out, size);
 
 	if (!rc && out[0] && out[0] != '/')
 		return wrong(c, key, "not an absolute path");
@@ -286,7 +287,7 @@ static int take_sub_port(const struct check *c, const struct config *config, con
 	int rc;
 
 	snprintf(key, sizeof(key), "%s.dev", base);
-	rc = take_text(c, key, raw->dev, "", dev, sizeof(out->dev));
+	rc = config_take_text(c, key, raw->dev, "", dev, sizeof(out->dev));
 	if (rc)
 		return rc;
 	if (!dev[0] || strpbrk(dev, "/ "))
@@ -359,7 +360,8 @@ static int take_gpus(const struct check *c, struct config *config)
 		int rc;
 
 		snprintf(key, sizeof(key), "local_gpus[%u].name", g);
-		rc = take_text(c, key, c->raw->gpus[g].name, "", gpu->name, sizeof(gpu->name));
+		rc = config_take_text(c, key, c->raw->gpus[g].name, "", gpu->name,
+				      sizeof(gpu->name));
 		if (rc)
 			return rc;
 		for (unsigned o = 0; o < g; o++)
@@ -500,7 +502,8 @@ int config_parse(struct config **out, const char *text, size_t length, const cha
 	return 0;
 }
 
-static int load(struct config **out, const char *path, bool is_regular, struct config_error *error)
+static int config_load_from(struct config **out, const char *path, bool is_regular,
+			    struct config_error *error)
 {
 	size_t length;
 	char *text;
@@ -521,12 +524,12 @@ static int load(struct config **out, const char *path, bool is_regular, struct c
 
 int config_load(struct config **out, const char *path, struct config_error *error)
 {
-	return load(out, path, false, error);
+	return config_load_from(out, path, false, error);
 }
 
 int config_load_again(struct config **out, const char *path, struct config_error *error)
 {
-	return load(out, path, true, error);
+	return config_load_from(out, path, true, error);
 }
 
 void config_override_keys(struct config *config, const struct config *from)

@@ -22,7 +22,8 @@ static char *take_value(struct config_entry *entry)
 	return value;
 }
 
-static void add(struct config_diff *diff, struct config_entry *a, struct config_entry *b)
+static void config_diff_add(struct config_diff *diff, struct config_entry *a,
+			    struct config_entry *b)
 {
 	struct config_change *change = &diff->changes[diff->n++];
 	const struct config_entry *either = a ? a : b;
@@ -37,7 +38,8 @@ static void add(struct config_diff *diff, struct config_entry *a, struct config_
 }
 
 /* Both in the order of their keys. */
-static void compare(struct config_diff *diff, struct config_list *a, struct config_list *b)
+static void config_diff_compare(struct config_diff *diff, struct config_list *a,
+				struct config_list *b)
 {
 	size_t i = 0, j = 0;
 
@@ -47,11 +49,11 @@ static void compare(struct config_diff *diff, struct config_list *a, struct conf
 					: strcmp(a->entries[i].key, b->entries[j].key);
 
 		if (order < 0)
-			add(diff, &a->entries[i++], NULL);
+			config_diff_add(diff, &a->entries[i++], NULL);
 		else if (order > 0)
-			add(diff, NULL, &b->entries[j++]);
+			config_diff_add(diff, NULL, &b->entries[j++]);
 		else if (strcmp(a->entries[i++].value, b->entries[j++].value) != 0)
-			add(diff, &a->entries[i - 1], &b->entries[j - 1]);
+			config_diff_add(diff, &a->entries[i - 1], &b->entries[j - 1]);
 	}
 }
 
@@ -73,7 +75,7 @@ int config_diff_create(struct config_diff **out, const struct config *a, const s
 	if (!rc) {
 		qsort(x->entries, x->n, sizeof(*x->entries), by_key);
 		qsort(y->entries, y->n, sizeof(*y->entries), by_key);
-		compare(diff, x, y);
+		config_diff_compare(diff, x, y);
 		*out = diff;
 	} else {
 		config_diff_destroy(diff);

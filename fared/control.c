@@ -43,7 +43,7 @@ struct client {
 	size_t in_length;
 	char *out;
 	size_t out_length, out_sent;
-	bool is_answered;     /* its request is being answered: it is told more, and not dropped */
+	bool is_answered;     /* its request is being answered: it is sent more, and not dropped */
 	const char *drop_why; /* it is dropped after that, and why; NULL: it stays */
 };
 
@@ -68,21 +68,21 @@ json_t *control_error(const char *text)
 	char whole[CONTROL_REQUEST_MAX];
 	json_t *reply;
 
-	/* it may tell of what a client or a file said, cut to fit */
+	/* it may cite what a client or a file said, cut to fit */
 	snprintf(whole, sizeof(whole), "%s", text);
 	utf8_trim(whole);
 	reply = json_pack("{s:b, s:s}", "ok", 0, "error", whole);
 	return reply ? reply : json_pack("{s:b, s:s}", "ok", 0, "error", "(not UTF-8)");
 }
 
-/* The client hears it at once. Closing may take longer: what it passed may be queued in there. */
+/* The client is sent it at once. Closing may take longer: what it passed may be queued in there. */
 static void hang_up(struct control *control, int fd)
 {
 	shutdown(fd, SHUT_RDWR);
 	deferred_close_take(control->closing, fd);
 }
 
-static void drop(struct client *c, const char *why)
+static void control_drop(struct client *c, const char *why)
 {
 	struct control *control = c->control;
 	char line[160];
@@ -150,7 +150,7 @@ static bool flush(struct client *c)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno != EAGAIN) {
-			drop(c, NULL);
+			control_drop(c, NULL);
 			return false;
 		}
 		if (n < 0) {
@@ -195,7 +195,7 @@ static void go_on(struct client *c)
 	if (c->out)
 		return;
 	if (!has_request(c) && c->in_length == sizeof(c->in)) {
-		drop(c, "request too long");
+		control_drop(c, "request too long");
 	} else if (has_request(c)) {
 		ev_io_stop(control->loop, &c->rx);
 		await_turn(control, 0.);
@@ -205,11 +205,11 @@ static void go_on(struct client *c)
 }
 
 /* A client whose last reply has left, if that is what on_request asked for. */
-static bool dropped_when_told(struct client *c)
+static bool dropped_when_sent(struct client *c)
 {
 	if (!c->who.finished || c->out)
 		return false;
-	drop(c, NULL);
+	control_drop(c, NULL);
 	return true;
 }
 
@@ -219,7 +219,7 @@ static void on_writable(struct ev_loop *loop, ev_io *w, int revents)
 
 	(void)loop;
 	(void)revents;
-	if (flush(c) && !dropped_when_told(c))
+	if (flush(c) && !dropped_when_sent(c))
 		go_on(c);
 }
 
@@ -227,7 +227,7 @@ static void on_slow(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	(void)loop;
 	(void)revents;
-	drop(w->data, "takes no data");
+	control_drop(w->data, "takes no data");
 }
 
 /* Watching and an attached table are uses of a connection on which nothing more is asked. */
@@ -239,20 +239,20 @@ static void on_idle(struct ev_loop *loop, ev_timer *w, int revents)
 	if (c->who.watching || c->who.tracing || c->who.attached >= 0)
 		ev_timer_stop(loop, w);
 	else if (!c->out)
-		drop(c, "asks nothing");
+		control_drop(c, "asks nothing");
 }
 
-/* While its own request is answered, others hold on to it: answer() drops it then. */
+/* While its own request is answered, others hold on to it: control_answer() drops it then. */
 static void drop_or_mark(struct client *c, const char *why)
 {
 	if (c->is_answered)
 		c->drop_why = why;
 	else
-		drop(c, why);
+		control_drop(c, why);
 }
 
 /* line NULL: no memory for it. */
-static void tell(struct client *c, const char *line, size_t length)
+static void control_send_line(struct client *c, const char *line, size_t length)
 {
 	if (c->drop_why)
 		return;
@@ -260,11 +260,11 @@ static void tell(struct client *c, const char *line, size_t length)
 		drop_or_mark(c, "too far behind");
 	else if (!line || !append(c, line, length))
 		drop_or_mark(c, "out of memory");
-	else if (!c->is_answered && flush(c) && !dropped_when_told(c))
+	else if (!c->is_answered && flush(c) && !dropped_when_sent(c))
 		go_on(c);
 }
 
-void control_tell_watchers(struct control *control, const json_t *event)
+void control_send_watchers(struct control *control, const json_t *event)
 {
 	size_t length = 0;
 	char *line = NULL;
@@ -276,12 +276,12 @@ void control_tell_watchers(struct control *control, const json_t *event)
 			continue;
 		if (!line)
 			line = line_of(event, &length);
-		tell(c, line, length);
+		control_send_line(c, line, length);
 	}
 	free(line);
 }
 
-void control_tell(struct control *control, struct control_client *client, const json_t *json)
+void control_send(struct control *control, struct control_client *client, const json_t *json)
 {
 	for (int i = 0; i < CONTROL_MAX_CLIENTS; i++) {
 		struct client *c = &control->clients[i];
@@ -291,7 +291,7 @@ void control_tell(struct control *control, struct control_client *client, const 
 		if (!c->control || &c->who != client)
 			continue;
 		line = line_of(json, &length);
-		tell(c, line, length);
+		control_send_line(c, line, length);
 		free(line);
 	}
 }
@@ -322,7 +322,7 @@ static json_t *reply_to(struct client *c, const char *line, size_t length)
 	return control->handlers.on_request(control->arg, &c->who, &request, c->passed_fd);
 }
 
-static bool answer(struct client *c, const char *request, size_t request_length)
+static bool control_answer(struct client *c, const char *request, size_t request_length)
 {
 	size_t length = 0;
 	json_t *reply;
@@ -339,10 +339,10 @@ static bool answer(struct client *c, const char *request, size_t request_length)
 	free(line);
 	json_decref(reply);
 	if (c->drop_why) {
-		drop(c, c->drop_why);
+		control_drop(c, c->drop_why);
 		return false;
 	}
-	return flush(c) && !dropped_when_told(c);
+	return flush(c) && !dropped_when_sent(c);
 }
 
 /* Answers the first line in the buffer. */
@@ -354,7 +354,7 @@ static void take_request(struct client *c)
 	memcpy(line, c->in, length);
 	c->in_length -= length + 1;
 	memmove(c->in, end + 1, c->in_length);
-	if (answer(c, line, length))
+	if (control_answer(c, line, length))
 		go_on(c);
 }
 
@@ -466,7 +466,7 @@ static void on_again(struct ev_loop *loop, ev_timer *w, int revents)
  * There is room for all that a message can bring: what does not fit the kernel would close here and
  * now.
  */
-static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
+static void control_on_readable(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct client *c = w->data;
 	char room[CMSG_SPACE(CONTROL_MAX_PASSED * sizeof(int))] __attribute__((aligned(8)));
@@ -485,7 +485,7 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
-		drop(c, NULL);
+		control_drop(c, NULL);
 		return;
 	}
 	take_descriptors(c, &msg);
@@ -499,7 +499,7 @@ static void start_client(struct control *control, struct client *c, int fd,
 			 const struct control_client *who)
 {
 	*c = (struct client){.control = control, .who = *who, .fd = fd, .passed_fd = -1};
-	ev_io_init(&c->rx, on_readable, fd, EV_READ);
+	ev_io_init(&c->rx, control_on_readable, fd, EV_READ);
 	ev_io_init(&c->tx, on_writable, fd, EV_WRITE);
 	ev_timer_init(&c->slow, on_slow, 0., CONTROL_SLOW_S);
 	ev_timer_init(&c->idle, on_idle, 0., control->idle_s);
@@ -508,7 +508,7 @@ static void start_client(struct control *control, struct client *c, int fd,
 	ev_io_start(control->loop, &c->rx);
 }
 
-static void refuse(struct control *control, int fd, const char *why)
+static void control_refuse(struct control *control, int fd, const char *why)
 {
 	char line[200];
 	int n = snprintf(line, sizeof(line), "{\"ok\":false,\"error\":\"%s\"}\n", why);
@@ -595,14 +595,15 @@ static void on_accept(struct ev_loop *loop, ev_io *w, int revents)
 		return;
 	if (!control_listener_admit(fd, &control->groups, &who) ||
 	    (listener->for_operators && who.role != CONTROL_OPERATOR)) {
-		refuse(control, fd,
-		       "permission denied: only root, the daemon's user and members of its group "
-		       "may ask");
+		control_refuse(
+			control, fd,
+			"permission denied: only root, the daemon's user and members of its group "
+			"may ask");
 		return;
 	}
 	place = find_place(control, &who, &refusal);
 	if (!place) {
-		refuse(control, fd, refusal);
+		control_refuse(control, fd, refusal);
 		return;
 	}
 	start_client(control, place, fd, &who);
@@ -670,7 +671,7 @@ void control_destroy(struct control *c)
 		return;
 	for (int i = 0; i < CONTROL_MAX_CLIENTS; i++)
 		if (c->clients[i].control)
-			drop(&c->clients[i], NULL);
+			control_drop(&c->clients[i], NULL);
 	for (int i = 0; i < LISTENERS; i++) {
 		if (!c->listeners[i].control)
 			continue;

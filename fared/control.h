@@ -69,7 +69,7 @@ struct control_client {
 	pid_t pid;
 	enum control_role role;
 	bool watching; /* set by on_request: gets events from now on */
-	bool tracing;  /* set by on_request: control_tell() has more for it */
+	bool tracing;  /* set by on_request: control_send() has more for it */
 	bool finished; /* set by on_request: the connection ends once this reply has left */
 	int attached;  /* set by on_request: id of its connection table; -1: none */
 };
@@ -78,7 +78,7 @@ struct control_handlers {
 	/*
 	 * Answers a request; for "watch" there is room among this user's. fd: the descriptor that
 	 * came with it, -1: none; borrowed for the call. Until it is known to be a memfd it may
-	 * block whoever uses it. Returns the reply (ours to free), or NULL for want of memory,
+	 * block its user. Returns the reply (ours to free), or NULL for want of memory,
 	 * which costs the client its connection.
 	 */
 	json_t *(*on_request)(void *arg, struct control_client *client,
@@ -102,11 +102,11 @@ void control_set_idle_s(struct control *c, double idle_s);
 /* Closes everything and removes the sockets. */
 void control_destroy(struct control *c);
 /* Sends one line of JSON (borrowed) to every watcher. */
-void control_tell_watchers(struct control *c, const json_t *event);
+void control_send_watchers(struct control *c, const json_t *event);
 /*
  * Sends one line of JSON (borrowed) to one client, of those that on_request was given; if that has
  * set finished, it is the last. on_gone may be called for it meanwhile.
  */
-void control_tell(struct control *c, struct control_client *client, const json_t *json);
+void control_send(struct control *c, struct control_client *client, const json_t *json);
 
 #endif

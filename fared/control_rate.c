@@ -7,7 +7,7 @@
 static const struct token_rate rate = {CONTROL_RATE_PER_S, CONTROL_RATE_BURST};
 
 /* The user's; or a free one; or the fullest, whose loss gives its user least. */
-static struct control_bucket *find(struct control_rate *r, uid_t uid, uint64_t now_ns)
+static struct control_bucket *control_rate_find(struct control_rate *r, uid_t uid, uint64_t now_ns)
 {
 	struct control_bucket *best = NULL;
 
@@ -27,5 +27,5 @@ static struct control_bucket *find(struct control_rate *r, uid_t uid, uint64_t n
 
 uint64_t control_rate_take(struct control_rate *r, uid_t uid, uint64_t now_ns)
 {
-	return token_bucket_wait_ns(&find(r, uid, now_ns)->bucket, rate, now_ns);
+	return token_bucket_wait_ns(&control_rate_find(r, uid, now_ns)->bucket, rate, now_ns);
 }

@@ -14,7 +14,7 @@
 #include "log.h"
 #include "base/utf8.h"
 
-#define KEY_SHOWN 40 /* bytes of an argument that there is none of */
+#define KEY_TEXT_MAX 40 /* bytes of an argument that there is none of */
 
 enum argument {
 	ARG_PEER = 1 << 0,
@@ -90,11 +90,6 @@ __attribute__((format(printf, 2, 3))) static int bad(const struct reply *r, cons
 	return -EBADMSG;
 }
 
-const char *control_request_name(enum control_command command)
-{
-	return commands[command].name;
-}
-
 static int take_command(const json_t *root, struct control_request *out, const struct reply *r)
 {
 	const char *name = json_string_value(json_object_get(root, "cmd"));
@@ -155,8 +150,8 @@ static int take_planes(const json_t *value, struct control_request *out, const s
 	return 0;
 }
 
-static int take_text(const json_t *value, const char *name, char *out, size_t size,
-		     const struct reply *r)
+static int control_request_text(const json_t *value, const char *name, char *out, size_t size,
+				const struct reply *r)
 {
 	if (!json_string_length(value))
 		return bad(r, "\"%s\" must be a string that is not empty", name);
@@ -200,7 +195,7 @@ static int take_argument(enum argument bit, const char *name, const json_t *valu
 	case ARG_TOPIC:
 		if (!json_is_string(value) || !events_has_topic(json_string_value(value)))
 			return bad(r, "\"topic\" must be one of: " EVENTS_TOPICS);
-		return take_text(value, name, out->topic, sizeof(out->topic), r);
+		return control_request_text(value, name, out->topic, sizeof(out->topic), r);
 	case ARG_LEVEL:
 		out->level = json_is_string(value) ? log_level_parse(json_string_value(value)) : -1;
 		if (out->level < 0)
@@ -226,9 +221,9 @@ static int take_argument(enum argument bit, const char *name, const json_t *valu
 	case ARG_GPU:
 		if (json_string_length(value) >= sizeof(out->gpu))
 			return bad(r, "\"gpu\" is no name of a local GPU");
-		return take_text(value, name, out->gpu, sizeof(out->gpu), r);
+		return control_request_text(value, name, out->gpu, sizeof(out->gpu), r);
 	case ARG_NAME:
-		return take_text(value, name, out->name, sizeof(out->name), r);
+		return control_request_text(value, name, out->name, sizeof(out->name), r);
 	case ARG_PID: /* the kernel tells the truth of it; accepted for the reader's sake */
 		return take_integer(value, name, INT32_MAX, &number, r);
 	}
@@ -251,7 +246,7 @@ static int take_arguments(json_t *root, struct control_request *out, const struc
 			;
 		if (i == n || !(commands[out->command].may & arguments[i].bit))
 			return bad(r, "\"%s\" takes no \"%.*s\"", commands[out->command].name,
-				   utf8_fit(key, KEY_SHOWN), key);
+				   utf8_fit(key, KEY_TEXT_MAX), key);
 		rc = take_argument(arguments[i].bit, key, value, out, r);
 		if (rc)
 			return rc;

@@ -84,6 +84,5 @@ struct control_request {
 /* 0 or -EBADMSG, why then says what is wrong and, for bad JSON, at which offset. */
 int control_request_parse(const char *line, size_t length, struct control_request *out, char *why,
 			  size_t why_size);
-const char *control_request_name(enum control_command command);
 
 #endif

@@ -29,85 +29,19 @@
 #define HEARTBEAT_S    0.25	   /* readers call a heartbeat of a second ago dead */
 #define STATUS_S       1.
 
-uint64_t daemon_wall_ns(void)
-{
-	return clock_ns(CLOCK_REALTIME);
-}
-
-struct path_table_times daemon_times(const struct config *config)
-{
-	return (struct path_table_times){
-		.stale_ns = config->stale_ns,
-		.installed_ns = PATH_INSTALLED_NS,
-		.restart_ns = PATH_RESTART_NS,
-		.fallback_ns = PATH_FALLBACK_NS,
-		.forget_ns = PATH_FORGET_NS,
-	};
-}
-
-/* ---- sources ------------------------------------------------------------- */
-
-/* Which FRR zebra is, as far as is known: BMP names what runs, the configuration what ran once. */
-static const char *frr_version(const struct daemon *d, const struct config *config)
-{
-	if (d->frr_version[0])
-		return d->frr_version;
-	return config->frr_version[0] ? config->frr_version : NULL;
-}
-
-/*
- * Starts both sources as config says. At the start of the daemon a zebra that cannot be spoken to
- * costs the cross-check, and no more; a reload (all_or_none) then changes nothing.
- */
-int daemon_start_sources(struct daemon *d, struct config *config, bool all_or_none)
-{
-	struct zapi_source *zapi = NULL;
-	struct bmp_source *bmp;
-	int rc = bmp_source_create(&bmp, d->loop, &config->bmp_address, d->bmp_uid,
-				   config->stale_ns, &config->bgp, &daemon_source_handlers,
-				   &d->hooks[PATH_SOURCE_BMP]);
-
-	if (rc) {
-		log_line(d->log, LOG_ERR, "bmp", "cannot start: %s", strerror(-rc));
-		return rc;
-	}
-	if (config->zserv_path[0]) {
-		rc = zapi_source_create(&zapi, d->loop, config->zserv_path, frr_version(d, config),
-					&config->bgp, &daemon_source_handlers,
-					&d->hooks[PATH_SOURCE_ZSERV]);
-		if (rc && all_or_none) {
-			bmp_source_destroy(bmp);
-			return rc;
-		}
-		if (rc)
-			log_line(d->log, LOG_WARNING, "zserv", "no cross-check against zebra: %s",
-				 strerror(-rc));
-	}
-	bmp_source_destroy(d->bmp);
-	zapi_source_destroy(d->zapi);
-	config_destroy(d->source_config);
-	d->bmp = bmp;
-	d->zapi = zapi;
-	d->source_config = config_take(config);
-	path_table_source_replaced(d->table, PATH_SOURCE_BMP, true, clock_now_ns());
-	path_table_source_replaced(d->table, PATH_SOURCE_ZSERV, zapi != NULL, clock_now_ns());
-	if (zapi && !frr_version(d, config))
-		path_table_source_state(d->table, PATH_SOURCE_ZSERV, BGP_SOURCE_DOWN,
-					"waiting for BMP to name FRR's release (bgp.frr_version)",
-					clock_now_ns());
-	return 0;
-}
-
 /* ---- the loop ------------------------------------------------------------ */
 
-/* After all of an iteration's input, before sleeping: evaluate once, publish once, tell once. */
+/*
+ * After all of an iteration's input, before sleeping: evaluate once, publish once, hand out events
+ * once.
+ */
 static void on_prepare(struct ev_loop *loop, ev_prepare *w, int revents)
 {
 	struct daemon *d = w->data;
 	uint64_t now, next;
 
 	(void)revents;
-	daemon_health_turn(d->health); /* peers before ourselves: their news has the longer way */
+	daemon_health_turn(d->health); /* peers before this server: their notices travel farther */
 	now = clock_now_ns();
 	next = publish_run(d->publish, now, daemon_on_change, d);
 	events_flush(d->events);
@@ -127,7 +61,7 @@ static void on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
 	(void)revents; /* waking up is all: on_prepare evaluates */
 }
 
-static void say_renewals(struct daemon *d)
+static void log_renewals(struct daemon *d)
 {
 	struct publish_stats stats;
 
@@ -148,7 +82,7 @@ static void on_heartbeat(struct ev_loop *loop, ev_timer *w, int revents)
 	(void)loop;
 	(void)revents;
 	publish_heartbeat(d->publish, clock_now_ns());
-	say_renewals(d);
+	log_renewals(d);
 }
 
 static void on_watchdog(struct ev_loop *loop, ev_timer *w, int revents)
@@ -201,8 +135,8 @@ static void on_stop(struct ev_loop *loop, ev_signal *w, int revents)
 static const struct commands_handlers command_handlers = {daemon_on_reload, daemon_on_confirm,
 							  daemon_on_trace};
 
-static json_t *on_request(void *arg, struct control_client *client,
-			  const struct control_request *request, int fd)
+static json_t *daemon_on_request(void *arg, struct control_client *client,
+				 const struct control_request *request, int fd)
 {
 	struct daemon *d = arg;
 	struct commands c = {
@@ -221,13 +155,13 @@ static json_t *on_request(void *arg, struct control_client *client,
 		.table = d->table,
 		.events = d->events,
 		.flows = d->flows,
-		.wall_ns = daemon_wall_ns(),
+		.wall_ns = clock_ns(CLOCK_REALTIME),
 		.handlers = &command_handlers,
 		.arg = d,
 	};
 	json_t *reply;
 
-	/* whoever asks sees what is published, not what is about to be */
+	/* a reply has what is published, not what is about to be */
 	publish_run(d->publish, c.report.now_ns, daemon_on_change, d);
 	reply = commands_answer(&c, client, request, fd);
 	publish_run(d->publish, c.report.now_ns, daemon_on_change, d);
@@ -253,7 +187,7 @@ static void on_control_log(void *arg, int priority, const char *line)
 /* ---- start --------------------------------------------------------------- */
 
 /* What a fared leaves there, also one that was killed before it had renamed what it wrote. */
-static bool is_ours(const char *name)
+static bool daemon_owns(const char *name)
 {
 	static const char *const whole[] = {".", "..", "fared.lock"};
 	static const char *const begins[] = {CONTROL_NAME,    "control.soc_", CONTROL_OPERATE_NAME,
@@ -277,7 +211,7 @@ static bool holds_ours_alone(const char *path, struct log *log)
 	struct dirent *entry;
 
 	while (alone && (entry = readdir(dir))) {
-		alone = is_ours(entry->d_name);
+		alone = daemon_owns(entry->d_name);
 		if (!alone)
 			log_line(log, LOG_ERR, "daemon",
 				 "%s cannot be given to the user that fared runs as: it holds "
@@ -372,7 +306,7 @@ static void restore_events(struct daemon *d, const struct privileges *p)
 }
 
 /* An event, too: where a former daemon's end and this one's begin. */
-static void say_started(struct daemon *d)
+static void record_started(struct daemon *d)
 {
 	struct event e = {.priority = LOG_NOTICE,
 			  .plane = -1,
@@ -381,7 +315,7 @@ static void say_started(struct daemon *d)
 			  .to = "started",
 			  .reason = "version " FARE_VERSION};
 
-	daemon_say(d, &e);
+	daemon_add_event(d, &e);
 }
 
 /*
@@ -399,7 +333,7 @@ static void settle_trial(struct daemon *d)
 				  "its reload was not confirmed; farectl reload puts it in force"};
 
 	if (d->is_undone)
-		daemon_say(d, &e);
+		daemon_add_event(d, &e);
 	else
 		trial_file_remove(d->config);
 }
@@ -450,7 +384,7 @@ static void start_watchers(struct daemon *d)
 	ev_signal_start(d->loop, &d->hangup);
 }
 
-/* What the service manager is told, if one listens. */
+/* Messages to the service manager, if one listens. */
 static void start_notifying(struct daemon *d)
 {
 	double watchdog_s = (double)notify_watchdog_ns() / 1e9;
@@ -465,7 +399,7 @@ static void start_notifying(struct daemon *d)
 }
 
 /* One step of starting; on failure says which, and what to look at. */
-static bool step(struct daemon *d, int rc, const char *what, const char *hint)
+static bool daemon_step(struct daemon *d, int rc, const char *what, const char *hint)
 {
 	if (!rc)
 		return true;
@@ -524,52 +458,57 @@ static bool start_health(struct daemon *d)
 {
 	int rc = daemon_health_create(&d->health, d);
 
-	return step(d, rc, "health", health_hint(rc));
+	return daemon_step(d, rc, "health", health_hint(rc));
 }
 
 /* The order matters: nothing is published before the links are known, nothing learned before it can
  * be published. */
-static bool start(struct daemon *d, const struct privileges *p, enum sandbox_mode sandbox)
+static bool daemon_start(struct daemon *d, const struct privileges *p, enum sandbox_mode sandbox)
 {
-	static const struct control_handlers on_control = {on_request, on_gone, on_control_log};
+	static const struct control_handlers on_control = {daemon_on_request, on_gone,
+							   on_control_log};
 	const struct control_groups groups = {p->socket_gid, p->attach_gid, p->operator_gid};
 	struct publish_stats stats;
 	char why[200] = "";
 	int rc;
 
 	allow_descriptors(d);
-	if (!step(d, lock_run_dir(d, p), d->config->run_dir,
-		  "is another fared running there, and may we write there?") ||
-	    !step(d, events_create(&d->events, daemon_on_event, d), "events", "memory?"))
+	if (!daemon_step(d, lock_run_dir(d, p), d->config->run_dir,
+			 "is another fared running there, and may we write there?") ||
+	    !daemon_step(d, events_create(&d->events, daemon_on_event, d), "events", "memory?"))
 		return false;
 	restore_events(d, p);
-	say_started(d);
+	record_started(d);
 	settle_trial(d);
-	if (!step(d, flows_create(&d->flows), "flows", "memory?") ||
-	    !step(d, create_table(d), "path table", "memory?") || !start_health(d))
+	if (!daemon_step(d, flows_create(&d->flows), "flows", "memory?") ||
+	    !daemon_step(d, create_table(d), "path table", "memory?") || !start_health(d))
 		return false;
 	restore_drains(d);
-	if (!step(d, publish_create(&d->publish, d->config, d->table, SEGMENT_MODE, clock_now_ns()),
-		  "shared memory", "is the run directory on a file system with room?") ||
-	    !step(d, give_segment(d->config, p), "shared memory's owner",
-		  "as root, may we chown in the run directory? Else join the group that `group` "
-		  "names, "
-		  "have CAP_CHOWN, or leave `group` out") ||
-	    !step(d, links_create(&d->links, d->loop, d->config, &daemon_links_handlers, d),
-		  "rtnetlink", "is netlink allowed here?") ||
-	    !step(d,
-		  control_create(&d->control, d->loop, d->config->run_dir, p->uid, &groups,
-				 &on_control, d),
-		  "control sockets",
-		  "may we write in the run directory? Not root: are we members of operator_group?"))
+	if (!daemon_step(
+		    d,
+		    publish_create(&d->publish, d->config, d->table, SEGMENT_MODE, clock_now_ns()),
+		    "shared memory", "is the run directory on a file system with room?") ||
+	    !daemon_step(
+		    d, give_segment(d->config, p), "shared memory's owner",
+		    "as root, may we chown in the run directory? Else join the group that `group` "
+		    "names, "
+		    "have CAP_CHOWN, or leave `group` out") ||
+	    !daemon_step(d, links_create(&d->links, d->loop, d->config, &daemon_links_handlers, d),
+			 "rtnetlink", "is netlink allowed here?") ||
+	    !daemon_step(d,
+			 control_create(&d->control, d->loop, d->config->run_dir, p->uid, &groups,
+					&on_control, d),
+			 "control sockets",
+			 "may we write in the run directory? Not root: are we members of "
+			 "operator_group?"))
 		return false;
 	become_realtime(d);
 	rc = privileges_drop(p, why, sizeof(why));
-	if (!step(d, rc, why, "leave `user` out to stay root") ||
-	    !step(d, daemon_start_sources(d, d->config, false), "sources", "see above"))
+	if (!daemon_step(d, rc, why, "leave `user` out to stay root") ||
+	    !daemon_step(d, daemon_start_sources(d, d->config, false), "sources", "see above"))
 		return false;
 	rc = sandbox_enter(sandbox, why, sizeof(why));
-	if (!step(d, rc, why, "--seccomp off starts without the filter"))
+	if (!daemon_step(d, rc, why, "--seccomp off starts without the filter"))
 		return false;
 	rc = links_watch_speeds(d->links, SPEED_EVERY_NS);
 	if (rc)
@@ -609,8 +548,8 @@ int daemon_create(struct daemon **out, struct config *config, const struct daemo
 	for (int s = 0; s < PATH_SOURCE_COUNT; s++)
 		d->hooks[s] = (struct hook){d, s};
 	d->loop = ev_loop_new(EVFLAG_AUTO);
-	if (!step(d, d->loop ? 0 : -ENOMEM, "event loop", "memory?") ||
-	    !start(d, privileges, options->sandbox)) {
+	if (!daemon_step(d, d->loop ? 0 : -ENOMEM, "event loop", "memory?") ||
+	    !daemon_start(d, privileges, options->sandbox)) {
 		rc = d->rc;
 		daemon_destroy(d);
 		return rc;

@@ -3,8 +3,8 @@
  * daemon.h - everything wired together: sources -> path table -> shared memory, and the operator's
  * socket.
  *
- * Solely owns: the loop's order of things and all modules' lives. In: a configuration. Out: nothing
- * returns until the daemon is told to stop. Thread: the main one.
+ * Solely owns: the loop's order of things and when modules start and end. In: a configuration. Out:
+ * nothing returns until a signal stops the daemon. Thread: the main one.
  *
  * One iteration: sources and links change the path table; then, before the loop sleeps, the table
  * is evaluated once, what changed is published, and the iteration's events are handed out.

@@ -31,7 +31,7 @@ struct daemon_health {
 	struct sub_ports ports;
 	uint64_t bps[FARE_MAX_LOCAL_GPUS][FARE_MAX_PLANES][FARE_MAX_SUB_PORTS];
 	bool changed[FARE_MAX_LOCAL_GPUS];
-	uint64_t told_drains; /* their generation */
+	uint64_t sent_drains; /* their generation */
 	struct notice_keys keys;
 	struct udp *udp;
 	struct prober *prober;
@@ -43,7 +43,7 @@ struct daemon_health {
 	uint64_t read_ns, sampled_ns;
 	bool refused[FARE_MAX_PAIRS]; /* by pair: its notices are, and that has been said */
 	struct notice_refusals refusals;
-	ev_timer look;
+	ev_timer traffic_timer;
 };
 
 /* ---- what prober and reflector say --------------------------------------- */
@@ -63,13 +63,13 @@ static bool waits_for_first_reply(const struct prober_view *view,
 	       view->where == PROBE_LOCAL;
 }
 
-static void say_transition(struct daemon *d, uint32_t gpu, const struct in6_addr *peer,
-			   uint32_t plane, const struct probe_fsm_change *change)
+static void record_transition(struct daemon *d, uint32_t gpu, const struct in6_addr *peer,
+			      uint32_t plane, const struct probe_fsm_change *change)
 {
 	struct event e = {.priority = LOG_NOTICE, .plane = (int)plane, .topic = "probe"};
 	char text[ADDRESS_TEXT_MAX];
 
-	/* a reply overdue by a moment is daily life; what it comes to is told */
+	/* a reply overdue by a moment is common; only what follows from it is an event */
 	if (is_noise(change) && change->new_state != PROBE_DOWN)
 		return;
 	snprintf(e.subject, sizeof(e.subject), "%s->%s", d->config->gpus[gpu].name,
@@ -85,11 +85,12 @@ static void say_transition(struct daemon *d, uint32_t gpu, const struct in6_addr
 	else if (change->n_lost)
 		snprintf(e.evidence, sizeof(e.evidence), "%u of %u probes lost", change->n_lost,
 			 change->n_window);
-	daemon_say(d, &e);
+	daemon_add_event(d, &e);
 }
 
-static void on_path(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
-		    const struct prober_view *view, const struct probe_fsm_change *change)
+static void daemon_health_on_path(void *arg, uint32_t gpu, const struct in6_addr *peer,
+				  uint32_t plane, const struct prober_view *view,
+				  const struct probe_fsm_change *change)
 {
 	struct path_probe probe = path_probe_of(view);
 	struct daemon_health *h = arg;
@@ -98,7 +99,7 @@ static void on_path(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32
 	if (change)
 		trace_change(&h->daemon->trace, gpu, peer, plane, change, clock_now_ns());
 	if (change && !waits_for_first_reply(view, change))
-		say_transition(h->daemon, gpu, peer, plane, change);
+		record_transition(h->daemon, gpu, peer, plane, change);
 }
 
 static void on_log(void *arg, int priority, const char *line)
@@ -122,11 +123,11 @@ static void on_gray(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32
 	snprintf(e.reason, sizeof(e.reason), "%s",
 		 gray ? "it loses probes and the plane's other sub-ports do not"
 		      : "probes pass on it again");
-	daemon_say(h->daemon, &e);
+	daemon_add_event(h->daemon, &e);
 }
 
 /* Once for each time that it happens, however often the peer repeats itself. */
-static void say_clock_went_back(struct daemon_health *h, uint32_t gpu, const struct in6_addr *peer,
+static void log_clock_went_back(struct daemon_health *h, uint32_t gpu, const struct in6_addr *peer,
 				bool refused)
 {
 	struct daemon *d = h->daemon;
@@ -141,12 +142,12 @@ static void say_clock_went_back(struct daemon_health *h, uint32_t gpu, const str
 			d->log, clock_now_ns(), LOG_WARNING, "health",
 			"capacity notice refused gpu=%s peer=%s: it is of an earlier incarnation "
 			"than one that is known, so the peer's clock has gone back; set it there "
-			"(the peer has been told, and takes a later incarnation by itself)",
+			"(the peer is informed, and takes a later incarnation by itself)",
 			d->config->gpus[gpu].name, address_format(peer, text));
 }
 
-static void say_notices(struct daemon_health *h, int priority, uint32_t gpu,
-			const struct in6_addr *peer, const char *to, const char *reason)
+static void record_notices(struct daemon_health *h, int priority, uint32_t gpu,
+			   const struct in6_addr *peer, const char *to, const char *reason)
 {
 	struct event e = {.priority = priority, .plane = -1, .topic = "peer"};
 	char text[ADDRESS_TEXT_MAX];
@@ -155,7 +156,7 @@ static void say_notices(struct daemon_health *h, int priority, uint32_t gpu,
 		 address_format(peer, text));
 	snprintf(e.to, sizeof(e.to), "%s", to);
 	snprintf(e.reason, sizeof(e.reason), "%s", reason);
-	daemon_say(h->daemon, &e);
+	daemon_add_event(h->daemon, &e);
 }
 
 static void on_refused(void *arg, uint32_t gpu, const struct in6_addr *peer,
@@ -165,29 +166,29 @@ static void on_refused(void *arg, uint32_t gpu, const struct in6_addr *peer,
 		[REFLECTOR_NOT_AUTHENTIC] = "its capacity notices fail authentication: have both "
 					    "servers the same key (health.key_file)?",
 		[REFLECTOR_OLD_RELEASE] = "its fared is of a release whose capacity notices cannot "
-					  "be told from replays: update it",
+					  "be distinguished from replays: update it",
 	};
 	struct daemon_health *h = arg;
 	uint32_t pair;
 
 	if (path_table_find(h->daemon->table, gpu, peer, &pair) &&
 	    notice_refusals_refused(&h->refusals, pair, clock_now_ns()))
-		say_notices(h, LOG_WARNING, gpu, peer, "notices refused", reasons[why]);
+		record_notices(h, LOG_WARNING, gpu, peer, "notices refused", reasons[why]);
 }
 
 /* Of a pair whose refusal was said. */
-static void say_accepted(struct daemon_health *h, uint32_t gpu, const struct in6_addr *peer)
+static void record_accepted(struct daemon_health *h, uint32_t gpu, const struct in6_addr *peer)
 {
 	uint32_t pair;
 
 	if (path_table_find(h->daemon->table, gpu, peer, &pair) &&
 	    notice_refusals_accepted(&h->refusals, pair))
-		say_notices(h, LOG_NOTICE, gpu, peer, "notices accepted",
-			    "one was authentic, and no replay");
+		record_notices(h, LOG_NOTICE, gpu, peer, "notices accepted",
+			       "one was authentic, and no replay");
 }
 
 static bool on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer,
-			const struct notice_capacity *c, struct notice_ack *told)
+			const struct notice_capacity *c, struct notice_ack *ack)
 {
 	struct daemon_health *h = arg;
 	struct path_notice notice =
@@ -204,9 +205,9 @@ static bool on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer,
 	memcpy(notice.bps, c->bps, sizeof(notice.bps));
 	if (path_table_notice(h->daemon->table, gpu, peer, &notice, &held) == -ENOENT)
 		return false;
-	say_clock_went_back(h, gpu, peer, held.boot > c->boot);
-	say_accepted(h, gpu, peer);
-	*told = (struct notice_ack){held.boot, held.sequence};
+	log_clock_went_back(h, gpu, peer, held.boot > c->boot);
+	record_accepted(h, gpu, peer);
+	*ack = (struct notice_ack){held.boot, held.sequence};
 	return true;
 }
 
@@ -214,7 +215,7 @@ static void on_ports_event(void *arg, const struct event *event)
 {
 	struct daemon_health *h = arg;
 
-	daemon_say(h->daemon, event);
+	daemon_add_event(h->daemon, event);
 }
 
 static void on_drain(void *arg)
@@ -224,12 +225,12 @@ static void on_drain(void *arg)
 	health_loop_drain(h->loop);
 }
 
-static void on_heard(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
-		     bool hears_us)
+static void on_peer_seen(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
+			 bool is_answered)
 {
 	struct daemon_health *h = arg;
 
-	prober_heard(h->prober, gpu, peer, plane, hears_us, clock_now_ns());
+	prober_heard(h->prober, gpu, peer, plane, is_answered, clock_now_ns());
 }
 
 static void on_trace(void *arg, const struct prober_trace *t)
@@ -272,7 +273,7 @@ static void on_traffic_row(void *arg, const struct flow_path *row)
 			       row->acked_ns, h->read_ns);
 }
 
-/* A client that picks planes itself sends what no row tells of, past the kernel perhaps. */
+/* A client that picks planes itself sends what is in no row, past the kernel perhaps. */
 static void sample_traffic(struct daemon_health *h, uint64_t now)
 {
 	bool picks, idle = !flows_n_clients(h->daemon->flows);
@@ -292,7 +293,7 @@ static void sample_traffic(struct daemon_health *h, uint64_t now)
 	links_watch_closely(h->daemon->links, !idle);
 }
 
-static void on_look(struct ev_loop *loop, ev_timer *w, int revents)
+static void on_traffic_timer(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct daemon_health *h = w->data;
 
@@ -367,7 +368,7 @@ static uint64_t capacity(const struct daemon_health *h, uint32_t gpu, uint32_t p
 	return bps;
 }
 
-static void tell_capacity(struct daemon_health *h, uint32_t gpu)
+static void send_capacity(struct daemon_health *h, uint32_t gpu)
 {
 	const struct sub_ports_gpu *g = &h->ports.gpus[gpu];
 	uint64_t bps[FARE_MAX_PLANES];
@@ -385,12 +386,12 @@ void daemon_health_turn(struct daemon_health *h)
 		return;
 	drains = path_table_drains_generation(h->daemon->table);
 	for (uint32_t g = 0; g < h->ports.n_gpus; g++) {
-		if (!h->changed[g] && h->told_drains == drains)
+		if (!h->changed[g] && h->sent_drains == drains)
 			continue;
 		h->changed[g] = false;
-		tell_capacity(h, g);
+		send_capacity(h, g);
 	}
-	h->told_drains = drains;
+	h->sent_drains = drains;
 }
 
 void daemon_health_forget(struct daemon_health *h, uint32_t pair)
@@ -458,14 +459,14 @@ static void on_kernel_routes_lost(void *arg)
 	struct daemon_health *h = arg;
 
 	log_limited(h->daemon->log, clock_now_ns(), LOG_WARNING, "health",
-		    "the kernel's route messages overran: what they told is forgotten");
+		    "the kernel's route messages overran: routes learned from them are forgotten");
 	prober_routes_unknown(h->prober);
 	path_table_kernel_routes_unknown(h->daemon->table);
 }
 
-/* ---- life ---------------------------------------------------------------- */
+/* ---- start and end ---------------------------------------------------------------- */
 
-static void say_without_key(const struct daemon_health *h)
+static void warn_without_key(const struct daemon_health *h)
 {
 	if (!h->keys.own.length)
 		log_line(h->daemon->log, LOG_WARNING, "health",
@@ -481,7 +482,7 @@ static int take_keys(struct daemon_health *h, const struct config_health *config
 	if (rc)
 		log_line(h->daemon->log, LOG_ERR, "health", "%s", why);
 	else
-		say_without_key(h);
+		warn_without_key(h);
 	return rc;
 }
 
@@ -508,7 +509,7 @@ void daemon_health_set_keys(struct daemon_health *h, const struct notice_keys *k
 	h->keys = *keys;
 	for (uint32_t g = 0; g < h->ports.n_gpus; g++)
 		h->changed[g] = true;
-	say_without_key(h);
+	warn_without_key(h);
 }
 
 static int open_udp(struct daemon_health *h, uint8_t dscp, struct log *log)
@@ -539,10 +540,10 @@ static void describe_ports(struct daemon_health *h, const struct config *config)
 
 int daemon_health_create(struct daemon_health **out, struct daemon *d)
 {
-	static const struct prober_handlers on_prober = {on_path, on_log, on_gray, on_drain,
-							 on_trace};
+	static const struct prober_handlers on_prober = {daemon_health_on_path, on_log, on_gray,
+							 on_drain, on_trace};
 	static const struct routes_handlers on_routes = {on_kernel_route, on_kernel_routes_lost};
-	static const struct reflector_handlers on_reflector = {on_capacity, on_heard, avoided,
+	static const struct reflector_handlers on_reflector = {on_capacity, on_peer_seen, avoided,
 							       on_refused};
 	const struct config_health *c = &d->config->health;
 	struct prober_options options = {
@@ -566,7 +567,7 @@ int daemon_health_create(struct daemon_health **out, struct daemon *d)
 	*out = NULL;
 	if (!c->enabled)
 		return 0;
-	options.boot = daemon_wall_ns();
+	options.boot = clock_ns(CLOCK_REALTIME);
 	if (getrandom(&options.seed, sizeof(options.seed), 0) != sizeof(options.seed))
 		return -EIO;
 	h = calloc(1, sizeof(*h));
@@ -593,9 +594,9 @@ int daemon_health_create(struct daemon_health **out, struct daemon *d)
 	probe_ports_start(&h->port_watch, d->loop, h->prober, h->reflector, on_ports_event, h,
 			  clock_now_ns());
 	path_table_set_probing(d->table, on_route, h);
-	ev_timer_init(&h->look, on_look, TRAFFIC_S, TRAFFIC_S);
-	h->look.data = h;
-	ev_timer_start(d->loop, &h->look);
+	ev_timer_init(&h->traffic_timer, on_traffic_timer, TRAFFIC_S, TRAFFIC_S);
+	h->traffic_timer.data = h;
+	ev_timer_start(d->loop, &h->traffic_timer);
 	*out = h;
 	return 0;
 }
@@ -604,7 +605,7 @@ void daemon_health_destroy(struct daemon_health *h)
 {
 	if (!h)
 		return;
-	ev_timer_stop(h->daemon->loop, &h->look);
+	ev_timer_stop(h->daemon->loop, &h->traffic_timer);
 	probe_ports_stop(&h->port_watch);
 	routes_destroy(h->routes);
 	health_loop_destroy(h->loop);

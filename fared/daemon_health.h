@@ -32,7 +32,7 @@ void daemon_health_link(struct daemon_health *h, uint32_t gpu, uint32_t plane, u
 			int ifindex, enum links_state state, uint64_t bps);
 void daemon_health_mtu(struct daemon_health *h, uint32_t gpu, uint32_t plane, uint32_t sub_port,
 		       uint32_t mtu);
-/* Once per turn of the loop: tells peers if this turn changed what our ports carry. */
+/* Once per turn of the loop: notifies peers if this turn changed what our ports carry. */
 void daemon_health_turn(struct daemon_health *h);
 /* The path table forgets a pair. */
 void daemon_health_forget(struct daemon_health *h, uint32_t pair);
@@ -42,7 +42,7 @@ const struct notice_keys *daemon_health_keys(const struct daemon_health *h);
 bool daemon_health_has_keys(const struct daemon_health *h, const struct notice_keys *keys);
 /* Others, copied: every peer is notified anew, under the new key. */
 void daemon_health_set_keys(struct daemon_health *h, const struct notice_keys *keys);
-/* prober_trace_begin() and _end(), with daemon->trace as what is told. */
+/* prober_trace_begin() and _end(), with daemon->trace as the recorder. */
 bool daemon_health_trace(struct daemon_health *h, uint32_t gpu, const struct in6_addr *peer,
 			 uint32_t plane);
 void daemon_health_trace_end(struct daemon_health *h);

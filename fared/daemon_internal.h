@@ -3,16 +3,20 @@
  * daemon_internal.h - the one struct of the process, shared by the daemon's own files and nobody
  * else.
  *
- * daemon.c starts, wires and ends; daemon_events.c is what sources, links and the path table call
- * back into; daemon_reload.c puts another configuration in force; daemon_trace.c has one operator
- * look on how a path is probed.
+ * daemon.c starts, wires and ends, and calls all others; daemon_sources.c starts BMP and zserv and
+ * has their callbacks; daemon_events.c has those of links and of the path table; daemon_reload.c
+ * puts another configuration in force; daemon_trace.c lets one operator watch how a path is probed.
+ * Of these only daemon.c and daemon_reload.c call another's functions, none calls daemon.c, and all
+ * may call daemon_health.c.
  */
 #ifndef DAEMON_INTERNAL_H
 #define DAEMON_INTERNAL_H
 
 #include <ev.h>
 #include <stdint.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "bgp_source.h"
 #include "config.h"
 #include "control.h"
@@ -71,32 +75,35 @@ struct daemon {
 	uint32_t renewals_failed; /* of the segment, that have been logged */
 };
 
-uint64_t daemon_wall_ns(void); /* CLOCK_REALTIME */
+/* An event of now: to the ring, from which it goes to the log and to those who watch. */
+static inline void daemon_add_event(struct daemon *d, const struct event *event)
+{
+	events_add(d->events, event, clock_now_ns(), clock_ns(CLOCK_REALTIME));
+}
 
+/* daemon_sources.c */
 /*
  * Starts both sources as config says, which they share, and only then lets go of the old ones.
- * all_or_none: a zebra that cannot be spoken to is an error, too. 0 or -errno.
+ * all_or_none: a zebra that cannot be connected to is an error, too. 0 or -errno.
  */
 int daemon_start_sources(struct daemon *d, struct config *config, bool all_or_none);
-/* The path table's times for a configuration. */
-struct path_table_times daemon_times(const struct config *config);
 
 /* daemon_events.c */
-void daemon_say(struct daemon *d, const struct event *event);
 void daemon_on_event(void *arg, const struct event *event);
 void daemon_on_change(void *arg, const struct path_change *change);
 void daemon_on_forget(void *arg, uint32_t pair);
 extern const struct links_handlers daemon_links_handlers;
-extern const struct bgp_source_handlers daemon_source_handlers;
 
 /* daemon_trace.c */
 json_t *daemon_on_trace(void *arg, struct control_client *client,
 			const struct control_request *request);
 void daemon_trace_gone(struct daemon *d, const struct control_client *client);
-/* Tells the client what happened in this turn of the loop. */
+/* Sends the client what happened in this turn of the loop. */
 void daemon_trace_flush(struct daemon *d);
 
 /* daemon_reload.c */
+/* The path table's times for a configuration. */
+struct path_table_times daemon_times(const struct config *config);
 void daemon_on_hangup(struct ev_loop *loop, ev_signal *w, int revents);
 void daemon_on_undo(struct ev_loop *loop, ev_timer *w, int revents);
 json_t *daemon_on_reload(void *arg, const struct control_client *client,

@@ -3,7 +3,7 @@
  * daemon_reload.c - see daemon_internal.h: another configuration, by SIGHUP or farectl
  *
  * The file and the files of keys are read and checked whole, and the file is compared with what is
- * in force. Then all of it is put in force, or none and the reason is told. One that waits for
+ * in force. Then all of it is put in force, or none and the reason is reported. One that waits for
  * confirmation is undone when its time is over: the configuration before it is put in force again;
  * the file stays as it is. So that a restart confirms nothing, what is on trial is on record first
  * (trial_file.h), until it is confirmed, or a reload puts the file in force without a trial.
@@ -23,12 +23,23 @@
 #define UNDO_AGAIN_S 1. /* an undo that fails is tried again */
 
 #define CHANGES_LOGGED 20
-#define CHANGES_SHOWN  256 /* in a reply: a millisecond's work */
+#define CHANGES_MAX    256 /* in a reply: a millisecond's work */
 
 /* ---- putting it in force ------------------------------------------------- */
 
-static void say(struct daemon *d, int priority, const char *subject, const char *to,
-		const char *reason)
+struct path_table_times daemon_times(const struct config *config)
+{
+	return (struct path_table_times){
+		.stale_ns = config->stale_ns,
+		.installed_ns = PATH_INSTALLED_NS,
+		.restart_ns = PATH_RESTART_NS,
+		.fallback_ns = PATH_FALLBACK_NS,
+		.forget_ns = PATH_FORGET_NS,
+	};
+}
+
+static void daemon_reload_event(struct daemon *d, int priority, const char *subject, const char *to,
+				const char *reason)
 {
 	struct event e = {.priority = priority, .plane = -1, .topic = "config"};
 
@@ -36,7 +47,7 @@ static void say(struct daemon *d, int priority, const char *subject, const char 
 	snprintf(e.to, sizeof(e.to), "%s", to);
 	snprintf(e.reason, sizeof(e.reason), "%.*s", utf8_fit(reason, sizeof(e.reason) - 1),
 		 reason);
-	daemon_say(d, &e);
+	daemon_add_event(d, &e);
 }
 
 /* Takes new. */
@@ -52,7 +63,8 @@ static void put_in_force(struct daemon *d, struct config *new, const struct noti
 	if (daemon_health_has_keys(d->health, keys))
 		return;
 	daemon_health_set_keys(d->health, keys);
-	say(d, LOG_NOTICE, "keys", "in force", "the key files hold other keys than before");
+	daemon_reload_event(d, LOG_NOTICE, "keys", "in force",
+			    "the key files hold other keys than before");
 }
 
 /* Takes new, also on error. */
@@ -70,7 +82,7 @@ static int swap(struct daemon *d, struct config *new, const struct notice_keys *
 	return 0;
 }
 
-/* ---- what is told -------------------------------------------------------- */
+/* ---- what is logged ------------------------------------------------------ */
 
 /* So few that the outcome, of the same topic, is not limited for their sake. */
 static void log_changes(struct daemon *d, const struct config_diff *diff)
@@ -89,7 +101,7 @@ static json_t *changes_json(const struct config_diff *diff)
 {
 	json_t *rows = json_array();
 
-	for (size_t i = 0; i < diff->n && i < CHANGES_SHOWN; i++) {
+	for (size_t i = 0; i < diff->n && i < CHANGES_MAX; i++) {
 		const struct config_change *c = &diff->changes[i];
 
 		json_array_append_new(rows, json_pack("{s:s, s:s?, s:s?, s:s}", "key", c->key,
@@ -124,7 +136,7 @@ void daemon_on_undo(struct ev_loop *loop, ev_timer *w, int revents)
 	if (rc && !d->undo_failed) {
 		log_line(d->log, LOG_ERR, "config", "reload not confirmed, but not undone yet: %s",
 			 why);
-		say(d, LOG_ERR, "reload", "not undone", why);
+		daemon_reload_event(d, LOG_ERR, "reload", "not undone", why);
 	}
 	d->undo_failed = rc != 0;
 	if (rc) {
@@ -134,7 +146,7 @@ void daemon_on_undo(struct ev_loop *loop, ev_timer *w, int revents)
 		forget_undo(d);
 		d->is_undone = true;
 		log_changes(d, diff);
-		say(d, LOG_WARNING, "reload", "undone", "not confirmed in time");
+		daemon_reload_event(d, LOG_WARNING, "reload", "undone", "not confirmed in time");
 	}
 	config_diff_destroy(diff);
 }
@@ -271,7 +283,7 @@ static int reload(struct daemon *d, bool dry_run, unsigned confirm_s, struct out
 	return rc;
 }
 
-/* As reload(), with the log, the events and the service manager told. */
+/* As reload(), with the log, the events and the service manager informed. */
 static int reload_openly(struct daemon *d, unsigned confirm_s, const char *asked_by,
 			 struct outcome *out)
 {
@@ -281,11 +293,11 @@ static int reload_openly(struct daemon *d, unsigned confirm_s, const char *asked
 	rc = reload(d, false, confirm_s, out);
 	if (out->applied) {
 		log_changes(d, out->diff);
-		say(d, LOG_NOTICE, "reload", "in force", asked_by);
+		daemon_reload_event(d, LOG_NOTICE, "reload", "in force", asked_by);
 	} else {
 		log_line(d->log, LOG_ERR, "config", "reload refused, nothing changed: %s",
 			 out->why);
-		say(d, LOG_ERR, "reload", "refused, nothing changed", out->why);
+		daemon_reload_event(d, LOG_ERR, "reload", "refused, nothing changed", out->why);
 	}
 	notify_send("READY=1");
 	return rc;
@@ -344,6 +356,6 @@ json_t *daemon_on_confirm(void *arg, const struct control_client *client)
 	}
 	forget_undo(d);
 	snprintf(who, sizeof(who), "by uid=%u pid=%d", (unsigned)client->uid, (int)client->pid);
-	say(d, LOG_NOTICE, "reload", "confirmed", who);
+	daemon_reload_event(d, LOG_NOTICE, "reload", "confirmed", who);
 	return json_pack("{s:b}", "ok", 1);
 }

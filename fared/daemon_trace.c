@@ -3,14 +3,15 @@
  * daemon_trace.c - see daemon_internal.h: farectl trace
  *
  * One at a time, for operators, of one path, and so many probes at most: what it costs is bounded.
- * What the prober tells is kept until the end of the loop's turn, behind all that has to be quick.
+ * What the prober reports is kept until the end of the loop's turn, behind all that has to be
+ * quick.
  */
 #include <stdio.h>
 
 #include "base/clock.h"
 #include "daemon_internal.h"
 
-static void stop(struct daemon *d)
+static void daemon_trace_stop(struct daemon *d)
 {
 	daemon_health_trace_end(d->health);
 	trace_stop(&d->trace);
@@ -20,7 +21,7 @@ static void stop(struct daemon *d)
 void daemon_trace_gone(struct daemon *d, const struct control_client *client)
 {
 	if (d->tracer == client)
-		stop(d);
+		daemon_trace_stop(d);
 }
 
 static void on_line(void *arg, const json_t *line)
@@ -30,16 +31,16 @@ static void on_line(void *arg, const json_t *line)
 	if (!d->tracer) /* it went away with a line before */
 		return;
 	d->tracer->finished = !d->trace.running;
-	control_tell(d->control, d->tracer, line);
+	control_send(d->control, d->tracer, line);
 }
 
 void daemon_trace_flush(struct daemon *d)
 {
 	if (!d->tracer)
 		return;
-	trace_flush(&d->trace, clock_now_ns(), daemon_wall_ns(), on_line, d);
+	trace_flush(&d->trace, clock_now_ns(), clock_ns(CLOCK_REALTIME), on_line, d);
 	if (d->tracer && !d->trace.running)
-		stop(d);
+		daemon_trace_stop(d);
 }
 
 /* By name, or the first that has such a path. */

@@ -26,7 +26,7 @@ static void let_go(struct deferred_close *c)
 }
 
 /* Ends when the other end of the pipe is closed. */
-static void *run(void *arg)
+static void *deferred_close_run(void *arg)
 {
 	struct deferred_close *c = arg;
 	int fd;
@@ -40,7 +40,7 @@ static void *run(void *arg)
 }
 
 /* Signals are the loop's. Without the thread descriptors wait, and the next call tries again. */
-static void start(struct deferred_close *c)
+static void deferred_close_start(struct deferred_close *c)
 {
 	pthread_attr_t detached;
 	sigset_t all, before;
@@ -52,7 +52,7 @@ static void start(struct deferred_close *c)
 	atomic_fetch_add(&c->n_owners, 1);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	c->running = !pthread_create(&thread, &detached, run, c);
+	c->running = !pthread_create(&thread, &detached, deferred_close_run, c);
 	if (!c->running)
 		atomic_fetch_sub(&c->n_owners, 1);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -98,13 +98,13 @@ void deferred_close_take(struct deferred_close *c, int fd)
 	n = write(c->tx, &fd, sizeof(fd));
 	/* room for a hundred times DEFERRED_CLOSE_FULL; what did not fit would stay open */
 	(void)n;
-	start(c);
+	deferred_close_start(c);
 }
 
 bool deferred_close_is_full(struct deferred_close *c)
 {
 	if (atomic_load(&c->n_waiting) < DEFERRED_CLOSE_FULL)
 		return false;
-	start(c);
+	deferred_close_start(c);
 	return true;
 }

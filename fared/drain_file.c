@@ -103,7 +103,7 @@ int drain_file_save(const struct config *config, const struct drain_set *set)
 
 /* ---- in ------------------------------------------------------------------ */
 
-static int bad(const struct place *at, const char *what)
+static int drain_file_bad(const struct place *at, const char *what)
 {
 	snprintf(at->why, at->why_size, "%s/" DRAIN_FILE_NAME ": drain %zu: %s",
 		 at->config->run_dir, at->rule, what);
@@ -118,7 +118,7 @@ static int take_number(const struct place *at, const json_t *value, const char *
 		return 0;
 	if (!json_is_integer(value) || json_integer_value(value) < 0 ||
 	    json_integer_value(value) > (json_int_t)max)
-		return bad(at, what);
+		return drain_file_bad(at, what);
 	*out = (uint32_t)json_integer_value(value);
 	return 0;
 }
@@ -129,7 +129,7 @@ static int take_peer(const struct place *at, const json_t *value, struct drain_r
 	if (!out->has_peer)
 		return 0;
 	if (!json_is_string(value) || address_parse(json_string_value(value), &out->peer))
-		return bad(at, "\"peer\" is no address");
+		return drain_file_bad(at, "\"peer\" is no address");
 	return 0;
 }
 
@@ -141,7 +141,7 @@ static int take_rule(const struct place *at, const json_t *json, struct drain_ru
 	*out = (struct drain_rule){0};
 	if (json_unpack((json_t *)json, "{s:o, s:o, s:o, s:o !}", "gpu", &gpu, "peer", &peer,
 			"plane", &plane, "sub_port", &sub_port))
-		return bad(at, "not an object of gpu, peer, plane and sub_port");
+		return drain_file_bad(at, "not an object of gpu, peer, plane and sub_port");
 	rc = take_peer(at, peer, out);
 	if (!rc)
 		rc = take_number(at, plane, "\"plane\" is out of range", FARE_MAX_PLANES - 1,
@@ -150,11 +150,11 @@ static int take_rule(const struct place *at, const json_t *json, struct drain_ru
 		rc = take_number(at, sub_port, "\"sub_port\" is out of range",
 				 FARE_MAX_SUB_PORTS - 1, &out->has_sub_port, &out->sub_port);
 	if (!rc && out->has_sub_port && (!out->has_plane || out->has_peer))
-		rc = bad(at, "a sub-port needs a plane, and no peer");
+		rc = drain_file_bad(at, "a sub-port needs a plane, and no peer");
 	if (rc || json_is_null(gpu))
 		return rc;
 	if (!json_is_string(gpu))
-		return bad(at, "\"gpu\" is no name");
+		return drain_file_bad(at, "\"gpu\" is no name");
 	out->has_gpu = true;
 	return config_find_gpu(at->config, json_string_value(gpu), &out->gpu) ? 0 : -ENOENT;
 }
@@ -164,17 +164,18 @@ static int take_set(struct place *at, const json_t *json, struct drain_set *out)
 	const json_t *value;
 
 	if (!json_is_array(json))
-		return bad(at, "the file is no list");
+		return drain_file_bad(at, "the file is no list");
 	json_array_foreach (json, at->rule, value) {
 		struct drain_rule rule;
 		int rc = take_rule(at, value, &rule);
 
 		if (rc == -ENOENT) {
-			bad(at, "left out: the configuration names no such local GPU any more");
+			drain_file_bad(
+				at, "left out: the configuration names no such local GPU any more");
 			continue;
 		}
 		if (!rc && drain_set_add(out, &rule))
-			rc = bad(at, "too many drains");
+			rc = drain_file_bad(at, "too many drains");
 		if (rc)
 			return rc;
 	}

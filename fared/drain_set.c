@@ -45,7 +45,7 @@ int drain_set_add(struct drain_set *set, const struct drain_rule *rule)
 	return 0;
 }
 
-static int drop(struct drain_set *set, const struct drain_rule *rule)
+static int drain_set_drop(struct drain_set *set, const struct drain_rule *rule)
 {
 	uint32_t kept = 0, n = set->n;
 
@@ -59,7 +59,7 @@ static int drop(struct drain_set *set, const struct drain_rule *rule)
 int drain_set_remove(struct drain_set *set, const struct drain_rule *rule,
 		     const struct drain_rule **other)
 {
-	int dropped = drop(set, rule);
+	int dropped = drain_set_drop(set, rule);
 
 	*other = NULL;
 	for (uint32_t i = 0; !dropped && i < set->n && !*other; i++)

@@ -38,7 +38,7 @@ static off_t offset_of(uint64_t seq)
 
 /* ---- what is in it ------------------------------------------------------- */
 
-static bool is_text(const char *text, size_t size)
+static bool event_file_is_text(const char *text, size_t size)
 {
 	json_t *json = memchr(text, '\0', size) ? json_string(text) : NULL; /* UTF-8 alone */
 
@@ -54,9 +54,12 @@ static bool is_possible(const struct slot *s, uint64_t place)
 	       e->seq < INT64_MAX - EVENTS_MAX && e->mono_ns <= INT64_MAX &&
 	       e->wall_ns <= INT64_MAX && e->n && e->n <= INT32_MAX && e->plane >= -1 &&
 	       e->plane < FARE_MAX_PLANES && e->priority >= LOG_EMERG && e->priority <= LOG_DEBUG &&
-	       is_text(e->topic, sizeof(e->topic)) && is_text(e->subject, sizeof(e->subject)) &&
-	       is_text(e->from, sizeof(e->from)) && is_text(e->to, sizeof(e->to)) &&
-	       is_text(e->reason, sizeof(e->reason)) && is_text(e->evidence, sizeof(e->evidence));
+	       event_file_is_text(e->topic, sizeof(e->topic)) &&
+	       event_file_is_text(e->subject, sizeof(e->subject)) &&
+	       event_file_is_text(e->from, sizeof(e->from)) &&
+	       event_file_is_text(e->to, sizeof(e->to)) &&
+	       event_file_is_text(e->reason, sizeof(e->reason)) &&
+	       event_file_is_text(e->evidence, sizeof(e->evidence));
 }
 
 /* The slot of that place, if it is whole and possible. */

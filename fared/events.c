@@ -47,7 +47,7 @@ void events_destroy(struct events *e)
 	free(e);
 }
 
-static struct event *at(struct events *e, uint64_t seq)
+static struct event *events_at(struct events *e, uint64_t seq)
 {
 	return &e->ring[seq % EVENTS_MAX];
 }
@@ -62,7 +62,7 @@ void events_restore(struct events *e, const struct event *event)
 {
 	if (event->seq <= e->last_seq)
 		return;
-	*at(e, event->seq) = *event;
+	*events_at(e, event->seq) = *event;
 	e->last_seq = e->flushed_seq = event->seq;
 }
 
@@ -71,16 +71,16 @@ void events_add(struct events *e, const struct event *event, uint64_t mono_ns, u
 	struct event *slot;
 
 	for (uint64_t seq = e->last_seq; seq > e->flushed_seq; seq--) {
-		if (!alike(at(e, seq), event))
+		if (!alike(events_at(e, seq), event))
 			continue;
-		at(e, seq)->n++;
+		events_at(e, seq)->n++;
 		return;
 	}
 	/* an iteration with more kinds of change than the ring holds: hand out what it would
 	 * overwrite */
 	if (e->last_seq - e->flushed_seq == EVENTS_MAX)
 		events_flush(e);
-	slot = at(e, ++e->last_seq);
+	slot = events_at(e, ++e->last_seq);
 	*slot = *event;
 	slot->seq = e->last_seq;
 	slot->n = 1;
@@ -93,7 +93,7 @@ void events_flush(struct events *e)
 	while (e->flushed_seq < e->last_seq) {
 		e->flushed_seq++;
 		if (e->on_event)
-			e->on_event(e->arg, at(e, e->flushed_seq));
+			e->on_event(e->arg, events_at(e, e->flushed_seq));
 	}
 }
 

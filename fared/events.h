@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * events.h - the last things that happened, for whoever asks later.
+ * events.h - the last things that happened, for later questions.
  *
  * Solely owns: a ring of EVENTS_MAX events. In: what changed, said by the rest of the daemon; what
  * a former one has left (event_file.h). Out: events in order of their sequence number; a callback

@@ -34,7 +34,7 @@ static struct control_client *connect_to(const char *run_dir)
 }
 
 /* The reply as it is; where there is none, the reason is printed. */
-static json_t *told(const struct control_client *c, json_t *reply)
+static json_t *reply_or_error(const struct control_client *c, json_t *reply)
 {
 	if (!reply)
 		fprintf(stderr, "farectl: %s\n", control_client_why(c));
@@ -49,7 +49,7 @@ struct sort_key {
 	json_t *row;
 };
 
-static struct sort_key key_of(json_t *row)
+static struct sort_key sort_key_of(json_t *row)
 {
 	const char *peer = json_string_value(json_object_get(row, "peer"));
 	struct sort_key key = {.gpu = json_integer_value(json_object_get(row, "local_gpu_index")),
@@ -80,7 +80,7 @@ static void sort_rows(json_t *rows)
 	if (!keys)
 		return;
 	for (size_t i = 0; i < n; i++)
-		keys[i] = key_of(json_incref(json_array_get(rows, i)));
+		keys[i] = sort_key_of(json_incref(json_array_get(rows, i)));
 	qsort(keys, n, sizeof(*keys), compare_keys);
 	for (size_t i = 0; i < n; i++)
 		json_array_set_new(rows, i, keys[i].row);
@@ -100,8 +100,8 @@ static bool add_number(json_t *request, const char *key, const char *text)
 	return !json_object_set_new(request, key, json_integer(number));
 }
 
-static int finish(const struct farectl_options *options, json_t *reply,
-		  void (*print)(const json_t *reply))
+static int farectl_finish(const struct farectl_options *options, json_t *reply,
+			  void (*print)(const json_t *reply))
 {
 	if (!reply)
 		return 1;
@@ -115,8 +115,8 @@ static int finish(const struct farectl_options *options, json_t *reply,
 	return fflush(stdout) || ferror(stdout) ? 1 : 0;
 }
 
-static int run(const struct farectl_options *options, json_t *request, const char *rows_key,
-	       void (*print)(const json_t *reply))
+static int farectl_run(const struct farectl_options *options, json_t *request, const char *rows_key,
+		       void (*print)(const json_t *reply))
 {
 	bool events = rows_key && !strcmp(rows_key, "events");
 	struct control_client *c = connect_to(options->run_dir);
@@ -130,7 +130,7 @@ static int run(const struct farectl_options *options, json_t *request, const cha
 	if (rows_key && (!strcmp(rows_key, "peers") || !strcmp(rows_key, "paths")))
 		sort_rows(json_object_get(reply, rows_key));
 	if (c)
-		rc = finish(options, told(c, reply), print);
+		rc = farectl_finish(options, reply_or_error(c, reply), print);
 	control_client_close(c);
 	json_decref(request);
 	return rc;
@@ -242,7 +242,8 @@ static int show(const struct farectl_options *options, int argc, char **argv)
 			return farectl_usage(
 				"no such time in the past (--since 10m, --since 13:05) or plane");
 		}
-		return run(options, request, tables[i].paged ? what : NULL, tables[i].print);
+		return farectl_run(options, request, tables[i].paged ? what : NULL,
+				   tables[i].print);
 	}
 	return farectl_usage("show what? planes, peers, paths, drains, flows, qps, events, "
 			     "counters, config or version");
@@ -259,7 +260,7 @@ static int why(const struct farectl_options *options, int argc, char **argv)
 		json_decref(request);
 		return farectl_usage("PEER is an address and PLANE a number");
 	}
-	return run(options, request, NULL, tables_why);
+	return farectl_run(options, request, NULL, tables_why);
 }
 
 /* "2", "4-7", "0,4-6": a bit each; 0: that is no such list. */
@@ -314,7 +315,7 @@ static json_t *drain_request(const struct farectl_options *options, int argc, ch
 	return request;
 }
 
-static int watch(const struct farectl_options *options)
+static int farectl_watch(const struct farectl_options *options)
 {
 	struct control_client *c = connect_to(options->run_dir);
 	json_t *request, *reply;
@@ -322,13 +323,13 @@ static int watch(const struct farectl_options *options)
 	if (!c)
 		return 1;
 	request = json_pack("{s:s}", "cmd", "watch");
-	reply = told(c, control_client_ask(c, request));
+	reply = reply_or_error(c, control_client_ask(c, request));
 	json_decref(request);
 	if (reply && !options->json)
 		tables_event_head();
 	while (reply && !ferror(stdout)) {
 		json_decref(reply);
-		reply = told(c, control_client_next(c));
+		reply = reply_or_error(c, control_client_next(c));
 		if (reply && options->json) {
 			json_dumpf(reply, stdout, JSON_COMPACT | JSON_REAL_PRECISION(10));
 			putchar('\n');
@@ -359,13 +360,13 @@ static int trace(const struct farectl_options *options, int argc, char **argv)
 	if (options->gpu)
 		json_object_set_new(request, "gpu", json_string(options->gpu));
 	c = connect_to(options->run_dir);
-	reply = c ? told(c, control_client_ask(c, request)) : NULL;
+	reply = c ? reply_or_error(c, control_client_ask(c, request)) : NULL;
 	json_decref(request);
 	if (reply && !options->json)
 		tables_trace_head(reply);
 	while (reply && !ended && !ferror(stdout)) {
 		json_decref(reply);
-		reply = told(c, control_client_next(c));
+		reply = reply_or_error(c, control_client_next(c));
 		ended = !strcmp(json_string_value(json_object_get(reply, "what")) ?: "", "end");
 		if (reply && options->json) {
 			json_dumpf(reply, stdout, JSON_COMPACT | JSON_REAL_PRECISION(10));
@@ -394,13 +395,13 @@ static int reload(const struct farectl_options *options)
 	}
 	c = connect_to(options->run_dir);
 	/* a refusal tells what differs, too */
-	reply = c ? told(c, control_client_exchange(c, request)) : NULL;
+	reply = c ? reply_or_error(c, control_client_exchange(c, request)) : NULL;
 	if (reply) {
 		bool refused = !json_is_true(json_object_get(reply, "ok"));
 
 		if (refused)
 			fprintf(stderr, "farectl: %s\n", control_client_why(c));
-		rc = finish(options, reply, tables_reload) || refused;
+		rc = farectl_finish(options, reply, tables_reload) || refused;
 	}
 	control_client_close(c);
 	json_decref(request);
@@ -409,11 +410,11 @@ static int reload(const struct farectl_options *options)
 
 static int confirm(const struct farectl_options *options)
 {
-	return run(options, json_pack("{s:s}", "cmd", "confirm"), NULL, tables_confirm);
+	return farectl_run(options, json_pack("{s:s}", "cmd", "confirm"), NULL, tables_confirm);
 }
 
 /* What was drained is waited for afterwards. */
-static int drain(const struct farectl_options *options, int argc, char **argv)
+static int farectl_drain_or_undrain(const struct farectl_options *options, int argc, char **argv)
 {
 	struct quiet_scope scope = {.gpu = options->gpu, .sub_port = -1};
 	json_t *request;
@@ -424,7 +425,7 @@ static int drain(const struct farectl_options *options, int argc, char **argv)
 	request = drain_request(options, argc, argv, &scope.planes);
 	if (!request)
 		return farectl_usage("PLANES are like 2, 4-7 or 0,4-6, and SUB_PORT is a number");
-	rc = run(options, request, NULL, tables_drain);
+	rc = farectl_run(options, request, NULL, tables_drain);
 	if (rc || options->wait_s <= 0 || strcmp(argv[0], "drain") != 0)
 		return rc;
 	scope.peer = strcmp(argv[1], "all") ? argv[1] : NULL;
@@ -441,13 +442,14 @@ static int command(const struct farectl_options *options, int argc, char **argv)
 	if (!strcmp(argv[0], "why"))
 		return why(options, argc, argv);
 	if (!strcmp(argv[0], "drain") || !strcmp(argv[0], "undrain"))
-		return drain(options, argc, argv);
+		return farectl_drain_or_undrain(options, argc, argv);
 	if (!strcmp(argv[0], "reload"))
 		return argc == 1 ? reload(options) : farectl_usage("reload takes no arguments");
 	if (!strcmp(argv[0], "confirm"))
 		return argc == 1 ? confirm(options) : farectl_usage("confirm takes no arguments");
 	if (!strcmp(argv[0], "watch"))
-		return argc == 1 ? watch(options) : farectl_usage("watch takes no arguments");
+		return argc == 1 ? farectl_watch(options)
+				 : farectl_usage("watch takes no arguments");
 	if (!strcmp(argv[0], "trace"))
 		return trace(options, argc, argv);
 	if (!strcmp(argv[0], "top"))

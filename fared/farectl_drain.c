@@ -5,11 +5,12 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define LOOK_US	     500000
-#define QUIET_LOOKS  2 /* in a row: a second without traffic */
-#define TELL_EVERY_S 5
+#define READ_US	       500000
+#define QUIET_READINGS 2 /* in a row: a second without traffic */
+#define PRINT_EVERY_S  5
 
-static int look(const char *run_dir, const struct quiet_scope *scope, struct quiet_look *out)
+static int read_quiet(const char *run_dir, const struct quiet_scope *scope,
+		      struct quiet_reading *out)
 {
 	struct snapshot s;
 	int err = snapshot_take(&s, run_dir, SNAPSHOT_QPS, 0);
@@ -21,13 +22,13 @@ static int look(const char *run_dir, const struct quiet_scope *scope, struct qui
 				       : s.why);
 		err = -1;
 	} else {
-		quiet_look(out, scope, &s);
+		quiet_reading(out, scope, &s);
 	}
 	snapshot_free(&s);
 	return err;
 }
 
-static void tell_unknown(const struct quiet_look *l)
+static void print_unknown(const struct quiet_reading *l)
 {
 	for (size_t i = 0; i < l->n_devices; i++)
 		if (!l->devices[i].is_known)
@@ -38,29 +39,29 @@ static void tell_unknown(const struct quiet_look *l)
 
 int farectl_drain_wait(const char *run_dir, const struct quiet_scope *scope, double limit_s)
 {
-	struct quiet_look before, now;
-	double begin_s, told_s;
+	struct quiet_reading before, now;
+	double begin_s, printed_s;
 	unsigned quiet = 0;
 	char why[128] = "";
 
-	if (look(run_dir, scope, &before))
+	if (read_quiet(run_dir, scope, &before))
 		return 1;
-	tell_unknown(&before);
-	begin_s = told_s = before.at_s;
-	while (quiet < QUIET_LOOKS) {
-		usleep(LOOK_US);
-		if (look(run_dir, scope, &now))
+	print_unknown(&before);
+	begin_s = printed_s = before.at_s;
+	while (quiet < QUIET_READINGS) {
+		usleep(READ_US);
+		if (read_quiet(run_dir, scope, &now))
 			return 1;
 		quiet = quiet_between(&before, &now, why, sizeof(why)) ? quiet + 1 : 0;
 		before = now;
-		if (quiet < QUIET_LOOKS && now.at_s - begin_s >= limit_s) {
+		if (quiet < QUIET_READINGS && now.at_s - begin_s >= limit_s) {
 			fprintf(stderr, "farectl: not quiet after %g s: %s; the drain stays\n",
 				limit_s, why[0] ? why : "looked at too briefly");
 			return 1;
 		}
-		if (!quiet && now.at_s - told_s >= TELL_EVERY_S) {
+		if (!quiet && now.at_s - printed_s >= PRINT_EVERY_S) {
 			fprintf(stderr, "farectl: %.0f s: %s\n", now.at_s - begin_s, why);
-			told_s = now.at_s;
+			printed_s = now.at_s;
 		}
 	}
 	fprintf(stderr, "farectl: quiet\n");

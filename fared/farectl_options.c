@@ -106,7 +106,7 @@ static bool parse_top(struct farectl_top_options *top, int option, const char *t
 	return top->rounds == number;
 }
 /* Of one option. Below 0: it is taken; else the exit status. */
-static int take(struct farectl_options *out, int option, const char *value)
+static int farectl_options_take(struct farectl_options *out, int option, const char *value)
 {
 	switch (option) {
 	case 's':
@@ -183,16 +183,16 @@ static const char *taken_by(const char *command, const char *what)
 	return !strcmp(command, "show") && !strcmp(what, "events") ? "Stlp" : "";
 }
 
-static int check(const char *given, int n, char **words)
+static int farectl_options_check(const char *given, int n, char **args)
 {
-	const char *taken = taken_by(n ? words[0] : "", n > 1 ? words[1] : "");
-	const char *all = n && !strcmp(words[0], "top") ? "s" : "sj";
+	const char *taken = taken_by(n ? args[0] : "", n > 1 ? args[1] : "");
+	const char *all = n && !strcmp(args[0], "top") ? "s" : "sj";
 	char problem[64];
 
 	for (const char *o = given; *o; o++)
 		if (!strchr(all, *o) && !strchr(taken, *o)) {
 			snprintf(problem, sizeof(problem), "%.16s takes no option -%c",
-				 n ? words[0] : "no command", *o);
+				 n ? args[0] : "no command", *o);
 			return farectl_usage(problem);
 		}
 	return -1;
@@ -240,10 +240,10 @@ int farectl_options_parse(struct farectl_options *out, int argc, char **argv)
 			return farectl_usage("an argument is no UTF-8 text");
 	while (rc < 0 &&
 	       (o = getopt_long(argc, argv, "s:g:C:nc:S:t:l:p:jw:abi:r:Vh", longs, NULL)) != -1) {
-		rc = take(out, o, optarg);
+		rc = farectl_options_take(out, o, optarg);
 		if (n + 1 < sizeof(given))
 			given[n++] = (char)o;
 	}
 	out->top.run_dir = out->run_dir;
-	return rc < 0 ? check(given, argc - optind, argv + optind) : rc;
+	return rc < 0 ? farectl_options_check(given, argc - optind, argv + optind) : rc;
 }

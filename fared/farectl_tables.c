@@ -22,7 +22,7 @@ static const char *any(const json_t *row, const char *key)
 	return value ? value : "all";
 }
 
-static const char *number(const json_t *row, const char *key, char cell[CELL])
+static const char *number_cell(const json_t *row, const char *key, char cell[CELL])
 {
 	const json_t *value = json_object_get(row, key);
 
@@ -97,12 +97,12 @@ void tables_planes(const json_t *reply)
 	json_array_foreach (json_object_get(reply, "planes"), i, row) {
 		char ports[2 * CELL + 2], paths[2 * CELL + 2];
 
-		snprintf(ports, sizeof(ports), "%s/%s", number(row, "live_sub_ports", a),
-			 number(row, "configured_sub_ports", b));
-		snprintf(paths, sizeof(paths), "%s/%s", number(row, "usable_paths", c),
-			 number(row, "paths", d));
+		snprintf(ports, sizeof(ports), "%s/%s", number_cell(row, "live_sub_ports", a),
+			 number_cell(row, "configured_sub_ports", b));
+		snprintf(paths, sizeof(paths), "%s/%s", number_cell(row, "usable_paths", c),
+			 number_cell(row, "paths", d));
 		printf("%-8s %5s %11s %9s %9s %-28s ", text(row, "local_gpu"),
-		       number(row, "plane", a), gbps(row, "local_bps", b), ports, paths,
+		       number_cell(row, "plane", a), gbps(row, "local_bps", b), ports, paths,
 		       verdicts(row, e));
 		sub_ports(row);
 	}
@@ -124,8 +124,8 @@ void tables_peers(const json_t *reply)
 	json_array_foreach (json_object_get(reply, "peers"), i, row) {
 		char planes[2 * CELL + 2];
 
-		snprintf(planes, sizeof(planes), "%s/%s", number(row, "usable_planes", a),
-			 number(row, "planes", b));
+		snprintf(planes, sizeof(planes), "%s/%s", number_cell(row, "usable_planes", a),
+			 number_cell(row, "planes", b));
 		printf("%-8s %-39s %12s %7s  %s\n", text(row, "local_gpu"), text(row, "peer"),
 		       gbps(row, "usable_bps", c), planes, verdicts(row, d));
 	}
@@ -160,7 +160,7 @@ void tables_paths(const json_t *reply)
 	       "PROBES (LOSS, RTT)", "REASON");
 	json_array_foreach (json_object_get(reply, "paths"), i, row)
 		printf("%-8s %-39s %5s %-14s %12s %11s %16s %9s  %-22s %s%s\n",
-		       text(row, "local_gpu"), text(row, "peer"), number(row, "plane", a),
+		       text(row, "local_gpu"), text(row, "peer"), number_cell(row, "plane", a),
 		       text(row, "verdict"), gbps(row, "usable_bps", b), gbps(row, "local_bps", c),
 		       gbps(row, "advertised_bps", d), seconds(row, "since_s", e), probe(row, f),
 		       text(row, "reason"),
@@ -178,11 +178,12 @@ void tables_flows(const json_t *reply)
 	       "GPU", "PEER", "PLANE", "SLOT", "UDP PORT", "IN USE", "IDLE s", "BYTES");
 	json_array_foreach (json_object_get(reply, "flows"), i, row)
 		printf("%-16s %8s %-18s %3s %-39s %5s %5s %8s %6s %9s %16s\n", text(row, "client"),
-		       number(row, "pid", a), text(row, "key"), number(row, "local_gpu_index", b),
-		       text(row, "peer"), number(row, "plane", c), number(row, "slot_index", d),
-		       number(row, "udp_source_port", e),
+		       number_cell(row, "pid", a), text(row, "key"),
+		       number_cell(row, "local_gpu_index", b), text(row, "peer"),
+		       number_cell(row, "plane", c), number_cell(row, "slot_index", d),
+		       number_cell(row, "udp_source_port", e),
 		       json_is_true(json_object_get(row, "in_use")) ? "yes" : "no",
-		       seconds(row, "idle_s", f), number(row, "bytes", g));
+		       seconds(row, "idle_s", f), number_cell(row, "bytes", g));
 }
 
 void tables_qps(const json_t *reply)
@@ -197,12 +198,14 @@ void tables_qps(const json_t *reply)
 	       "REMOTE PORT", "FOR s", "BYTES", "ERROR");
 	json_array_foreach (json_object_get(reply, "qps"), i, row)
 		printf("%-16s %8s %3s %-39s %5s %5s %-10s %8s %8s %10s %11s %9s %16s %s\n",
-		       text(row, "client"), number(row, "pid", a),
-		       number(row, "local_gpu_index", b), text(row, "peer"),
-		       number(row, "plane", c), number(row, "index", d), text(row, "state"),
-		       number(row, "qpn", e), number(row, "udp_source_port", f),
-		       number(row, "local_sub_port", g), number(row, "remote_sub_port", h),
-		       seconds(row, "since_s", k), number(row, "bytes", l), text(row, "error"));
+		       text(row, "client"), number_cell(row, "pid", a),
+		       number_cell(row, "local_gpu_index", b), text(row, "peer"),
+		       number_cell(row, "plane", c), number_cell(row, "index", d),
+		       text(row, "state"), number_cell(row, "qpn", e),
+		       number_cell(row, "udp_source_port", f),
+		       number_cell(row, "local_sub_port", g),
+		       number_cell(row, "remote_sub_port", h), seconds(row, "since_s", k),
+		       number_cell(row, "bytes", l), text(row, "error"));
 }
 
 static void print_time(json_int_t wall_ns)
@@ -239,9 +242,9 @@ static void trace_row(const json_t *line, const char *what)
 	if (json_object_get(line, "rtt_ns"))
 		snprintf(rtt, sizeof(rtt), "%.1f",
 			 (double)json_integer_value(json_object_get(line, "rtt_ns")) / 1e3);
-	printf("%-8s %10s %5s %6s %5s %6s %10s %s%s\n", what, number(line, "sequence", a),
-	       number(line, "local_sub_port", b), number(line, "remote_sub_port", c),
-	       number(line, "reply_sub_port", d), number(line, "source_port", e), rtt,
+	printf("%-8s %10s %5s %6s %5s %6s %10s %s%s\n", what, number_cell(line, "sequence", a),
+	       number_cell(line, "local_sub_port", b), number_cell(line, "remote_sub_port", c),
+	       number_cell(line, "reply_sub_port", d), number_cell(line, "source_port", e), rtt,
 	       text(line, "state"),
 	       json_is_true(json_object_get(line, "counts")) ? "" : ", does not count");
 }
@@ -252,10 +255,10 @@ void tables_trace(const json_t *line)
 	char a[CELL], b[CELL];
 
 	if (!strcmp(what, "end"))
-		printf("%s probes sent, %s answered\n", number(line, "sent", a),
-		       number(line, "answered", b));
+		printf("%s probes sent, %s answered\n", number_cell(line, "sent", a),
+		       number_cell(line, "answered", b));
 	else if (!strcmp(what, "missed"))
-		printf("(%s lines are missing)\n", number(line, "n", a));
+		printf("(%s lines are missing)\n", number_cell(line, "n", a));
 	else
 		trace_row(line, what);
 }
@@ -277,9 +280,9 @@ void tables_event(const json_t *e)
 
 	localtime_r(&wall_s, &tm);
 	strftime(when, sizeof(when), "%F %T", &tm);
-	printf("%-6s %s.%03d %-9s %-34s %5s %5s %s%s%s (%s%s%s)\n", number(e, "seq", a), when,
+	printf("%-6s %s.%03d %-9s %-34s %5s %5s %s%s%s (%s%s%s)\n", number_cell(e, "seq", a), when,
 	       (int)(wall_ns / 1000000 % 1000), text(e, "topic"), text(e, "subject"),
-	       number(e, "plane", b), number(e, "n", c), from ? from : "",
+	       number_cell(e, "plane", b), number_cell(e, "n", c), from ? from : "",
 	       from && *from ? " -> " : "", text(e, "to"), text(e, "reason"),
 	       evidence && *evidence ? ": " : "", evidence ? evidence : "");
 }
@@ -306,7 +309,7 @@ void tables_counters(const json_t *reply)
 		printf("%-10s %-14s %16s  %s\n", "PART", "COUNTER", "COUNT", "MEANING");
 	json_array_foreach (json_object_get(reply, "counters"), i, row)
 		printf("%-10s %-14s %16s  %s\n", text(row, "part"), text(row, "counter"),
-		       number(row, "count", a), text(row, "meaning"));
+		       number_cell(row, "count", a), text(row, "meaning"));
 }
 
 void tables_version(const json_t *reply)
@@ -316,14 +319,14 @@ void tables_version(const json_t *reply)
 	printf("version          %s\n", text(reply, "version"));
 	printf("node             %s\n", text(reply, "node"));
 	printf("up for           %s s\n", seconds(reply, "uptime_s", a));
-	printf("pairs            %s\n", number(reply, "pairs", a));
+	printf("pairs            %s\n", number_cell(reply, "pairs", a));
 	if (json_is_true(json_object_get(reply, "adopted")))
 		printf("segment          adopted\n");
 	else
 		printf("segment          new: %s\n", text(reply, "why_new"));
-	printf("pairs adopted    %s\n", number(reply, "pairs_adopted", a));
-	printf("pairs published  %s times\n", number(reply, "pairs_published", a));
-	printf("pairs refused    %s times\n", number(reply, "pairs_refused", a));
+	printf("pairs adopted    %s\n", number_cell(reply, "pairs_adopted", a));
+	printf("pairs published  %s times\n", number_cell(reply, "pairs_published", a));
+	printf("pairs refused    %s times\n", number_cell(reply, "pairs_refused", a));
 }
 
 void tables_why(const json_t *reply)
@@ -357,8 +360,8 @@ void tables_drains(const json_t *reply)
 	json_array_foreach (json_object_get(reply, "drains"), i, row)
 		printf("%-8s %-39s %5s %8s %9s\n", any(row, "gpu"), any(row, "peer"),
 		       json_is_null(json_object_get(row, "plane")) ? "all"
-								   : number(row, "plane", a),
-		       number(row, "sub_port", b), number(row, "paths", c));
+								   : number_cell(row, "plane", a),
+		       number_cell(row, "sub_port", b), number_cell(row, "paths", c));
 }
 
 void tables_config(const json_t *reply)

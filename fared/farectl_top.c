@@ -16,7 +16,7 @@
 #define BATCH_HEIGHT 10000u
 #define MAX_HEIGHT   1000u
 
-static int look(struct top_model *m, const char *run_dir)
+static int read_daemon(struct top_model *m, const char *run_dir)
 {
 	struct snapshot s;
 	int err = snapshot_take(&s, run_dir, SNAPSHOT_PATHS | SNAPSHOT_QPS | SNAPSHOT_EVENTS,
@@ -43,12 +43,12 @@ static int batch(const struct farectl_top_options *o, struct top_model *m)
 
 		if (i)
 			usleep((useconds_t)(o->interval_s * 1e6));
-		err = look(m, o->run_dir);
+		err = read_daemon(m, o->run_dir);
 		if (err && !m->n_planes) {
 			fprintf(stderr, "farectl: %s\n", m->why);
 			break;
 		}
-		err = 0; /* a daemon that went away is shown, and may come back */
+		err = 0; /* a daemon that went away is displayed, and may come back */
 		n = top_screen(m, &view, lines);
 		for (unsigned l = 0; l < n; l++)
 			puts(lines[l].text);
@@ -188,7 +188,7 @@ static void on_terminal(const struct farectl_top_options *o, struct top_model *m
 		if (clock_now_s() < next_s)
 			continue;
 		if (!view.paused)
-			look(m, o->run_dir);
+			read_daemon(m, o->run_dir);
 		next_s = clock_now_s() + view.interval_s;
 		rounds++;
 	}
@@ -202,7 +202,7 @@ int farectl_top(const struct farectl_top_options *options)
 
 	if (options->batch || !isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO)) {
 		rc = batch(options, &m);
-	} else if (look(&m, options->run_dir)) {
+	} else if (read_daemon(&m, options->run_dir)) {
 		fprintf(stderr, "farectl: %s\n", m.why);
 		rc = 1;
 	} else {

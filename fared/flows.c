@@ -50,7 +50,7 @@ void flows_destroy(struct flows *f)
 	free(f);
 }
 
-static int refuse(int rc, const char *text, char *why, size_t why_size)
+static int flows_refuse(int rc, const char *text, char *why, size_t why_size)
 {
 	snprintf(why, why_size, "%s", text);
 	return rc;
@@ -83,24 +83,25 @@ static int check_descriptor(int fd, struct stat *st, char *why, size_t why_size)
 	struct statfs fs;
 
 	if (seals < 0 || (seals & CONN_SHM_SEALS) != CONN_SHM_SEALS)
-		return refuse(-EPERM,
-			      "not a memfd sealed with F_SEAL_SHRINK, F_SEAL_GROW, "
-			      "F_SEAL_FUTURE_WRITE and F_SEAL_SEAL",
-			      why, why_size);
+		return flows_refuse(-EPERM,
+				    "not a memfd sealed with F_SEAL_SHRINK, F_SEAL_GROW, "
+				    "F_SEAL_FUTURE_WRITE and F_SEAL_SEAL",
+				    why, why_size);
 	if (fstatfs(fd, &fs) || fs.f_type != TMPFS_MAGIC)
-		return refuse(-EPERM, "not of ordinary pages (a hugetlb file)", why, why_size);
+		return flows_refuse(-EPERM, "not of ordinary pages (a hugetlb file)", why,
+				    why_size);
 	if (fstat(fd, st))
-		return refuse(-errno, "its size cannot be read", why, why_size);
+		return flows_refuse(-errno, "its size cannot be read", why, why_size);
 	if (st->st_size < (off_t)sizeof(struct conn_shm_header))
-		return refuse(-EBADMSG, "smaller than its header", why, why_size);
+		return flows_refuse(-EBADMSG, "smaller than its header", why, why_size);
 	if (st->st_size > (off_t)CONN_SHM_MAX_BYTES)
-		return refuse(-EFBIG, "larger than 16 MiB", why, why_size);
+		return flows_refuse(-EFBIG, "larger than 16 MiB", why, why_size);
 	if (lseek(fd, 0, SEEK_HOLE) != st->st_size)
-		return refuse(-EBADMSG, "it has holes: write to all of its pages first", why,
-			      why_size);
+		return flows_refuse(-EBADMSG, "it has holes: write to all of its pages first", why,
+				    why_size);
 	if (keep_pages(fd, st->st_size))
-		return refuse(-errno, "its pages cannot be kept: is it open for writing?", why,
-			      why_size);
+		return flows_refuse(-errno, "its pages cannot be kept: is it open for writing?",
+				    why, why_size);
 	return 0;
 }
 
@@ -109,14 +110,15 @@ static int check_header(const struct conn_shm_header *header, size_t size, char 
 			size_t why_size)
 {
 	if (header->magic != CONN_SHM_MAGIC)
-		return refuse(-EBADMSG, "offset 0: not a connection table (magic)", why, why_size);
+		return flows_refuse(-EBADMSG, "offset 0: not a connection table (magic)", why,
+				    why_size);
 	if (header->version != CONN_SHM_VERSION)
-		return refuse(-EPROTONOSUPPORT, "offset 8: a version this daemon does not know",
-			      why, why_size);
+		return flows_refuse(-EPROTONOSUPPORT,
+				    "offset 8: a version this daemon does not know", why, why_size);
 	if ((uint64_t)header->n_entries + header->n_qps + header->n_paths >
 	    (size - sizeof(*header)) / CONN_SHM_ROW_BYTES)
-		return refuse(-EBADMSG, "offset 12: more rows than the segment holds", why,
-			      why_size);
+		return flows_refuse(-EBADMSG, "offset 12: more rows than the segment holds", why,
+				    why_size);
 	return 0;
 }
 
@@ -168,13 +170,13 @@ int flows_attach(struct flows *f, int fd, const char *name, pid_t pid, uid_t uid
 	int rc;
 
 	if (!client)
-		return refuse(-ENOSPC, no_place, why, why_size);
+		return flows_refuse(-ENOSPC, no_place, why, why_size);
 	rc = check_descriptor(fd, &st, why, why_size);
 	if (rc)
 		return rc;
 	map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED)
-		return refuse(-errno, "it cannot be mapped", why, why_size);
+		return flows_refuse(-errno, "it cannot be mapped", why, why_size);
 	memcpy(&header, map, sizeof(header));
 	rc = check_header(&header, (size_t)st.st_size, why, why_size);
 	if (rc) {
@@ -262,10 +264,10 @@ static int read_row(const struct client *c, enum table table, uint32_t i, union 
 	return -1;
 }
 
-/* What to do with a row: whether it was worth telling. */
+/* What to do with a row: whether it counts. */
 struct teller {
-	bool (*tell)(const struct teller *to, const struct client *c, uint32_t id,
-		     const union row *row);
+	bool (*handle)(const struct teller *to, const struct client *c, uint32_t id,
+		       const union row *row);
 	void (*on_flow)(void *arg, const struct flow *flow);
 	void (*on_qp)(void *arg, const struct flow_qp *qp);
 	void (*on_path)(void *arg, const struct flow_path *path);
@@ -276,7 +278,7 @@ static unsigned walk(const struct flows *f, enum table table, uint64_t *cursor, 
 		     bool *done, unsigned *torn, const struct teller *to)
 {
 	uint64_t client = *cursor >> 32, i = *cursor & UINT32_MAX;
-	unsigned told = 0, looked = 0;
+	unsigned handled = 0, n_read = 0;
 
 	*torn = 0;
 	for (; client < FLOWS_MAX_CLIENTS; client++, i = 0) {
@@ -286,22 +288,22 @@ static unsigned walk(const struct flows *f, enum table table, uint64_t *cursor, 
 			union row copy;
 			int rc;
 
-			if (told == max || looked++ == FLOWS_SCAN_MAX)
+			if (handled == max || n_read++ == FLOWS_SCAN_MAX)
 				goto out;
 			rc = read_row(c, table, (uint32_t)i, &copy);
 			*torn += rc < 0;
 			if (rc > 0)
-				told += to->tell(to, c, (uint32_t)client, &copy);
+				handled += to->handle(to, c, (uint32_t)client, &copy);
 		}
 	}
 out:
 	*done = client >= FLOWS_MAX_CLIENTS;
 	*cursor = client << 32 | i;
-	return told;
+	return handled;
 }
 
-static bool tell_flow(const struct teller *to, const struct client *c, uint32_t id,
-		      const union row *row)
+static bool handle_flow(const struct teller *to, const struct client *c, uint32_t id,
+			const union row *row)
 {
 	const struct conn_shm_entry *e = &row->entry;
 	struct flow flow = {
@@ -326,7 +328,7 @@ static bool tell_flow(const struct teller *to, const struct client *c, uint32_t 
 unsigned flows_read(const struct flows *f, uint64_t *cursor, unsigned max, bool *done,
 		    unsigned *torn, void (*on_flow)(void *arg, const struct flow *flow), void *arg)
 {
-	const struct teller to = {.tell = tell_flow, .on_flow = on_flow, .arg = arg};
+	const struct teller to = {.handle = handle_flow, .on_flow = on_flow, .arg = arg};
 
 	return walk(f, ENTRIES, cursor, max, done, torn, &to);
 }
@@ -343,8 +345,8 @@ static const char *state_name(uint32_t state)
 	return state < CONN_SHM_QP_STATES && names[state] ? names[state] : "?";
 }
 
-static bool tell_qp(const struct teller *to, const struct client *c, uint32_t id,
-		    const union row *row)
+static bool handle_qp(const struct teller *to, const struct client *c, uint32_t id,
+		      const union row *row)
 {
 	const struct conn_shm_qp *q = &row->qp;
 	struct flow_qp qp = {
@@ -376,13 +378,13 @@ unsigned flows_read_qps(const struct flows *f, uint64_t *cursor, unsigned max, b
 			unsigned *torn, void (*on_qp)(void *arg, const struct flow_qp *qp),
 			void *arg)
 {
-	const struct teller to = {.tell = tell_qp, .on_qp = on_qp, .arg = arg};
+	const struct teller to = {.handle = handle_qp, .on_qp = on_qp, .arg = arg};
 
 	return walk(f, QPS, cursor, max, done, torn, &to);
 }
 
-static bool tell_path(const struct teller *to, const struct client *c, uint32_t id,
-		      const union row *row)
+static bool handle_path(const struct teller *to, const struct client *c, uint32_t id,
+			const union row *row)
 {
 	struct flow_path path = {
 		.local_gpu = row->path.local_gpu,
@@ -404,7 +406,7 @@ unsigned flows_read_paths(const struct flows *f, uint64_t *cursor, unsigned max,
 			  unsigned *torn, void (*on_path)(void *arg, const struct flow_path *path),
 			  void *arg)
 {
-	const struct teller to = {.tell = tell_path, .on_path = on_path, .arg = arg};
+	const struct teller to = {.handle = handle_path, .on_path = on_path, .arg = arg};
 
 	return walk(f, PATHS, cursor, max, done, torn, &to);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * frr_print.h - `fared --print-frr-config`: what FRR has to be told for this configuration.
+ * frr_print.h - `fared --print-frr-config`: the configuration of FRR that goes with this one.
  *
  * Owns nothing. In: a configuration, and what it does not say: AS and router id. Out: text on a
  * stream. Thread: any. The text itself is frr_config.h's.

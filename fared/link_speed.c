@@ -74,7 +74,7 @@ static bool wait_a_while(struct link_speed *s)
 	return !s->stop;
 }
 
-static void *run(void *arg)
+static void *link_speed_run(void *arg)
 {
 	struct link_speed *s = arg;
 
@@ -126,7 +126,7 @@ static int start_thread(struct link_speed *s)
 	pthread_mutex_init(&s->lock, NULL);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&s->thread, NULL, run, s);
+	err = pthread_create(&s->thread, NULL, link_speed_run, s);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return -err;
 }

@@ -24,10 +24,10 @@
 #define ERRORS_MAX    1000 /* in one go: of a socket that gives nothing but errors */
 #define RETRY_S	      0.5  /* after a dump that could not even be asked for */
 /* how often the counts of lost carriers are read: closely, or not */
-#define LOOK_S	     0.002
-#define LOOK_IDLE_S  0.02
-#define OPER_UP	     6 /* RFC 2863 ifOperStatus */
-#define OPER_UNKNOWN 0
+#define CARRIER_S      0.002
+#define CARRIER_IDLE_S 0.02
+#define OPER_UP	       6 /* RFC 2863 ifOperStatus */
+#define OPER_UNKNOWN   0
 
 struct port {
 	uint32_t gpu, plane, sub_port;
@@ -55,7 +55,7 @@ struct links {
 	struct link_speed *speeds; /* NULL: not asked again */
 	ev_io io;
 	ev_timer retry;
-	ev_timer look;
+	ev_timer carrier_timer;
 	bool count_complained;
 	bool dumping;
 	bool dump_again; /* the dump under way is not to be trusted */
@@ -115,7 +115,7 @@ static uint64_t speed_bps(struct links *l, struct port *port)
 
 /* ---- state --------------------------------------------------------------- */
 
-static void set_state(struct links *l, struct port *port, enum links_state state)
+static void links_set_state(struct links *l, struct port *port, enum links_state state)
 {
 	uint64_t bps = state == LINKS_UP ? speed_bps(l, port) : 0;
 
@@ -157,7 +157,7 @@ static void on_speed(void *arg, uint32_t i, uint64_t mbps)
 	if (!bps)
 		return;
 	port->driver_bps = bps;
-	set_state(l, port, port->state);
+	links_set_state(l, port, port->state);
 }
 
 int links_watch_speeds(struct links *l, uint64_t every_ns)
@@ -196,7 +196,7 @@ static void open_count(struct links *l, struct port *port)
  * core and the kernel's lock, and if it has sent none in the last second (net/core/link_watch.c).
  * That a carrier is back is learned from the message alone.
  */
-static void look(struct links *l)
+static void links_read_carriers(struct links *l)
 {
 	for (uint32_t i = 0; i < l->n_ports; i++) {
 		struct port *port = &l->ports[i];
@@ -206,15 +206,15 @@ static void look(struct links *l)
 		    (uint32_t)n == port->n_lost)
 			continue;
 		port->n_lost = (uint32_t)n;
-		set_state(l, port, LINKS_NO_CARRIER);
+		links_set_state(l, port, LINKS_NO_CARRIER);
 	}
 }
 
-static void on_look(struct ev_loop *loop, ev_timer *w, int revents)
+static void on_carrier_timer(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	(void)loop;
 	(void)revents;
-	look(w->data);
+	links_read_carriers(w->data);
 }
 
 static void set_mtu(struct links *l, struct port *port, uint32_t mtu)
@@ -231,7 +231,7 @@ static void lose_device(struct links *l, struct port *port)
 	port->ifindex = 0;
 	set_mtu(l, port, 0);
 	device_count_close(&port->count);
-	set_state(l, port, LINKS_ABSENT);
+	links_set_state(l, port, LINKS_ABSENT);
 }
 
 /* Carrier is the flag that the kernel clears first; operstate adds what a bond or a supplicant
@@ -249,8 +249,8 @@ static enum links_state state_of(const struct ifinfomsg *info, struct nlattr **a
 }
 
 /* A message that was made before a loss that we have seen is old news of a carrier. */
-static enum links_state told_state(struct port *port, const struct ifinfomsg *info,
-				   struct nlattr **attrs)
+static enum links_state state_of_message(struct port *port, const struct ifinfomsg *info,
+					 struct nlattr **attrs)
 {
 	enum links_state state = state_of(info, attrs);
 	uint32_t n_lost;
@@ -312,7 +312,7 @@ static void on_new_link(struct links *l, const struct ifinfomsg *info, struct nl
 			port->seen = true;
 			warn_of_vrf(l, port, attrs);
 			set_mtu(l, port, attrs[IFLA_MTU] ? nla_get_u32(attrs[IFLA_MTU]) : 0);
-			set_state(l, port, told_state(port, info, attrs));
+			links_set_state(l, port, state_of_message(port, info, attrs));
 		} else if (port->ifindex == info->ifi_index) {
 			lose_device(l, port); /* renamed */
 		}
@@ -326,7 +326,7 @@ static void on_del_link(struct links *l, const struct ifinfomsg *info)
 			lose_device(l, &l->ports[i]);
 }
 
-static int on_message(struct nl_msg *msg, void *arg)
+static int links_on_message(struct nl_msg *msg, void *arg)
 {
 	static const struct nla_policy policy[IFLA_MAX + 1] = {
 		[IFLA_IFNAME] = {.type = NLA_STRING, .minlen = 1, .maxlen = IFNAMSIZ},
@@ -431,7 +431,7 @@ static int on_refused(struct sockaddr_nl *who, struct nlmsgerr *error, void *arg
  * once, and drops what follows in silence until nothing is left unread: a dump asked for earlier
  * would miss that, too.
  */
-static void receive(struct links *l)
+static void links_receive(struct links *l)
 {
 	unsigned n_errors = 0;
 	int rc;
@@ -454,17 +454,17 @@ static void receive(struct links *l)
 	l->refused = false;
 }
 
-static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
+static void links_on_readable(struct ev_loop *loop, ev_io *w, int revents)
 {
 	(void)loop;
 	(void)revents;
-	look(w->data); /* carriers lost together are told of together */
-	receive(w->data);
+	links_read_carriers(w->data); /* carriers lost together are reported together */
+	links_receive(w->data);
 }
 
 /* ---- life ---------------------------------------------------------------- */
 
-static int open_socket(struct links *l)
+static int links_open_socket(struct links *l)
 {
 	l->socket = nl_socket_alloc();
 	if (!l->socket)
@@ -474,7 +474,7 @@ static int open_socket(struct links *l)
 		return -EIO;
 	nl_socket_set_buffer_size(l->socket, RECEIVE_BYTES, 0);
 	nl_socket_set_msg_buf_size(l->socket, 65536);
-	nl_socket_modify_cb(l->socket, NL_CB_VALID, NL_CB_CUSTOM, on_message, l);
+	nl_socket_modify_cb(l->socket, NL_CB_VALID, NL_CB_CUSTOM, links_on_message, l);
 	nl_socket_modify_cb(l->socket, NL_CB_FINISH, NL_CB_CUSTOM, on_finish, l);
 	nl_socket_modify_cb(l->socket, NL_CB_DUMP_INTR, NL_CB_CUSTOM, on_interrupted, l);
 	nl_socket_modify_err_cb(l->socket, NL_CB_CUSTOM, on_refused, l);
@@ -544,11 +544,11 @@ int links_create(struct links **out, struct ev_loop *loop, const struct config *
 	l->arg = arg;
 	l->ethtool_fd = -1;
 	fill_ports(l, config);
-	ev_init(&l->io, on_readable);
+	ev_init(&l->io, links_on_readable);
 	ev_init(&l->retry, on_retry);
-	ev_timer_init(&l->look, on_look, LOOK_S, LOOK_S);
-	l->io.data = l->retry.data = l->look.data = l;
-	rc = open_socket(l);
+	ev_timer_init(&l->carrier_timer, on_carrier_timer, CARRIER_S, CARRIER_S);
+	l->io.data = l->retry.data = l->carrier_timer.data = l;
+	rc = links_open_socket(l);
 	if (!rc)
 		rc = learn_first_state(l);
 	if (rc) {
@@ -556,13 +556,13 @@ int links_create(struct links **out, struct ev_loop *loop, const struct config *
 		return rc;
 	}
 	for (uint32_t i = 0; i < l->n_ports;
-	     i++) /* the others have been told while they were learned */
+	     i++) /* the others were reported while they were learned */
 		if (l->ports[i].state == LINKS_ABSENT)
 			handlers->on_link(arg, l->ports[i].gpu, l->ports[i].plane,
 					  l->ports[i].sub_port, 0, LINKS_ABSENT, LINKS_ABSENT, 0);
 	ev_io_set(&l->io, nl_socket_get_fd(l->socket), EV_READ);
 	ev_io_start(loop, &l->io);
-	ev_timer_start(loop, &l->look);
+	ev_timer_start(loop, &l->carrier_timer);
 	*out = l;
 	return 0;
 }
@@ -574,7 +574,7 @@ void links_destroy(struct links *l)
 	link_speed_stop(l->speeds);
 	ev_io_stop(l->loop, &l->io);
 	ev_timer_stop(l->loop, &l->retry);
-	ev_timer_stop(l->loop, &l->look);
+	ev_timer_stop(l->loop, &l->carrier_timer);
 	nl_socket_free(l->socket);
 	for (uint32_t i = 0; i < l->n_ports; i++)
 		device_count_close(&l->ports[i].count);
@@ -587,17 +587,17 @@ void links_set_config(struct links *l, const struct config *config)
 {
 	fill_ports(l, config);
 	for (uint32_t i = 0; i < l->n_ports; i++)
-		set_state(l, &l->ports[i], l->ports[i].state);
+		links_set_state(l, &l->ports[i], l->ports[i].state);
 }
 
 void links_watch_closely(struct links *l, bool closely)
 {
-	ev_tstamp every = closely ? LOOK_S : LOOK_IDLE_S;
+	ev_tstamp every = closely ? CARRIER_S : CARRIER_IDLE_S;
 
-	if (l->look.repeat == every)
+	if (l->carrier_timer.repeat == every)
 		return;
-	l->look.repeat = every;
-	ev_timer_again(l->loop, &l->look);
+	l->carrier_timer.repeat = every;
+	ev_timer_again(l->loop, &l->carrier_timer);
 }
 
 bool links_view(const struct links *l, uint32_t gpu, uint32_t plane, uint32_t sub_port,

@@ -45,7 +45,7 @@ void log_line(struct log *log, int priority, const char *topic, const char *form
 /*
  * As log_line(), for lines that a peer, a client or FRR can trigger: LOG_BURST at once,
  * LOG_PER_SECOND after that, of each topic: those who trigger lines of one topic cannot hide those
- * of others. The number left out is told as soon as a line of the topic gets through.
+ * of others. The number left out is logged as soon as a line of the topic gets through.
  */
 #define LOG_BURST      50
 #define LOG_PER_SECOND 10

@@ -22,7 +22,7 @@ struct options {
 	struct frr_print_options frr;
 };
 
-static int usage(FILE *to)
+static int main_usage(FILE *to)
 {
 	fputs("usage: fared [--config FILE] [--run-dir DIR] [--check-config]\n"
 	      "             [--seccomp kill|log|off] [--foreground]\n"
@@ -91,7 +91,7 @@ static int parse_options(int argc, char **argv, struct options *out)
 			break;
 		case 'S':
 			if (sandbox_mode_parse(optarg, &out->daemon.sandbox))
-				return usage(stderr);
+				return main_usage(stderr);
 			break;
 		case 'P':
 			out->print_frr = true;
@@ -114,12 +114,12 @@ static int parse_options(int argc, char **argv, struct options *out)
 			puts("fared " FARE_VERSION);
 			return 0;
 		case 'h':
-			return usage(stdout);
+			return main_usage(stdout);
 		default:
-			return usage(stderr);
+			return main_usage(stderr);
 		}
 	}
-	return optind == argc ? -1 : usage(stderr);
+	return optind == argc ? -1 : main_usage(stderr);
 }
 
 static struct privileges_names names_in(const struct config *config)
@@ -152,8 +152,8 @@ static void fall_back(struct options *options, struct config **config,
 
 /* Loads the configuration and looks up what it names on this machine. 0, or an exit status with the
  * error logged. */
-static int load(struct options *options, struct config **config, struct privileges *privileges,
-		struct log *log)
+static int main_load(struct options *options, struct config **config, struct privileges *privileges,
+		     struct log *log)
 {
 	struct privileges_names names;
 	struct config_error error;
@@ -222,7 +222,7 @@ int main(int argc, char **argv)
 	if (options.print_frr)
 		return print_frr(&options);
 	log_init(&log, STDERR_FILENO, LOG_WARNING);
-	rc = load(&options, &config, &privileges, &log);
+	rc = main_load(&options, &config, &privileges, &log);
 	if (!rc && options.check_only)
 		print_right(options.daemon.path, config);
 	if (rc || options.check_only) {

@@ -16,7 +16,8 @@ static struct mrc_ev last_ev(const struct mrc_plane *plane)
 	return plane->evs[(plane->copies - 1) % plane->n_evs];
 }
 
-static int set_state(struct mrc_profile *profile, struct mrc_plane *plane, enum mrc_ev_state state)
+static int mrc_profile_set_state(struct mrc_profile *profile, struct mrc_plane *plane,
+				 enum mrc_ev_state state)
 {
 	const struct mrc_device *device = &profile->device;
 
@@ -148,13 +149,13 @@ int mrc_profile_update(struct mrc_profile *profile, const uint64_t usable_bps[])
 	/* first of all traffic leaves a plane that is down */
 	for (uint32_t p = 0; p < profile->n_planes && !err; p++)
 		if (!usable_bps[p] && profile->planes[p].state != MRC_EV_DENIED)
-			err = set_state(profile, &profile->planes[p], MRC_EV_DENIED);
+			err = mrc_profile_set_state(profile, &profile->planes[p], MRC_EV_DENIED);
 	apportion(profile, usable_bps, shares);
 	if (!err)
 		err = move_entries(profile, shares);
 	/* last, or a plane that comes back small would carry all its former entries for a moment */
 	for (uint32_t p = 0; p < profile->n_planes && !err; p++)
 		if (usable_bps[p] && profile->planes[p].state != MRC_EV_GOOD)
-			err = set_state(profile, &profile->planes[p], MRC_EV_GOOD);
+			err = mrc_profile_set_state(profile, &profile->planes[p], MRC_EV_GOOD);
 	return err;
 }

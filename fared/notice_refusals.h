@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * notice_refusals.h - which refused capacity notices an operator hears of.
+ * notice_refusals.h - which refused capacity notices become events.
  *
  * Solely owns: when that was said last, of each pair of GPU and peer. In: refusals and acceptances.
  * Out: whether to say so. Thread: any. Pure.

@@ -13,7 +13,7 @@
 /* name, what is wrong */
 #define PATH_PLANTED_LIST(X)                                                                       \
 	X(silence_withdraws, "a source that is in sync and has said nothing withdraws everything") \
-	X(old_word_counts, "a source that was replaced withdraws nothing by not repeating it")     \
+	X(old_route_counts, "a source that was replaced withdraws nothing by not repeating it")    \
 	X(zebra_unheard, "a path is used though zebra has not installed it")                       \
 	X(replaced_kept, "a smaller bandwidth does not replace a larger one")
 

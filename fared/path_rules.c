@@ -7,12 +7,12 @@
 
 #include "path_planted.h"
 
-/* What the rules look at: the facts, and which source's word is in force. */
+/* What the rules look at: the facts, and which source's route is in force. */
 struct judgement {
 	const struct path_facts *f;
 	enum path_route_source route_source;
-	const char *no_route; /* why nobody teaches the path */
-	const char *stale;    /* why the word in force is old, or NULL */
+	const char *no_route; /* why no source has the path */
+	const char *stale;    /* why the route in force is old, or NULL */
 	bool uninstalled;     /* zebra has disagreed for long enough */
 	uint64_t deadline_ns;
 };
@@ -27,19 +27,19 @@ static void sooner(uint64_t *deadline, uint64_t candidate)
 static bool is_up(const struct path_facts *f, enum path_source s)
 {
 	return f->sources[s].configured && f->sources[s].state == BGP_SOURCE_UP &&
-	       (f->sources[s].has_spoken || PATH_PLANTED(silence_withdraws));
+	       (f->sources[s].has_advertised || PATH_PLANTED(silence_withdraws));
 }
 
 /*
- * A source in sync that has not repeated an old word since its restart has withdrawn it. Nobody is
- * left to withdraw the word of a source that the configuration no longer has: it counts no more.
+ * A source in sync that has not repeated an old route since its restart has withdrawn it. Nobody is
+ * left to withdraw the route of a source that the configuration no longer has: it counts no more.
  */
-static bool is_taught(const struct path_facts *f, enum path_source s)
+static bool is_accepted(const struct path_facts *f, enum path_source s)
 {
-	const struct path_belief *b = &f->belief[s];
+	const struct path_received *b = &f->received[s];
 
 	return f->sources[s].configured && b->known && b->reachable &&
-	       (b->confirmed || !is_up(f, s) || PATH_PLANTED(old_word_counts));
+	       (b->confirmed || !is_up(f, s) || PATH_PLANTED(old_route_counts));
 }
 
 static uint64_t later(uint64_t a, uint64_t b)
@@ -50,12 +50,12 @@ static uint64_t later(uint64_t a, uint64_t b)
 static bool learns_anew(const struct path_facts *f)
 {
 	return f->sources[PATH_SOURCE_BMP].state == BGP_SOURCE_SYNCING ||
-	       f->belief[PATH_SOURCE_BMP].stale;
+	       f->received[PATH_SOURCE_BMP].stale;
 }
 
 /*
  * true once zebra, in sync, has had no route over this plane for long enough while the route source
- * has had one since taught_since. The two learn of one change 50 to 120 ms apart: so a difference
+ * has had one since accepted_since. The two learn of one change 50 to 120 ms apart: so a difference
  * has to last.
  *
  * If what the route source said is old, zebra may know better: it has kept the peer's other planes.
@@ -64,18 +64,18 @@ static bool learns_anew(const struct path_facts *f)
  * restarted bgpd learns anew: it installs the planes whose sessions are back first, so that the
  * others are missing for a while, and probes tell of those that do not work.
  */
-static bool is_missing(struct judgement *j, uint64_t taught_since, bool old_word)
+static bool is_missing(struct judgement *j, uint64_t accepted_since, bool is_old)
 {
 	const struct path_facts *f = j->f;
-	uint64_t since = taught_since, hold = f->times->installed_ns, ripe;
+	uint64_t since = accepted_since, hold = f->times->installed_ns, ripe;
 
-	if (!is_up(f, PATH_SOURCE_ZSERV) || is_taught(f, PATH_SOURCE_ZSERV) ||
+	if (!is_up(f, PATH_SOURCE_ZSERV) || is_accepted(f, PATH_SOURCE_ZSERV) ||
 	    PATH_PLANTED(zebra_unheard))
 		return false;
-	since = later(since, f->belief[PATH_SOURCE_ZSERV].since_ns);
+	since = later(since, f->received[PATH_SOURCE_ZSERV].since_ns);
 	since = later(since, f->sources[PATH_SOURCE_ZSERV].since_ns);
 	since = later(since, f->sources[PATH_SOURCE_BMP].since_ns);
-	if (old_word) {
+	if (is_old) {
 		since = later(since, f->installed_change_ns);
 		if (!f->installed_elsewhere || learns_anew(f))
 			hold = f->times->restart_ns;
@@ -87,13 +87,13 @@ static bool is_missing(struct judgement *j, uint64_t taught_since, bool old_word
 	return false;
 }
 
-/* In sync, or on the way there and this path has been taught anew already. */
-static bool speaks(const struct path_facts *f, enum path_source s)
+/* In sync, or synchronising and this path has been received anew already. */
+static bool is_current(const struct path_facts *f, enum path_source s)
 {
-	const struct path_belief *b = &f->belief[s];
+	const struct path_received *b = &f->received[s];
 
 	return is_up(f, s) || (f->sources[s].state == BGP_SOURCE_SYNCING && b->confirmed &&
-			       b->heard_ns > f->sources[s].entered_ns);
+			       b->received_ns > f->sources[s].entered_ns);
 }
 
 /*
@@ -128,8 +128,8 @@ static const char *why_away(enum bgp_source_state bmp)
 
 static void take_bmp(struct judgement *j)
 {
-	const struct path_belief *b = &j->f->belief[PATH_SOURCE_BMP];
-	bool away = !speaks(j->f, PATH_SOURCE_BMP);
+	const struct path_received *b = &j->f->received[PATH_SOURCE_BMP];
+	bool away = !is_current(j->f, PATH_SOURCE_BMP);
 	bool missing = is_missing(j, b->since_ns, away || b->stale);
 
 	if ((away || b->stale) && missing) {
@@ -147,12 +147,12 @@ static void take_bmp(struct judgement *j)
 		j->stale = why_away(j->f->sources[PATH_SOURCE_BMP].state);
 	else if (b->stale)
 		j->stale = "bgpd has lost or not yet re-learned it (graceful restart); kept as "
-			   "last taught";
+			   "last learned";
 }
 
 /*
- * Beyond stale_ns only while its probes are answered: that they are not any more is told, not
- * waited for.
+ * Beyond stale_ns only while its probes are answered: that they are not any more is an event, not
+waited for.
  */
 static void take_adopted(struct judgement *j)
 {
@@ -168,16 +168,17 @@ static void take_adopted(struct judgement *j)
 		sooner(&j->deadline_ns, stale_at);
 }
 
-/* zebra's word counts only when BMP has been away for a while: its weights are rounded and
+/* zebra's route counts only when BMP has been away for a while: its weights are rounded and
  * relative. */
 static void take_zserv(struct judgement *j)
 {
 	const struct path_facts *f = j->f;
 	uint64_t ripe = f->sources[PATH_SOURCE_BMP].since_ns + f->times->fallback_ns;
 
-	if (!is_taught(f, PATH_SOURCE_ZSERV)) {
-		j->no_route = f->belief[PATH_SOURCE_BMP].known ? "neither BMP nor zebra has a route"
-							       : "not learned from any source";
+	if (!is_accepted(f, PATH_SOURCE_ZSERV)) {
+		j->no_route = f->received[PATH_SOURCE_BMP].known
+				      ? "neither BMP nor zebra has a route"
+				      : "not learned from any source";
 		return;
 	}
 	if (f->now_ns < ripe) {
@@ -192,13 +193,13 @@ static void take_zserv(struct judgement *j)
 	j->route_source = PATH_FROM_ZSERV;
 	if (!is_up(f, PATH_SOURCE_ZSERV))
 		j->stale = "BMP and zebra are away; kept as zebra last said";
-	else if (f->belief[PATH_SOURCE_ZSERV].stale)
+	else if (f->received[PATH_SOURCE_ZSERV].stale)
 		j->stale = "zebra keeps it from a lost session";
 }
 
 /*
- * BMP is in sync and has not spoken of a path that has been in use without it, and that zebra has
- * installed: it may be about to. zebra heard of the route from the same bgpd, whose BMP stream can
+ * BMP is in sync and has not mentioned a path that has been in use without it, and that zebra has
+ * installed: it may be about to. zebra has the route from the same bgpd, whose BMP stream can
  * be some tenths of a second behind.
  */
 static bool is_kept_for_zebra(struct judgement *j)
@@ -207,8 +208,8 @@ static bool is_kept_for_zebra(struct judgement *j)
 	uint64_t ripe = f->sources[PATH_SOURCE_BMP].since_ns + f->times->installed_ns;
 
 	if ((f->before != PATH_FROM_ZSERV && f->before != PATH_FROM_ADOPTED) ||
-	    f->belief[PATH_SOURCE_BMP].known || !is_up(f, PATH_SOURCE_ZSERV) ||
-	    !is_taught(f, PATH_SOURCE_ZSERV) || f->now_ns >= ripe)
+	    f->received[PATH_SOURCE_BMP].known || !is_up(f, PATH_SOURCE_ZSERV) ||
+	    !is_accepted(f, PATH_SOURCE_ZSERV) || f->now_ns >= ripe)
 		return false;
 	j->route_source = f->before;
 	j->stale = "BMP is in sync and has not advertised it yet; kept, for zebra has installed it";
@@ -216,22 +217,22 @@ static bool is_kept_for_zebra(struct judgement *j)
 	return true;
 }
 
-/* Whose word is in force? Raw bandwidth first, then what was published before us, then zebra's
+/* Whose route is in force? Raw bandwidth first, then what was published before us, then zebra's
  * weights. */
 static void find_route_source(struct judgement *j)
 {
 	const struct path_facts *f = j->f;
-	const struct path_belief *bmp = &f->belief[PATH_SOURCE_BMP];
+	const struct path_received *bmp = &f->received[PATH_SOURCE_BMP];
 	bool answered = f->probe.judged && f->probe.answered;
 	bool adopted = f->adopted && !bmp->known &&
 		       (answered || f->now_ns < f->adopted_ns + f->times->stale_ns);
 
 	j->no_route = "not learned from any source";
-	if (is_taught(f, PATH_SOURCE_BMP))
+	if (is_accepted(f, PATH_SOURCE_BMP))
 		take_bmp(j);
 	else if (is_up(f, PATH_SOURCE_BMP) && is_kept_for_zebra(j))
 		;
-	else if (is_up(f, PATH_SOURCE_BMP) || (bmp->known && speaks(f, PATH_SOURCE_BMP)))
+	else if (is_up(f, PATH_SOURCE_BMP) || (bmp->known && is_current(f, PATH_SOURCE_BMP)))
 		j->no_route = bmp->known ? "BMP has withdrawn it"
 					 : "BMP is in sync and does not advertise it";
 	else if (adopted)
@@ -258,7 +259,7 @@ static const char *rule_local_down(const struct judgement *j)
 	if (j->f->n_live_sub_ports == 0)
 		return "no local sub-port toward this plane has carrier";
 	if (j->f->local_bps == 0)
-		return "sub-ports have carrier, but neither driver nor configuration tells a speed";
+		return "sub-ports have carrier, but neither driver nor configuration has a speed";
 	return NULL;
 }
 
@@ -270,7 +271,7 @@ static const char *rule_no_route(const struct judgement *j)
 /* Less than one bit per second is nothing: usable_bps is an integer, and 0 must never read "ok". */
 static const char *rule_zero_bandwidth(const struct judgement *j)
 {
-	const struct path_belief *b = &j->f->belief[PATH_SOURCE_BMP];
+	const struct path_received *b = &j->f->received[PATH_SOURCE_BMP];
 
 	if (j->route_source == PATH_FROM_BMP && b->kind == BGP_BANDWIDTH_VALUE && b->bps < 1)
 		return "the advertised bandwidth is zero";
@@ -433,10 +434,10 @@ static const char *rule_relative(const struct judgement *j)
 static bool is_weighed_by_zebra_alone(const struct judgement *j)
 {
 	const struct path_facts *f = j->f;
-	const struct path_belief *z = &f->belief[PATH_SOURCE_ZSERV];
+	const struct path_received *z = &f->received[PATH_SOURCE_ZSERV];
 
 	return j->route_source == PATH_FROM_BMP &&
-	       f->belief[PATH_SOURCE_BMP].kind == BGP_BANDWIDTH_ABSENT &&
+	       f->received[PATH_SOURCE_BMP].kind == BGP_BANDWIDTH_ABSENT &&
 	       f->sources[PATH_SOURCE_ZSERV].state == BGP_SOURCE_UP && z->known && z->reachable &&
 	       !z->stale && z->kind == BGP_BANDWIDTH_VALUE && z->bps < f->largest_weight;
 }
@@ -451,7 +452,7 @@ static const char *rule_weighed(const struct judgement *j)
 
 static const char *rule_not_advertised(const struct judgement *j)
 {
-	switch (j->f->belief[PATH_SOURCE_BMP].kind) {
+	switch (j->f->received[PATH_SOURCE_BMP].kind) {
 	case BGP_BANDWIDTH_ABSENT:
 		return "no bandwidth advertised: the local bandwidth counts";
 	case BGP_BANDWIDTH_INVALID:
@@ -466,7 +467,7 @@ static const char *rule_noticed(const struct judgement *j)
 {
 	const struct path_facts *f = j->f;
 
-	return (double)f->noticed_bps < f->belief[PATH_SOURCE_BMP].bps &&
+	return (double)f->noticed_bps < f->received[PATH_SOURCE_BMP].bps &&
 			       f->noticed_bps < f->local_bps
 		       ? "the peer says that its own ports carry less than BGP advertises"
 		       : NULL;
@@ -474,7 +475,7 @@ static const char *rule_noticed(const struct judgement *j)
 
 static const char *rule_advertised_less(const struct judgement *j)
 {
-	return j->f->belief[PATH_SOURCE_BMP].bps < (double)j->f->local_bps
+	return j->f->received[PATH_SOURCE_BMP].bps < (double)j->f->local_bps
 		       ? "BGP advertises less than the local links carry"
 		       : NULL;
 }
@@ -571,9 +572,9 @@ static double far_part(const struct path_facts *f)
 }
 
 /* The local bandwidth x zebra's weight / the largest of this peer's. */
-static uint64_t weighed_worth(const struct path_facts *f)
+static uint64_t weighed_bps(const struct path_facts *f)
 {
-	const struct path_belief *z = &f->belief[PATH_SOURCE_ZSERV];
+	const struct path_received *z = &f->received[PATH_SOURCE_ZSERV];
 	double share;
 
 	if (z->kind != BGP_BANDWIDTH_VALUE || f->largest_weight <= 0)
@@ -582,22 +583,22 @@ static uint64_t weighed_worth(const struct path_facts *f)
 	return share < 1 ? 1 : smaller(f->local_bps, share);
 }
 
-static uint64_t taught_worth(const struct judgement *j)
+static uint64_t accepted_bps(const struct judgement *j)
 {
 	const struct path_facts *f = j->f;
-	const struct path_belief *b = &f->belief[PATH_SOURCE_BMP];
+	const struct path_received *b = &f->received[PATH_SOURCE_BMP];
 
 	switch (j->route_source) {
 	case PATH_FROM_BMP:
 		if (is_weighed_by_zebra_alone(j))
-			return weighed_worth(f);
+			return weighed_bps(f);
 		return smaller(f->local_bps, far_part(f) * (b->kind == BGP_BANDWIDTH_VALUE
 								    ? b->bps
 								    : (double)f->local_bps));
 	case PATH_FROM_ADOPTED:
 		return smaller(f->local_bps, far_part(f) * (double)f->adopted_bps);
 	case PATH_FROM_ZSERV:
-		return weighed_worth(f);
+		return weighed_bps(f);
 	case PATH_FROM_NONE:
 		break;
 	}
@@ -605,10 +606,10 @@ static uint64_t taught_worth(const struct judgement *j)
 }
 
 /* Notices and probes only ever lower it. What is usable is never 0: that would read "ok". */
-static uint64_t worth(const struct judgement *j)
+static uint64_t usable_bps(const struct judgement *j)
 {
 	const struct path_facts *f = j->f;
-	uint64_t bps = taught_worth(j);
+	uint64_t bps = accepted_bps(j);
 
 	if (f->noticed_bps < bps)
 		bps = f->noticed_bps;
@@ -637,7 +638,7 @@ void path_rules_apply(const struct path_facts *facts, struct path_result *out)
 		.look_next = rules[i].look_next,
 		.route_source = j.route_source,
 		.normalised = j.route_source == PATH_FROM_ZSERV || is_weighed_by_zebra_alone(&j),
-		.usable_bps = rules[i].usable ? worth(&j) : 0,
+		.usable_bps = rules[i].usable ? usable_bps(&j) : 0,
 		.deadline_ns = j.deadline_ns,
 		.routed = j.route_source != PATH_FROM_NONE && f->n_live_sub_ports && f->local_bps,
 		.noticed = f->noticed_bps != UINT64_MAX,

@@ -15,7 +15,7 @@ struct path_facts {
 	uint64_t now_ns;
 	const struct path_table_times *times;
 	const struct path_source_view *sources; /* PATH_SOURCE_COUNT of them */
-	struct path_belief belief[PATH_SOURCE_COUNT];
+	struct path_received received[PATH_SOURCE_COUNT];
 	bool drained;
 	struct path_probe probe;
 	bool lacks_kernel_route; /* over this plane; false: it has one, or it is not known */

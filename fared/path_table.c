@@ -82,7 +82,7 @@ void path_table_set_on_forget(struct path_table *t, void (*on_forget)(void *arg,
 	t->on_forget_arg = arg;
 }
 
-static void forget(struct path_table *t, struct pair *pair)
+static void path_table_drop(struct path_table *t, struct pair *pair)
 {
 	if (t->on_forget)
 		t->on_forget(t->on_forget_arg, pair->id);
@@ -95,11 +95,11 @@ static void forget(struct path_table *t, struct pair *pair)
 }
 
 /* Since it was last evaluated. */
-static bool is_taught_again(const struct pair *pair)
+static bool is_relearned(const struct pair *pair)
 {
 	for (uint32_t p = 0; p < pair->n_planes; p++)
 		for (int s = 0; s < PATH_SOURCE_COUNT; s++)
-			if (pair->dirty && pair->paths[p].belief[s].b.reachable)
+			if (pair->dirty && pair->paths[p].received[s].b.reachable)
 				return true;
 	return false;
 }
@@ -112,12 +112,12 @@ static bool forget_longest_gone(struct path_table *t)
 	for (uint32_t i = 0; i < t->end; i++) {
 		struct pair *pair = t->pairs[i];
 
-		if (pair && pair->gone_ns && !is_taught_again(pair) &&
+		if (pair && pair->gone_ns && !is_relearned(pair) &&
 		    (!oldest || pair->gone_ns < oldest->gone_ns))
 			oldest = pair;
 	}
 	if (oldest)
-		forget(t, oldest);
+		path_table_drop(t, oldest);
 	return oldest != NULL;
 }
 
@@ -203,7 +203,7 @@ int path_table_route(struct path_table *t, enum path_source source,
 		     const struct bgp_path_event *event, uint64_t now)
 {
 	double bps = event->bandwidth_kind == BGP_BANDWIDTH_VALUE ? event->advertised_bps : 0;
-	struct belief *belief;
+	struct received_route *received;
 	struct pair *pair;
 	int rc;
 
@@ -215,22 +215,22 @@ int path_table_route(struct path_table *t, enum path_source source,
 	rc = get_pair(t, event->local_gpu, &event->peer, &pair);
 	if (rc)
 		return rc;
-	belief = &pair->paths[event->plane].belief[source];
-	if (PATH_PLANTED(replaced_kept) && belief->b.known && belief->b.bps > bps)
-		bps = belief->b.bps;
-	if (!belief->b.known || belief->b.reachable != event->reachable ||
-	    belief->b.stale != event->stale)
-		belief->b.since_ns = now;
-	belief->b.known = true;
-	belief->b.reachable = event->reachable;
-	belief->b.stale = event->stale;
-	belief->b.kind = event->bandwidth_kind;
-	belief->b.bps = bps;
-	belief->b.heard_ns = now;
-	belief->epoch = t->epoch[source];
+	received = &pair->paths[event->plane].received[source];
+	if (PATH_PLANTED(replaced_kept) && received->b.known && received->b.bps > bps)
+		bps = received->b.bps;
+	if (!received->b.known || received->b.reachable != event->reachable ||
+	    received->b.stale != event->stale)
+		received->b.since_ns = now;
+	received->b.known = true;
+	received->b.reachable = event->reachable;
+	received->b.stale = event->stale;
+	received->b.kind = event->bandwidth_kind;
+	received->b.bps = bps;
+	received->b.received_ns = now;
+	received->epoch = t->epoch[source];
 	pair->dirty = true;
-	if (!t->sources[source].has_spoken) {
-		t->sources[source].has_spoken = true;
+	if (!t->sources[source].has_advertised) {
+		t->sources[source].has_advertised = true;
 		path_table_mark_all(t); /* from now on it withdraws what it does not advertise */
 	}
 	return 0;
@@ -261,7 +261,7 @@ void path_table_source_replaced(struct path_table *t, enum path_source source, b
 				uint64_t now)
 {
 	t->epoch[source]++;
-	t->sources[source].has_spoken = false;
+	t->sources[source].has_advertised = false;
 	path_table_source_state(t, source, BGP_SOURCE_DOWN,
 				configured ? "starting" : "not configured", now);
 	t->sources[source].configured = configured;
@@ -359,9 +359,9 @@ int path_table_adopt(struct path_table *t, uint32_t gpu, const struct in6_addr *
 	path->adopted_bps = usable_bps;
 	path->adopted_ns = now;
 	/* the next evaluation reports the step from what readers see now */
-	path->evaluated = path->told = true;
-	path->told_verdict = verdict;
-	path->told_bps = usable_bps;
+	path->evaluated = path->reported = true;
+	path->reported_verdict = verdict;
+	path->reported_bps = usable_bps;
 	path->was_usable = usable_bps > 0;
 	path->since_ns = now;
 	path->result = (struct path_result){
@@ -469,12 +469,12 @@ uint64_t path_table_local_bps(const struct path_table *t, uint32_t gpu, uint32_t
 	return local_bps(t, gpu, plane, 0, n_live);
 }
 
-struct path_belief path_table_belief(const struct path_table *t, const struct path *path,
-				     enum path_source s)
+struct path_received path_table_received(const struct path_table *t, const struct path *path,
+					 enum path_source s)
 {
-	struct path_belief b = path->belief[s].b;
+	struct path_received b = path->received[s].b;
 
-	b.confirmed = b.known && path->belief[s].epoch == t->epoch[s];
+	b.confirmed = b.known && path->received[s].epoch == t->epoch[s];
 	return b;
 }
 
@@ -485,7 +485,7 @@ static struct path_facts peer_facts(const struct path_table *t, const struct pai
 	struct path_facts f = {.now_ns = now, .times = &t->times, .sources = t->sources};
 
 	for (uint32_t p = 0; p < pair->n_planes; p++) {
-		struct path_belief b = path_table_belief(t, &pair->paths[p], PATH_SOURCE_ZSERV);
+		struct path_received b = path_table_received(t, &pair->paths[p], PATH_SOURCE_ZSERV);
 
 		if (b.since_ns > f.installed_change_ns)
 			f.installed_change_ns = b.since_ns;
@@ -525,8 +525,8 @@ static void add_local(const struct path_table *t, const struct pair *pair, uint3
 }
 
 /* facts: the peer's, copied and completed with the path's own. */
-static void judge(const struct path_table *t, const struct pair *pair, uint32_t plane,
-		  struct path_facts facts, struct path_result *out)
+static void path_table_judge(const struct path_table *t, const struct pair *pair, uint32_t plane,
+			     struct path_facts facts, struct path_result *out)
 {
 	const struct path *path = &pair->paths[plane];
 
@@ -544,7 +544,7 @@ static void judge(const struct path_table *t, const struct pair *pair, uint32_t 
 	facts.adopted_bps = path->adopted_bps;
 	facts.adopted_ns = path->adopted_ns;
 	for (int s = 0; s < PATH_SOURCE_COUNT; s++)
-		facts.belief[s] = path_table_belief(t, path, s);
+		facts.received[s] = path_table_received(t, path, s);
 	add_local(t, pair, plane, &facts);
 	path_rules_apply(&facts, out);
 }
@@ -581,24 +581,24 @@ static bool settle(struct pair *pair, uint32_t plane, const struct path_result *
 		.peer = pair->key.peer,
 		.local_gpu = pair->key.local_gpu,
 		.plane = plane,
-		.is_new = !path->told,
-		.old_verdict = path->told_verdict,
+		.is_new = !path->reported,
+		.old_verdict = path->reported_verdict,
 		.new_verdict = result->verdict,
-		.old_bps = path->told_bps,
+		.old_bps = path->reported_bps,
 		.new_bps = result->usable_bps,
 		.reason = result->reason,
 	};
-	if (path->told && path->told_verdict == result->verdict &&
-	    path->told_bps == result->usable_bps)
+	if (path->reported && path->reported_verdict == result->verdict &&
+	    path->reported_bps == result->usable_bps)
 		return false;
-	path->told = true;
-	path->told_verdict = result->verdict;
-	path->told_bps = result->usable_bps;
+	path->reported = true;
+	path->reported_verdict = result->verdict;
+	path->reported_bps = result->usable_bps;
 	return true;
 }
 
 /* What was due has just been done: a time that is past would have the loop turn for ever. */
-static void await(struct pair *pair, uint64_t deadline, uint64_t now)
+static void path_table_await(struct pair *pair, uint64_t deadline, uint64_t now)
 {
 	if (deadline > now && (!pair->deadline_ns || deadline < pair->deadline_ns))
 		pair->deadline_ns = deadline;
@@ -617,11 +617,12 @@ static void note_gone(const struct path_table *t, struct pair *pair,
 	else if (!pair->gone_ns)
 		pair->gone_ns = now;
 	if (gone && t->times.forget_ns)
-		await(pair, pair->gone_ns + t->times.forget_ns, now);
+		path_table_await(pair, pair->gone_ns + t->times.forget_ns, now);
 }
 
-/* Before anything is said of the pair: who is told may come back with path_table_probe(). */
-static void tell_routes(struct path_table *t, struct pair *pair, const struct path_result *results)
+/* Before anything is reported of the pair: the callback may call path_table_probe(). */
+static void report_routes(struct path_table *t, struct pair *pair,
+			  const struct path_result *results)
 {
 	for (uint32_t p = 0; p < pair->n_planes; p++) {
 		struct path *path = &pair->paths[p];
@@ -645,20 +646,20 @@ static void evaluate_pair(struct path_table *t, struct pair *pair, uint64_t now,
 	pair->deadline_ns = 0;
 	pair->dirty = false;
 	for (uint32_t p = 0; p < pair->n_planes; p++)
-		judge(t, pair, p, facts, &results[p]);
-	tell_routes(t, pair, results);
+		path_table_judge(t, pair, p, facts, &results[p]);
+	report_routes(t, pair, results);
 	/*
 	 * a path that probes have to pass first is not published for a moment before that is known
 	 */
 	for (uint32_t p = 0; pair->dirty && p < pair->n_planes; p++)
-		judge(t, pair, p, facts, &results[p]);
+		path_table_judge(t, pair, p, facts, &results[p]);
 	pair->dirty = false;
 	note_gone(t, pair, results, now);
 	for (uint32_t p = 0; p < pair->n_planes; p++) {
 		if (settle(pair, p, &results[p], now, &change) && handlers && handlers->on_change)
 			handlers->on_change(arg, &change);
-		await(pair, results[p].deadline_ns, now);
-		await(pair, pair->paths[p].waits_till, now);
+		path_table_await(pair, results[p].deadline_ns, now);
+		path_table_await(pair, pair->paths[p].waits_till, now);
 	}
 	/* live sub-ports are published too, so a pair is handed over even if only those moved; the
 	 * writer compares and writes nothing that is the same */
@@ -684,7 +685,7 @@ uint64_t path_table_evaluate(struct path_table *t, uint64_t now,
 		if (pair->dirty || (pair->deadline_ns && pair->deadline_ns <= now))
 			evaluate_pair(t, pair, now, handlers, arg);
 		if (is_forgettable(t, pair, now)) {
-			forget(t, pair);
+			path_table_drop(t, pair);
 			continue;
 		}
 		if (pair->deadline_ns && (!next || pair->deadline_ns < next))

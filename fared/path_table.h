@@ -9,7 +9,7 @@
  * loop; times are CLOCK_MONOTONIC nanoseconds given by the caller.
  *
  * A source that has said nothing withdraws nothing: a source in sync withdraws what it does not
- * advertise, but only once it has spoken of any path since it was started. A router that has just
+ * advertise, but only once it has advertised any path since it was started. A router that has just
  * been started, or whose sessions are all still to come, knows no more than this table does.
  *
  * Implements FARE's rule (FARE-in-SUN 3.1): path bandwidth = min(live local bandwidth toward the
@@ -58,22 +58,22 @@ struct path_table_gpu {
 struct path_table_times {
 	uint64_t stale_ns;     /* how long an adopted path outlives the daemon that published it */
 	uint64_t installed_ns; /* how long zebra may disagree with BMP before it counts */
-	uint64_t restart_ns; /* how long, if BMP's word is old and zebra has no route to the peer at
-				all */
+	/* how long, if BMP's route is old and zebra has no route to the peer at all */
+	uint64_t restart_ns;
 	uint64_t fallback_ns; /* how long BMP may be away before zebra's weights are used */
 	uint64_t forget_ns;   /* how long a peer without any route is kept; 0: for ever */
 };
 
 /* What one source believes of one path. */
-struct path_belief {
-	bool known;	/* the source said something about this path in this daemon's life */
+struct path_received {
+	bool known;	/* the source said something about this path since this daemon started */
 	bool confirmed; /* ... and since its latest (re)start */
 	bool reachable;
 	bool stale;
 	enum bgp_bandwidth_kind kind;
-	double bps;	   /* BMP: bit/s; zserv: relative weight */
-	uint64_t since_ns; /* when reachable or stale last changed */
-	uint64_t heard_ns; /* when the source last spoke of it */
+	double bps;	      /* BMP: bit/s; zserv: relative weight */
+	uint64_t since_ns;    /* when reachable or stale last changed */
+	uint64_t received_ns; /* when the source last advertised it */
 };
 
 /* What probes across the plane say of one path. All zero: nothing is probed. */
@@ -95,8 +95,8 @@ struct path_probe {
 
 /* What a peer says that its own ports carry (in-band notice). */
 struct path_notice {
-	uint64_t boot;	   /* the peer's life */
-	uint32_t sequence; /* within that life */
+	uint64_t boot;	   /* the peer's incarnation */
+	uint32_t sequence; /* within that incarnation */
 	uint64_t expires_ns;
 	uint32_t n_planes;
 	uint64_t bps[FARE_MAX_PLANES]; /* UINT64_MAX: not limited */
@@ -108,7 +108,7 @@ struct path_source_view {
 	char reason[96];
 	uint64_t since_ns;   /* in sync, or not in sync, since */
 	uint64_t entered_ns; /* in this very state since */
-	bool has_spoken;     /* of any path, since it was started */
+	bool has_advertised; /* of any path, since it was started */
 };
 
 /* A path as it stands after the last evaluation. reason is static text. */
@@ -133,7 +133,7 @@ struct path_view {
 	uint32_t n_sub_ports;
 	uint64_t
 		adopted_bps; /* what the former daemon published; 0: nothing, or usable no longer */
-	struct path_belief belief[PATH_SOURCE_COUNT];
+	struct path_received received[PATH_SOURCE_COUNT];
 	struct path_probe probe;
 	bool noticed; /* the peer limits this plane */
 	uint64_t noticed_bps;
@@ -166,7 +166,7 @@ void path_table_set_times(struct path_table *t, const struct path_table_times *t
 void path_table_mark_all(struct path_table *t);
 
 /*
- * on_forget is told of a pair that is about to be forgotten: for forget_ns it has had no route over
+ * on_forget gets a pair that is about to be forgotten: for forget_ns it has had no route over
  * any plane, or there are FARE_MAX_PAIRS and it has been without for longest. Its id may be used
  * again for another one.
  */
@@ -188,16 +188,16 @@ void path_table_source_state(struct path_table *t, enum path_source source,
 			     enum bgp_source_state state, const char *reason, uint64_t now);
 /*
  * The source has been replaced by a new object (reload) or dropped (configured false). What it
- * taught stays as stale until the new one is in sync and has spoken; what that one does not teach
- * is then withdrawn.
+ * advertised stays as stale until the new one is in sync and has advertised; what that one does not
+ * send is then withdrawn.
  */
 void path_table_source_replaced(struct path_table *t, enum path_source source, bool configured,
 				uint64_t now);
 
 /*
- * Paths are probed from now on: on_route (may be NULL) is told when a path becomes routed (local
+ * Paths are probed from now on: on_route (may be NULL) is called when a path becomes routed (local
  * ports and a route source) or ceases to be; was_down: a former daemon published it as probe-down.
- * May call path_table_probe(), which is heeded before that route is published.
+ * May call path_table_probe(), which counts before that route is published.
  */
 void path_table_set_probing(struct path_table *t,
 			    void (*on_route)(void *arg, uint32_t local_gpu,
@@ -237,7 +237,7 @@ int path_table_set_drains(struct path_table *t, const struct drain_set *drains);
 const struct drain_set *path_table_drains(const struct path_table *t);
 /* Changes with each path_table_set_drains(). */
 uint64_t path_table_drains_generation(const struct path_table *t);
-/* Bit s: local sub-port s carries nothing, whoever the peer, because it or its plane is drained. */
+/* Bit s: local sub-port s carries nothing, to any peer, because it or its plane is drained. */
 uint32_t path_table_drained(const struct path_table *t, uint32_t gpu, uint32_t plane);
 /* How many paths a rule concerns at present. */
 uint32_t path_table_drain_count(const struct path_table *t, const struct drain_rule *rule);

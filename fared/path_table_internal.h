@@ -10,20 +10,20 @@
 #include "path_rules.h"
 #include "path_table.h"
 
-struct belief {
-	struct path_belief b;
-	uint32_t epoch; /* the source's epoch when it last spoke of the path */
+struct received_route {
+	struct path_received b;
+	uint32_t epoch; /* the source's epoch when it last advertised the path */
 };
 
 struct path {
-	struct belief belief[PATH_SOURCE_COUNT];
+	struct received_route received[PATH_SOURCE_COUNT];
 	bool drained;
 	bool evaluated;
 	bool was_usable;     /* once, in this daemon or the former one */
-	uint64_t waits_till; /* its first replies are waited for, and nothing is told; 0: not yet */
-	bool told;	     /* on_change has been, of: */
-	enum fare_verdict told_verdict;
-	uint64_t told_bps;
+	uint64_t waits_till; /* its first replies are waited for, without an event; 0: not yet */
+	bool reported;	     /* on_change has been, of: */
+	enum fare_verdict reported_verdict;
+	uint64_t reported_bps;
 	bool adopted;
 	uint64_t adopted_bps;
 	uint64_t adopted_ns;
@@ -86,7 +86,7 @@ struct path_table {
 struct pair *path_table_locate(const struct path_table *t, uint32_t gpu,
 			       const struct in6_addr *peer);
 uint32_t path_table_unused(const struct path_table *t, const struct pair *pair, uint32_t plane);
-struct path_belief path_table_belief(const struct path_table *t, const struct path *path,
-				     enum path_source s);
+struct path_received path_table_received(const struct path_table *t, const struct path *path,
+					 enum path_source s);
 
 #endif

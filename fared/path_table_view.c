@@ -83,7 +83,7 @@ bool path_table_view(const struct path_table *t, uint32_t pair, uint32_t plane,
 	};
 	out->local_bps = path_table_local_bps(t, out->local_gpu, plane, &out->n_live_sub_ports);
 	for (int s = 0; s < PATH_SOURCE_COUNT; s++)
-		out->belief[s] = path_table_belief(t, path, s);
+		out->received[s] = path_table_received(t, path, s);
 	if (plane < t->pairs[pair]->notice.n_planes) {
 		out->noticed_bps = t->pairs[pair]->notice.bps[plane];
 		out->noticed = path->result.noticed;

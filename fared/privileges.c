@@ -88,7 +88,7 @@ int privileges_resolve(struct privileges *out, const struct privileges_names *na
 	return 0;
 }
 
-static int failed(const char *what, char *why, size_t why_size)
+static int privileges_failed(const char *what, char *why, size_t why_size)
 {
 	int rc = -errno;
 
@@ -147,13 +147,13 @@ static int join_socket_group(const struct privileges *p)
 static int become(const struct privileges *p, char *why, size_t why_size)
 {
 	if (initgroups(p->user, p->gid))
-		return failed("initgroups", why, why_size);
+		return privileges_failed("initgroups", why, why_size);
 	if (join_socket_group(p))
-		return failed("setgroups", why, why_size);
+		return privileges_failed("setgroups", why, why_size);
 	if (setresgid(p->gid, p->gid, p->gid))
-		return failed("setresgid", why, why_size);
+		return privileges_failed("setresgid", why, why_size);
 	if (setresuid(p->uid, p->uid, p->uid))
-		return failed("setresuid", why, why_size);
+		return privileges_failed("setresuid", why, why_size);
 	return 0;
 }
 
@@ -186,14 +186,14 @@ int privileges_drop(const struct privileges *p, char *why, size_t why_size)
 	int rc = 0;
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		return failed("no_new_privs", why, why_size);
+		return privileges_failed("no_new_privs", why, why_size);
 	if (empty_bounding_set())
-		return failed("capability bounding set", why, why_size);
+		return privileges_failed("capability bounding set", why, why_size);
 	if (p->user[0] && p->uid != geteuid())
 		rc = become(p, why, why_size);
 	else if (join_socket_group(p))
-		rc = failed("setgroups", why, why_size);
+		rc = privileges_failed("setgroups", why, why_size);
 	if (!rc && drop_capabilities())
-		rc = failed("capabilities", why, why_size);
+		rc = privileges_failed("capabilities", why, why_size);
 	return rc;
 }

@@ -6,7 +6,7 @@
  * changed for good. Thread: the main one, before any other exists.
  *
  * No capability is kept, though its scheduling class and open raw sockets are: rtnetlink may be
- * read, ethtool's speed asked and BMP spoken without any. Root that stays root keeps
+ * read, ethtool's speed asked and BMP received without any. Root that stays root keeps
  * CAP_DAC_OVERRIDE, for zebra's socket; another user has to be one that may open it.
  */
 #ifndef PRIVILEGES_H

@@ -13,11 +13,11 @@
 #include "sbfd_wire.h"
 #include "socket_owner.h"
 
-#define AGAIN_S	     1. /* bind() costs microseconds */
-#define LOOK_UP_EACH 30 /* the holder: another may have taken its place */
+#define AGAIN_S	    1. /* bind() costs microseconds */
+#define OWNERS_EACH 30 /* the holder: another may have taken its place */
 
-static void probe_ports_say(struct probe_ports *p, int priority, const char *subject,
-			    const char *to, const char *reason)
+static void probe_ports_event(struct probe_ports *p, int priority, const char *subject,
+			      const char *to, const char *reason)
 {
 	struct event e = {.priority = priority, .plane = -1, .topic = "probe"};
 
@@ -62,11 +62,11 @@ static void probe_ports_set_subject(struct probe_ports *p, const char *subject, 
 	if (!strcmp(subject, p->subject))
 		return;
 	if (p->subject[0])
-		probe_ports_say(p, LOG_NOTICE, p->subject, "taken", "it is free again");
+		probe_ports_event(p, LOG_NOTICE, p->subject, "taken", "it is free again");
 	snprintf(p->subject, sizeof(p->subject), "%s", subject);
 	p->since_ns = now;
 	if (subject[0])
-		probe_ports_say(p, LOG_ERR, subject, "not taken", p->reason);
+		probe_ports_event(p, LOG_ERR, subject, "not taken", p->reason);
 }
 
 static void probe_ports_try_ports(struct probe_ports *p, bool at_start, uint64_t now)
@@ -84,7 +84,7 @@ static void probe_ports_try_ports(struct probe_ports *p, bool at_start, uint64_t
 	}
 	snprintf(subject, sizeof(subject), "UDP %u%s at %s", first, of_reflector ? "" : " and up",
 		 address_format(address, text));
-	if (strcmp(subject, p->subject) || p->n_tries++ % LOOK_UP_EACH == 0) {
+	if (strcmp(subject, p->subject) || p->n_tries++ % OWNERS_EACH == 0) {
 		probe_ports_find_owner(p, address, first, at_start);
 		probe_ports_describe(p, of_reflector != NULL);
 	}

@@ -141,7 +141,7 @@ static void on_change(void *arg, const struct path_change *change)
 		p->on_change(p->arg, change);
 }
 
-static void begin(struct publish *p, uint64_t now_ns)
+static void publish_begin(struct publish *p, uint64_t now_ns)
 {
 	bool again = false;
 
@@ -154,7 +154,7 @@ static void begin(struct publish *p, uint64_t now_ns)
 }
 
 /* Until when the loop may sleep, for the sinks' part. */
-static uint64_t commit(struct publish *p, uint64_t now_ns, uint64_t next_ns)
+static uint64_t publish_commit(struct publish *p, uint64_t now_ns, uint64_t next_ns)
 {
 	for (uint32_t s = 0; s < p->n_sinks; s++) {
 		uint64_t again_ns = p->sinks[s].commit(p->sinks[s].arg);
@@ -177,7 +177,7 @@ uint64_t publish_run(struct publish *p, uint64_t now_ns,
 
 	p->on_change = callback;
 	p->arg = arg;
-	begin(p, now_ns);
+	publish_begin(p, now_ns);
 	next_ns = path_table_evaluate(p->table, now_ns, &handlers, p);
-	return commit(p, now_ns, next_ns);
+	return publish_commit(p, now_ns, next_ns);
 }

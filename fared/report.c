@@ -7,6 +7,7 @@
 
 #include "base/address.h"
 #include "config.h"
+#include "config_list.h"
 #include "drain_file.h"
 
 #define NS_PER_S   1e9
@@ -188,13 +189,13 @@ json_t *report_peers(const struct report *r, const struct control_request *reque
 	return report_page("peers", rows, i < n, i);
 }
 
-static json_t *advertised(const struct path_belief *b)
+static json_t *advertised(const struct path_received *b)
 {
 	return b->known && b->reachable && b->kind == BGP_BANDWIDTH_VALUE ? json_real(b->bps)
 									  : json_null();
 }
 
-static const char *belief_word(const struct path_belief *b)
+static const char *received_text(const struct path_received *b)
 {
 	if (!b->known)
 		return "silent";
@@ -203,7 +204,7 @@ static const char *belief_word(const struct path_belief *b)
 	return b->stale || !b->confirmed ? "stale" : "reachable";
 }
 
-static const char *bandwidth_word(const struct path_belief *b)
+static const char *bandwidth_text(const struct path_received *b)
 {
 	if (!b->known || !b->reachable)
 		return "none";
@@ -250,8 +251,8 @@ static json_t *probe_json(const struct report *r, const struct path_view *v)
 
 static json_t *path_row(const struct report *r, const struct path_view *v)
 {
-	const struct path_belief *bmp = &v->belief[PATH_SOURCE_BMP],
-				 *zserv = &v->belief[PATH_SOURCE_ZSERV];
+	const struct path_received *bmp = &v->received[PATH_SOURCE_BMP],
+				   *zserv = &v->received[PATH_SOURCE_ZSERV];
 	char text[ADDRESS_TEXT_MAX];
 
 	return json_pack("{s:s, s:i, s:s, s:i, s:s, s:I, s:I, s:o, s:s, s:o, s:i, s:i, s:s, s:s, "
@@ -260,14 +261,14 @@ static json_t *path_row(const struct report *r, const struct path_view *v)
 			 (int)v->local_gpu, "peer", address_format(&v->peer, text), "plane",
 			 (int)v->plane, "verdict", fare_verdict_name(v->verdict), "usable_bps",
 			 (json_int_t)v->usable_bps, "local_bps", (json_int_t)v->local_bps,
-			 "advertised_bps", advertised(bmp), "advertised", bandwidth_word(bmp),
+			 "advertised_bps", advertised(bmp), "advertised", bandwidth_text(bmp),
 			 "zserv_weight", advertised(zserv), "live_sub_ports",
 			 (int)v->n_live_sub_ports, "configured_sub_ports", (int)v->n_sub_ports,
 			 "route_source", path_route_source_name(v->route_source), "bmp",
-			 belief_word(bmp), "zserv", belief_word(zserv), "normalised", v->normalised,
-			 "drained", v->drained, "drained_sub_ports", (int)v->drained_sub_ports,
-			 "reason", v->reason, "since_s", report_age_s(r, v->since_ns), "probe",
-			 probe_json(r, v), "noticed_bps",
+			 received_text(bmp), "zserv", received_text(zserv), "normalised",
+			 v->normalised, "drained", v->drained, "drained_sub_ports",
+			 (int)v->drained_sub_ports, "reason", v->reason, "since_s",
+			 report_age_s(r, v->since_ns), "probe", probe_json(r, v), "noticed_bps",
 			 v->noticed && v->noticed_bps != UINT64_MAX
 				 ? json_integer((json_int_t)v->noticed_bps)
 				 : json_null());
@@ -453,4 +454,27 @@ json_t *report_version(const struct report *r)
 			 (int)stats.pairs_adopted, "pairs_published",
 			 (json_int_t)stats.pairs_published, "pairs_refused",
 			 (json_int_t)stats.pairs_refused);
+}
+
+static json_t *config_row(const struct config_entry *e)
+{
+	return json_pack("{s:s, s:s, s:s}", "key", e->key, "value", e->value, "reload",
+			 config_effect_name(e->effect));
+}
+
+json_t *report_config(const struct report *r, const struct control_request *request)
+{
+	uint64_t i = request->cursor;
+	struct config_list *list;
+	json_t *rows, *reply;
+
+	if (config_list_create(&list, r->config))
+		return NULL;
+	rows = json_array();
+	for (; i < list->n && json_array_size(rows) < report_page_rows(request); i++)
+		json_array_append_new(rows, config_row(&list->entries[i]));
+	reply = report_page("config", rows, i < list->n, i);
+	config_list_destroy(list);
+	json_object_set_new(reply, "trial", r->trial ? json_string(r->trial) : json_null());
+	return reply;
 }

@@ -51,8 +51,8 @@ static const struct row reflector_rows[] = {
 	REFLECTOR(second_key, "capacity notices accepted by the key of health.second_key_file"),
 };
 
-static void add(json_t *to, const char *part, const struct row *rows, size_t n,
-		const void *counters)
+static void report_counters_add(json_t *to, const char *part, const struct row *rows, size_t n,
+				const void *counters)
 {
 	for (size_t i = 0; i < n; i++) {
 		uint64_t count =
@@ -72,13 +72,13 @@ json_t *report_counters(const struct report *r)
 
 	if (r->prober) {
 		prober_counters(r->prober, &prober);
-		add(rows, "prober", prober_rows, sizeof(prober_rows) / sizeof(prober_rows[0]),
-		    &prober);
+		report_counters_add(rows, "prober", prober_rows,
+				    sizeof(prober_rows) / sizeof(prober_rows[0]), &prober);
 	}
 	if (r->reflector) {
 		reflector_counters(r->reflector, &reflector);
-		add(rows, "reflector", reflector_rows,
-		    sizeof(reflector_rows) / sizeof(reflector_rows[0]), &reflector);
+		report_counters_add(rows, "reflector", reflector_rows,
+				    sizeof(reflector_rows) / sizeof(reflector_rows[0]), &reflector);
 	}
 	return json_pack("{s:b, s:f, s:o}", "ok", 1, "uptime_s", report_age_s(r, r->started_ns),
 			 "counters", rows);

@@ -58,7 +58,7 @@ static unsigned hops_of(struct nlattr *multipath, int *ifindex)
 	return n;
 }
 
-static int on_message(struct nl_msg *msg, void *arg)
+static int routes_on_message(struct nl_msg *msg, void *arg)
 {
 	struct nlmsghdr *header = nlmsg_hdr(msg);
 	int ifindex[ROUTES_MAX_HOPS];
@@ -89,7 +89,7 @@ static int on_message(struct nl_msg *msg, void *arg)
  * The kernel says once that messages were lost, and drops what follows in silence until nothing is
  * left unread: only then is all that is known known to be old.
  */
-static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
+static void routes_on_readable(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct routes *r = w->data;
 	unsigned n_errors = 0;
@@ -109,7 +109,7 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 	r->handlers.on_lost(r->arg);
 }
 
-static int open_socket(struct routes *r)
+static int routes_open_socket(struct routes *r)
 {
 	r->socket = nl_socket_alloc();
 	if (!r->socket)
@@ -119,7 +119,7 @@ static int open_socket(struct routes *r)
 		return -EIO;
 	nl_socket_set_buffer_size(r->socket, RECEIVE_BYTES, 0);
 	nl_socket_set_msg_buf_size(r->socket, MESSAGE_BYTES);
-	nl_socket_modify_cb(r->socket, NL_CB_VALID, NL_CB_CUSTOM, on_message, r);
+	nl_socket_modify_cb(r->socket, NL_CB_VALID, NL_CB_CUSTOM, routes_on_message, r);
 	if (nl_socket_add_memberships(r->socket, RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE, 0))
 		return -EIO;
 	return nl_socket_set_nonblocking(r->socket) ? -EIO : 0;
@@ -137,9 +137,9 @@ int routes_create(struct routes **out, struct ev_loop *loop, const struct routes
 	r->loop = loop;
 	r->handlers = *handlers;
 	r->arg = arg;
-	ev_init(&r->io, on_readable);
+	ev_init(&r->io, routes_on_readable);
 	r->io.data = r;
-	rc = open_socket(r);
+	rc = routes_open_socket(r);
 	if (rc) {
 		routes_destroy(r);
 		return rc;

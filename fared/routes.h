@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * routes.h - by which devices the kernel routes to a host, told whenever that changes.
+ * routes.h - by which devices the kernel routes to a host, reported whenever that changes.
  *
  * Solely owns: one rtnetlink socket subscribed to route changes; it remembers nothing. In: route
  * messages. Out: on_route, for each host route (/32, /128) of the main table that is added,
  * replaced or deleted. Thread: the loop's. What was so before it was opened is not asked for, and
- * the kernel drops messages when we are slow (ENOBUFS): on_lost then says that what was told may be
- * so no longer.
+ * the kernel drops messages when we are slow (ENOBUFS): on_lost then says that what was reported
+ * may be so no longer.
  */
 #ifndef ROUTES_H
 #define ROUTES_H

@@ -202,7 +202,7 @@ void shm_sink_stats(const struct shm_sink *s, struct publish_stats *out)
 
 /* ---- the sink ------------------------------------------------------------ */
 
-static void begin(void *arg, uint64_t now_ns)
+static void shm_sink_begin(void *arg, uint64_t now_ns)
 {
 	struct shm_sink *s = arg;
 
@@ -210,7 +210,7 @@ static void begin(void *arg, uint64_t now_ns)
 	s->has_refused = false;
 }
 
-static int take(void *arg, const struct sink_pair *pair)
+static int shm_sink_take(void *arg, const struct sink_pair *pair)
 {
 	struct shm_sink *s = arg;
 	int id = segment_pair(s, pair->id), rc = id;
@@ -224,7 +224,7 @@ static int take(void *arg, const struct sink_pair *pair)
 	return rc < 0 ? rc : 0;
 }
 
-static void forget(void *arg, uint32_t pair)
+static void shm_sink_forget(void *arg, uint32_t pair)
 {
 	struct shm_sink *s = arg;
 
@@ -232,7 +232,7 @@ static void forget(void *arg, uint32_t pair)
 }
 
 /* A full segment is renewed once in a while. */
-static uint64_t commit(void *arg)
+static uint64_t shm_sink_commit(void *arg)
 {
 	const struct shm_sink *s = arg;
 
@@ -243,8 +243,8 @@ struct sink shm_sink_as_sink(struct shm_sink *s)
 {
 	return (struct sink){.name = "shared memory",
 			     .arg = s,
-			     .begin = begin,
-			     .pair = take,
-			     .forget = forget,
-			     .commit = commit};
+			     .begin = shm_sink_begin,
+			     .pair = shm_sink_take,
+			     .forget = shm_sink_forget,
+			     .commit = shm_sink_commit};
 }

@@ -22,7 +22,7 @@ void trace_stop(struct trace *t)
 }
 
 /* Where the next line goes; NULL: there is no room. */
-static struct trace_line *next_line(struct trace *t)
+static struct trace_line *trace_next_line(struct trace *t)
 {
 	if (t->n == TRACE_ROOM) {
 		t->n_missed++;
@@ -70,7 +70,7 @@ void trace_probe(struct trace *t, const struct prober_trace *probe)
 	count_probe(t, probe);
 	if (probe->kind == PROBER_TRACE_SENT && t->n_sent == n_sent)
 		return;
-	line = next_line(t);
+	line = trace_next_line(t);
 	if (line)
 		*line = (struct trace_line){.probe = *probe};
 }
@@ -83,7 +83,7 @@ void trace_change(struct trace *t, uint32_t gpu, const struct in6_addr *peer, ui
 	if (!t->running || t->over || gpu != t->gpu || plane != t->plane ||
 	    !IN6_ARE_ADDR_EQUAL(peer, &t->peer))
 		return;
-	line = next_line(t);
+	line = trace_next_line(t);
 	if (line)
 		*line = (struct trace_line){.is_change = true,
 					    .at_ns = now_ns,

@@ -5,7 +5,7 @@
  *
  * Solely owns: how far the present round has come; one count of each sub-port's device. In:
  * clients' segments (flows.h); packets that devices have sent. Out: clients' rows of paths; whether
- * a plane carries packets that are neither told of nor our own. Thread: the loop's.
+ * a plane carries packets that are neither in a row nor our own. Thread: the loop's.
  *
  * A reading has a bound, whatever clients do, and the next one goes on where it stopped. A client's
  * part of a round is bounded, too (CONN_SHM_MAX_PATHS): if all 64 show as many, each is read every
@@ -24,7 +24,7 @@
 #include "flows.h"
 #include "sub_ports.h"
 
-#define TRAFFIC_ROWS 16384u /* told of per reading */
+#define TRAFFIC_ROWS 16384u /* read at a time */
 /*
  * Packets within TRAFFIC_SAMPLE_NS that our own do not explain. BGP's keepalives and BFD every 50
  * ms are two or three.

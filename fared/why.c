@@ -9,7 +9,7 @@
 #include "config.h"
 #include "control.h"
 
-__attribute__((format(printf, 2, 3))) static void say(json_t *lines, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void add_line(json_t *lines, const char *format, ...)
 {
 	char text[400];
 	va_list ap;
@@ -20,64 +20,65 @@ __attribute__((format(printf, 2, 3))) static void say(json_t *lines, const char 
 	json_array_append_new(lines, json_string(text));
 }
 
-static void say_local(const struct report *r, const struct path_view *v, json_t *lines)
+static void add_local(const struct report *r, const struct path_view *v, json_t *lines)
 {
 	const struct config_plane *config = &r->config->gpus[v->local_gpu].planes[v->plane];
 
-	say(lines, "  local:      %.6g Gb/s, %u of %u sub-ports live", (double)v->local_bps / 1e9,
-	    v->n_live_sub_ports, v->n_sub_ports);
+	add_line(lines, "  local:      %.6g Gb/s, %u of %u sub-ports live",
+		 (double)v->local_bps / 1e9, v->n_live_sub_ports, v->n_sub_ports);
 	for (uint32_t s = 0; s < config->n_sub_ports; s++) {
 		enum links_state state;
 		uint64_t bps;
 
 		if (links_view(r->links, v->local_gpu, v->plane, s, &state, &bps))
-			say(lines, "              %s %s, %.6g Gb/s (%s)", config->sub_ports[s].dev,
-			    links_state_name(state), (double)bps / 1e9,
-			    config->sub_ports[s].speed_bps ? "configured" : "from the driver");
+			add_line(lines, "              %s %s, %.6g Gb/s (%s)",
+				 config->sub_ports[s].dev, links_state_name(state),
+				 (double)bps / 1e9,
+				 config->sub_ports[s].speed_bps ? "configured" : "from the driver");
 	}
 }
 
-static void say_belief(const struct report *r, const struct path_view *v, enum path_source source,
-		       json_t *lines)
+static void add_received(const struct report *r, const struct path_view *v, enum path_source source,
+			 json_t *lines)
 {
-	const struct path_belief *b = &v->belief[source];
+	const struct path_received *b = &v->received[source];
 	const char *name = source == PATH_SOURCE_BMP ? "BMP:  " : "zserv:";
 	struct path_source_view view;
-	char worth[64];
+	char text[64];
 
 	path_table_source(r->table, source, &view);
 	if (!view.configured) {
-		say(lines, "  %s      not configured", name);
+		add_line(lines, "  %s      not configured", name);
 		return;
 	}
 	if (!b->known)
-		snprintf(worth, sizeof(worth), "never advertised this path");
+		snprintf(text, sizeof(text), "never advertised this path");
 	else if (!b->reachable)
-		snprintf(worth, sizeof(worth), "unreachable for %.1f s",
+		snprintf(text, sizeof(text), "unreachable for %.1f s",
 			 report_age_s(r, b->since_ns));
 	else if (b->kind != BGP_BANDWIDTH_VALUE)
-		snprintf(worth, sizeof(worth), "reachable, %s bandwidth",
+		snprintf(text, sizeof(text), "reachable, %s bandwidth",
 			 b->kind == BGP_BANDWIDTH_ABSENT ? "no" : "invalid");
 	else if (source == PATH_SOURCE_BMP)
-		snprintf(worth, sizeof(worth), "advertises %.6g Gb/s", b->bps / 1e9);
+		snprintf(text, sizeof(text), "advertises %.6g Gb/s", b->bps / 1e9);
 	else
-		snprintf(worth, sizeof(worth), "installed, relative weight %.6g", b->bps);
-	say(lines, "  %s      %s%s%s; session %s for %.1f s (%s)", name, worth,
-	    b->known && b->reachable && b->stale ? " (stale)" : "",
-	    b->known && b->reachable && !b->confirmed
-		    ? " (not repeated since the session was replaced)"
-		    : "",
-	    path_source_state_name(view.state), report_age_s(r, view.entered_ns), view.reason);
+		snprintf(text, sizeof(text), "installed, relative weight %.6g", b->bps);
+	add_line(lines, "  %s      %s%s%s; session %s for %.1f s (%s)", name, text,
+		 b->known && b->reachable && b->stale ? " (stale)" : "",
+		 b->known && b->reachable && !b->confirmed
+			 ? " (not repeated since the session was replaced)"
+			 : "",
+		 path_source_state_name(view.state), report_age_s(r, view.entered_ns), view.reason);
 	if (b->known)
-		say(lines, "              last heard of it %.1f s ago",
-		    report_age_s(r, b->heard_ns));
+		add_line(lines, "              last received %.1f s ago",
+			 report_age_s(r, b->received_ns));
 }
 
 /* Not of this path alone, but of all that probes say. */
-static void say_ports(const struct report *r, json_t *lines)
+static void add_ports(const struct report *r, json_t *lines)
 {
 	if (r->ports && r->ports->subject[0])
-		say(lines, "  probes:     %s is %s", r->ports->subject, r->ports->reason);
+		add_line(lines, "  probes:     %s is %s", r->ports->subject, r->ports->reason);
 }
 
 static const char *downs_text(uint64_t n, char *out, size_t size)
@@ -87,29 +88,30 @@ static const char *downs_text(uint64_t n, char *out, size_t size)
 	return n == 0 ? "never down" : n == 1 ? "went down once" : out;
 }
 
-static void say_probe(const struct report *r, const struct path_view *v, json_t *lines)
+static void add_probe(const struct report *r, const struct path_view *v, json_t *lines)
 {
 	char downs[48];
 	struct prober_view p;
 
 	if (!r->prober ||
 	    !prober_path(r->prober, v->local_gpu, &v->peer, v->plane, r->now_ns, &p)) {
-		say(lines, "  probes:     %s",
-		    r->prober ? "none sent yet" : "off (health.enabled)");
+		add_line(lines, "  probes:     %s",
+			 r->prober ? "none sent yet" : "off (health.enabled)");
 		return;
 	}
-	say(lines, "  probes:     %s for %.1f s%s: %s", probe_state_name(p.state),
-	    report_age_s(r, p.since_ns), p.wanted ? "" : " (not sent while there is no route)",
-	    p.reason);
-	say(lines,
-	    "              %.2f%% of the last %u lost; round trip p50 %.3g ms, p99 %.3g ms; "
-	    "%llu sent, %s%s",
-	    p.loss_ppm / 1e4, p.n_window, (double)p.rtt_p50_ns / 1e6, (double)p.rtt_p99_ns / 1e6,
-	    (unsigned long long)p.n_sent, downs_text(p.n_downs, downs, sizeof(downs)),
-	    p.third_party ? "; a foreign reflector (no arrival reports)" : "");
+	add_line(lines, "  probes:     %s for %.1f s%s: %s", probe_state_name(p.state),
+		 report_age_s(r, p.since_ns), p.wanted ? "" : " (not sent while there is no route)",
+		 p.reason);
+	add_line(lines,
+		 "              %.2f%% of the last %u lost; round trip p50 %.3g ms, p99 %.3g ms; "
+		 "%llu sent, %s%s",
+		 p.loss_ppm / 1e4, p.n_window, (double)p.rtt_p50_ns / 1e6,
+		 (double)p.rtt_p99_ns / 1e6, (unsigned long long)p.n_sent,
+		 downs_text(p.n_downs, downs, sizeof(downs)),
+		 p.third_party ? "; a foreign reflector (no arrival reports)" : "");
 	if (p.hold_ms)
-		say(lines, "              held down for another %u ms: it has been flapping",
-		    p.hold_ms);
+		add_line(lines, "              held down for another %u ms: it has been flapping",
+			 p.hold_ms);
 }
 
 /* "256 bytes"; 0: less. */
@@ -122,17 +124,17 @@ static const char *mtu_text(uint32_t bytes, char out[32])
 	return out;
 }
 
-static void say_small(uint32_t small, const uint16_t *mtu, const char *whose, json_t *lines)
+static void add_small(uint32_t small, const uint16_t *mtu, const char *whose, json_t *lines)
 {
 	char text[32];
 
 	for (uint32_t s = 0; s < FARE_MAX_SUB_PORTS; s++)
 		if (small >> s & 1)
-			say(lines, "              %s sub-port %u: %s", whose, s,
-			    mtu_text(mtu[s], text));
+			add_line(lines, "              %s sub-port %u: %s", whose, s,
+				 mtu_text(mtu[s], text));
 }
 
-static void say_mtu(const struct report *r, const struct path_view *v, json_t *lines)
+static void add_mtu(const struct report *r, const struct path_view *v, json_t *lines)
 {
 	char text[32];
 	struct prober_view p;
@@ -142,47 +144,48 @@ static void say_mtu(const struct report *r, const struct path_view *v, json_t *l
 	    !p.mtu_wanted)
 		return;
 	if (p.mtu_is_proven)
-		say(lines, "  path MTU:   found %s, wanted %u", mtu_text(p.mtu_carried, text),
-		    p.mtu_wanted);
+		add_line(lines, "  path MTU:   found %s, wanted %u", mtu_text(p.mtu_carried, text),
+			 p.mtu_wanted);
 	else
-		say(lines, "  path MTU:   %s, wanted %u",
-		    p.mtu_carried < p.mtu_wanted ? "less than wanted; what passes is being found"
-						 : "not probed (no answer that reports sizes)",
-		    p.mtu_wanted);
-	say_small(p.small_local, p.mtu_local, "local", lines);
-	say_small(p.small_remote, p.mtu_remote, "the peer's", lines);
+		add_line(lines, "  path MTU:   %s, wanted %u",
+			 p.mtu_carried < p.mtu_wanted
+				 ? "less than wanted; what passes is being found"
+				 : "not probed (no answer that reports sizes)",
+			 p.mtu_wanted);
+	add_small(p.small_local, p.mtu_local, "local", lines);
+	add_small(p.small_remote, p.mtu_remote, "the peer's", lines);
 }
 
-static void say_notice(const struct path_view *v, json_t *lines)
+static void add_peer_notice(const struct path_view *v, json_t *lines)
 {
 	if (v->noticed && v->noticed_bps != UINT64_MAX)
-		say(lines, "  notice:     the peer says that its ports carry %.6g Gb/s",
-		    (double)v->noticed_bps / 1e9);
+		add_line(lines, "  notice:     the peer says that its ports carry %.6g Gb/s",
+			 (double)v->noticed_bps / 1e9);
 }
 
-static void say_path(const struct report *r, const struct path_view *v, json_t *lines)
+static void add_path(const struct report *r, const struct path_view *v, json_t *lines)
 {
 	char peer[ADDRESS_TEXT_MAX];
 
-	say(lines, "%s -> %s, plane %u: %s, usable %.6g Gb/s", r->config->gpus[v->local_gpu].name,
-	    address_format(&v->peer, peer), v->plane, fare_verdict_name(v->verdict),
-	    (double)v->usable_bps / 1e9);
-	say(lines, "  because:    %s (rule %u of fared(8); for %.1f s)", v->reason, v->rule,
-	    report_age_s(r, v->since_ns));
+	add_line(lines, "%s -> %s, plane %u: %s, usable %.6g Gb/s",
+		 r->config->gpus[v->local_gpu].name, address_format(&v->peer, peer), v->plane,
+		 fare_verdict_name(v->verdict), (double)v->usable_bps / 1e9);
+	add_line(lines, "  because:    %s (rule %u of fared(8); for %.1f s)", v->reason, v->rule,
+		 report_age_s(r, v->since_ns));
 	if (v->normalised)
-		say(lines, "  note:       from relative weights: only the ratio between this "
-			   "peer's planes means anything");
-	say_local(r, v, lines);
+		add_line(lines, "  note:       from relative weights: only the ratio between this "
+				"peer's planes means anything");
+	add_local(r, v, lines);
 	for (int s = 0; s < PATH_SOURCE_COUNT; s++)
-		say_belief(r, v, s, lines);
-	say_ports(r, lines);
-	say_probe(r, v, lines);
-	say_mtu(r, v, lines);
-	say_notice(v, lines);
+		add_received(r, v, s, lines);
+	add_ports(r, lines);
+	add_probe(r, v, lines);
+	add_mtu(r, v, lines);
+	add_peer_notice(v, lines);
 	if (v->route_source == PATH_FROM_ADOPTED)
-		say(lines, "  adopted:    %.6g Gb/s, as the former daemon published it",
-		    (double)v->adopted_bps / 1e9);
-	say(lines, "  look next:  %s", v->look_next);
+		add_line(lines, "  adopted:    %.6g Gb/s, as the former daemon published it",
+			 (double)v->adopted_bps / 1e9);
+	add_line(lines, "  look next:  %s", v->look_next);
 }
 
 static json_t *path_json(const struct report *r, const struct path_view *v, json_t *lines)
@@ -214,7 +217,7 @@ json_t *why_reply(const struct report *r, const struct control_request *request)
 			if (request->has_plane && request->plane != p)
 				continue;
 			lines = json_array();
-			say_path(r, &view, lines);
+			add_path(r, &view, lines);
 			json_array_append_new(paths, path_json(r, &view, lines));
 		}
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * why.h - the answer to "why is this path worth that?", in words.
+ * why.h - the answer to "why has this path that bandwidth?", as text.
  *
  * Owns nothing. In: the path table, read only. Out: JSON: per path the verdict, the rule that gave
  * it, the inputs with values and ages, what to look at next, and the same as lines for people.

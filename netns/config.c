@@ -61,9 +61,9 @@ static size_t neighbors_of(const struct topology *t, struct plan_host host, enum
 	return n;
 }
 
-/* The leaves of one GPU of a server, and what it tells them of its sub-ports. */
-static size_t leaves_of(const struct topology *t, struct plan_gpu gpu, const unsigned *told_mbps,
-			struct in6_addr *out, unsigned *mbps)
+/* The leaves of one GPU of a server, and what it announces of its sub-ports. */
+static size_t leaves_of(const struct topology *t, struct plan_gpu gpu,
+			const unsigned *announced_mbps, struct in6_addr *out, unsigned *mbps)
 {
 	unsigned first = plan_link_number(t, gpu, 0, 0), n_links = t->planes * t->sub_ports;
 	struct plan_link link;
@@ -72,7 +72,7 @@ static size_t leaves_of(const struct topology *t, struct plan_gpu gpu, const uns
 	for (unsigned six = !t->ipv4; six <= t->ipv6; six++)
 		for (unsigned k = 0; k < n_links; k++) {
 			plan_link_at(t, first + k, &link);
-			mbps[n] = config_link_units(t, told_mbps[first + k]);
+			mbps[n] = config_link_units(t, announced_mbps[first + k]);
 			out[n++] = end_of(&link, true, six);
 		}
 	return n;
@@ -95,14 +95,14 @@ static size_t loopbacks_of(const struct topology *t, unsigned global, struct in6
 	return n;
 }
 
-/* Do servers tell bandwidths, or do leaves count? */
-static bool servers_tell(const struct topology *t)
+/* Do servers announce bandwidths, or do leaves count? */
+static bool servers_announce(const struct topology *t)
 {
 	return t->announce_rates || t->spines_per_plane;
 }
 
 static int server_bgpd(FILE *out, const struct topology *t, struct plan_host host,
-		       const unsigned *told_mbps, const struct frr_release *release)
+		       const unsigned *announced_mbps, const struct frr_release *release)
 {
 	const struct frr_config_speaker speaker =
 		speaker_of(t, host, plan_server_as(t, host.index), release);
@@ -120,9 +120,9 @@ static int server_bgpd(FILE *out, const struct topology *t, struct plan_host hos
 			.loopbacks = own[j],
 			.n_loopbacks = loopbacks_of(t, plan_global(t, gpu), own[j]),
 			.leaves = leaves + j * per_gpu,
-			.n_leaves = leaves_of(t, gpu, told_mbps, leaves + j * per_gpu,
+			.n_leaves = leaves_of(t, gpu, announced_mbps, leaves + j * per_gpu,
 					      mbps + j * per_gpu),
-			.leaf_mbps = servers_tell(t) ? mbps + j * per_gpu : NULL};
+			.leaf_mbps = servers_announce(t) ? mbps + j * per_gpu : NULL};
 	}
 	if (!rc)
 		frr_config_server(out, &speaker, gpus, t->gpus_per_server, "127.0.0.1",
@@ -134,10 +134,10 @@ static int server_bgpd(FILE *out, const struct topology *t, struct plan_host hos
 	return rc;
 }
 
-unsigned config_link_units(const struct topology *t, unsigned told_mbps)
+unsigned config_link_units(const struct topology *t, unsigned announced_mbps)
 {
 	if (t->announce_rates)
-		return told_mbps;
+		return announced_mbps;
 	return t->spines_per_plane ? t->spines_per_plane : 1;
 }
 
@@ -161,7 +161,7 @@ static int switch_bgpd(FILE *out, const struct topology *t, struct plan_host hos
 		const struct frr_config_leaf leaf = {
 			.servers = below,
 			.n_servers = neighbors_of(t, host, PLAN_SERVER, below),
-			.sums = servers_tell(t),
+			.sums = servers_announce(t),
 			.spines = above,
 			.n_spines = neighbors_of(t, host, PLAN_SPINE, above),
 			.loopbacks = loopbacks + !t->ipv4,
@@ -175,9 +175,9 @@ static int switch_bgpd(FILE *out, const struct topology *t, struct plan_host hos
 }
 
 int config_bgpd(FILE *out, const struct topology *t, struct plan_host host,
-		const unsigned *told_mbps, const struct frr_release *release)
+		const unsigned *announced_mbps, const struct frr_release *release)
 {
-	return host.role == PLAN_SERVER ? server_bgpd(out, t, host, told_mbps, release)
+	return host.role == PLAN_SERVER ? server_bgpd(out, t, host, announced_mbps, release)
 					: switch_bgpd(out, t, host, release);
 }
 
@@ -206,7 +206,7 @@ static void print_pair(FILE *out, const struct topology *t, const char *v4, cons
 }
 
 static void fared_plane(FILE *out, const struct topology *t, struct plan_gpu gpu, unsigned plane,
-			const unsigned *told_mbps)
+			const unsigned *announced_mbps)
 {
 	struct plan_link link;
 
@@ -214,7 +214,7 @@ static void fared_plane(FILE *out, const struct topology *t, struct plan_gpu gpu
 	for (unsigned sub = 0; sub < t->sub_ports; sub++) {
 		plan_link_at(t, plan_link_number(t, gpu, plane, sub), &link);
 		fprintf(out, "          - {dev: %s, speed_mbps: %u, neighbors: ", link.far_dev,
-			told_mbps[link.number]);
+			announced_mbps[link.number]);
 		print_pair(out, t, link.leaf_v4, link.leaf_v6);
 		fputs("}\n", out);
 	}
@@ -228,9 +228,9 @@ static double bandwidth_scale(const struct topology *t)
 	return t->announce_rates ? 1 : (double)mbps / config_link_units(t, 0);
 }
 
-void config_fared(FILE *out, const struct topology *t, unsigned server, const unsigned *told_mbps,
-		  const char *run_dir, const char *zserv_path, const char *frr_version,
-		  const char *key_file)
+void config_fared(FILE *out, const struct topology *t, unsigned server,
+		  const unsigned *announced_mbps, const char *run_dir, const char *zserv_path,
+		  const char *frr_version, const char *key_file)
 {
 	char v4[INET_ADDRSTRLEN], v6[INET6_ADDRSTRLEN];
 
@@ -270,6 +270,6 @@ void config_fared(FILE *out, const struct topology *t, unsigned server, const un
 		print_pair(out, t, v4, v6);
 		fputs("\n    planes:\n", out);
 		for (unsigned plane = 0; plane < t->planes; plane++)
-			fared_plane(out, t, gpu, plane, told_mbps);
+			fared_plane(out, t, gpu, plane, announced_mbps);
 	}
 }

@@ -27,7 +27,7 @@ int data_file_in(const char *folder, const char *name, char path[PATH_MAX]);
 /*
  * Finds the file: name itself if it has a slash or is in the current directory, else the file of
  * that name in folder. 0; -ENOENT or -ENAMETOOLONG with error (DATA_FILE_ERROR_MAX bytes) filled
- * in. A path with a slash is not looked at: whoever opens it reports what is wrong with it.
+ * in. A path with a slash is not checked: opening it reports what is wrong with it.
  */
 int data_file_find(const char *folder, const char *name, char path[PATH_MAX], char *error);
 

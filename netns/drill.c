@@ -14,12 +14,12 @@
 
 #include "base/clock.h"
 #include "drill_plan.h"
-#include "say.h"
+#include "print_error.h"
 #include "status.h"
 #include "base/text_file.h"
 
 #define PLAN_BYTES_MAX 1000000
-#define MAX_WORDS      12
+#define MAX_ARGS       12
 #define CONVERGE_S     120
 
 extern char **environ;
@@ -82,18 +82,18 @@ static int spawn(pid_t *pid, const char *const argv[], const sigset_t *mask)
 }
 
 /* "fail subport s1 1 0" -> farelab fail NAME subport s1 1 0. 0 or -errno. */
-static int do_words(const struct lab *lab, const char *words, const sigset_t *mask)
+static int run_step(const struct lab *lab, const char *text, const sigset_t *mask)
 {
-	char copy[DRILL_PLAN_WORDS_MAX], *save = NULL;
-	const char *argv[MAX_WORDS + 3] = {"farelab"};
+	char copy[DRILL_PLAN_TEXT_MAX], *save = NULL;
+	const char *argv[MAX_ARGS + 3] = {"farelab"};
 	int n = 1, status, rc;
 	pid_t pid;
 
-	snprintf(copy, sizeof(copy), "%s", words);
-	for (char *word = strtok_r(copy, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
-		if (n == MAX_WORDS)
+	snprintf(copy, sizeof(copy), "%s", text);
+	for (char *token = strtok_r(copy, " ", &save); token; token = strtok_r(NULL, " ", &save)) {
+		if (n == MAX_ARGS)
 			return -E2BIG;
-		argv[n++] = word;
+		argv[n++] = token;
 		if (n == 2)
 			argv[n++] = lab->name;
 	}
@@ -114,29 +114,29 @@ static int read_plan(const struct lab *lab, const char *path, uint64_t seed, uin
 	int rc = text_file_read(path, PLAN_BYTES_MAX, &text, &size);
 
 	if (rc) {
-		say("%s: %s", path, strerror(-rc));
+		print_error("%s: %s", path, strerror(-rc));
 		return rc;
 	}
 	rc = drill_plan_parse(path, text, size, &lab->topology, seed, faults, plan, error);
 	if (rc)
-		say("%s", error);
+		print_error("%s", error);
 	free(text);
 	return rc;
 }
 
-static void tell(bool json, const struct drill_step *step, double start_s, double began_s,
-		 double took_s, int rc)
+static void drill_print(bool json, const struct drill_step *step, double start_s, double began_s,
+			double took_s, int rc)
 {
 	json_t *o;
 
 	if (!json) {
-		printf("%9.3f s  %-48s %7.1f ms  %s\n", began_s, step->words, took_s * 1e3,
+		printf("%9.3f s  %-48s %7.1f ms  %s\n", began_s, step->text, took_s * 1e3,
 		       rc ? strerror(-rc) : "done");
 		fflush(stdout);
 		return;
 	}
 	o = json_pack("{s:f, s:f, s:f, s:s, s:f, s:b}", "at_s", step->at_s, "began_s", began_s,
-		      "monotonic_s", start_s + began_s, "do", step->words, "took_ms", took_s * 1e3,
+		      "monotonic_s", start_s + began_s, "do", step->text, "took_ms", took_s * 1e3,
 		      "ok", !rc);
 	if (o)
 		json_dumpf(o, stdout, JSON_COMPACT);
@@ -149,22 +149,22 @@ static void tell(bool json, const struct drill_step *step, double start_s, doubl
 static int heal_all(const struct lab *lab, const struct drill_plan *plan, unsigned n_done,
 		    const sigset_t *mask)
 {
-	char undo[DRILL_PLAN_WORDS_MAX];
+	char undo[DRILL_PLAN_TEXT_MAX];
 	int rc = 0;
 
 	for (unsigned i = 0; i < n_done; i++) {
 		bool again = false;
 
 		for (unsigned j = i + 1; j < n_done && !again; j++)
-			again = !strcmp(plan->steps[i].words, plan->steps[j].words);
-		if (!again && drill_plan_undo(plan->steps[i].words, &lab->topology, undo) &&
-		    do_words(lab, undo, mask))
+			again = !strcmp(plan->steps[i].text, plan->steps[j].text);
+		if (!again && drill_plan_undo(plan->steps[i].text, &lab->topology, undo) &&
+		    run_step(lab, undo, mask))
 			rc = -EREMOTEIO;
 	}
 	return rc;
 }
 
-static int await(const struct lab *lab, bool json, unsigned n)
+static int drill_await(const struct lab *lab, bool json, unsigned n)
 {
 	struct status status = {.converged = false};
 	double from_s = clock_now_s();
@@ -196,8 +196,8 @@ static int do_steps(const struct lab *lab, const struct drill_plan *plan, bool j
 		if (rc)
 			return rc;
 		began_s = clock_now_s();
-		rc = do_words(lab, step->words, mask);
-		tell(json, step, start_s, began_s - start_s, clock_now_s() - began_s, rc);
+		rc = run_step(lab, step->text, mask);
+		drill_print(json, step, start_s, began_s - start_s, clock_now_s() - began_s, rc);
 	}
 	return rc;
 }
@@ -212,17 +212,19 @@ int drill_run(const struct lab *lab, const char *plan_path, uint64_t seed, uint3
 
 	if (rc)
 		return rc;
-	say("drill %s, %u steps, seed %llu", plan.name, plan.n_steps, (unsigned long long)seed);
+	print_error("drill %s, %u steps, seed %llu", plan.name, plan.n_steps,
+		    (unsigned long long)seed);
 	hold_stops(&stops, &mask);
 	rc = do_steps(lab, &plan, json, &stops, &mask, &n);
 	healed = heal_all(lab, &plan, n, &mask);
 	if (rc > 0)
-		say("drill %s: stopped by SIG%s after %u steps, %s", plan.name, sigabbrev_np(rc), n,
-		    healed ? "and not all could be healed; see above" : "and healed");
+		print_error("drill %s: stopped by SIG%s after %u steps, %s", plan.name,
+			    sigabbrev_np(rc), n,
+			    healed ? "and not all could be healed; see above" : "and healed");
 	drill_plan_fini(&plan);
 	/* to wait may be interrupted: nothing is broken any more */
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 	if (rc)
 		return rc > 0 ? -EINTR : rc;
-	return healed ? healed : await(lab, json, n);
+	return healed ? healed : drill_await(lab, json, n);
 }

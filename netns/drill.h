@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * drill.h - runs a plan of faults against a lab that is up, and tells what each took to heal.
+ * drill.h - runs a plan of faults against a lab that is up, and prints what each took to heal.
  *
  * Owns no state. In: an open lab, a plan. Out: the faults, by this program's own commands; a line,
  * or a JSON object, per step. Whatever happens in between (a failed step; SIGINT, SIGTERM, SIGHUP),

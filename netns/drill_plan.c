@@ -18,7 +18,7 @@
 
 struct step_yaml {
 	double at_s;
-	char *words;
+	char *text;
 };
 
 struct random_yaml {
@@ -36,11 +36,11 @@ struct plan_yaml {
 };
 
 static const cyaml_schema_value_t text_value = {
-	CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 0, DRILL_PLAN_WORDS_MAX - 1)};
+	CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 0, DRILL_PLAN_TEXT_MAX - 1)};
 static const cyaml_schema_field_t step_fields[] = {
 	CYAML_FIELD_FLOAT("at_s", CYAML_FLAG_DEFAULT, struct step_yaml, at_s),
-	CYAML_FIELD_STRING_PTR("do", CYAML_FLAG_POINTER, struct step_yaml, words, 1,
-			       DRILL_PLAN_WORDS_MAX - 1),
+	CYAML_FIELD_STRING_PTR("do", CYAML_FLAG_POINTER, struct step_yaml, text, 1,
+			       DRILL_PLAN_TEXT_MAX - 1),
 	CYAML_FIELD_END};
 static const cyaml_schema_value_t step_value = {
 	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct step_yaml, step_fields)};
@@ -72,43 +72,44 @@ static const struct strict_yaml_schema plan_schema = {&plan_value, ranges};
 /* ---- undoing ---------------------------------------------------------------- */
 
 /* A step as farelab reads it: what is named, and apart from that the options. */
-struct words {
-	char text[DRILL_PLAN_WORDS_MAX];
+struct parsed_step {
+	char text[DRILL_PLAN_TEXT_MAX];
 	const char *named[MAX_NAMED];
 	unsigned n_named;
 	double loss_percent;
-	const char *no_number; /* a word that should be one; NULL: all are right */
+	const char *no_number; /* what should be one; NULL: all are right */
 };
 
 /*
  * As getopt_long() has it: "--loss-percent 5" or "--loss-percent=5", and any beginning of it.
  * value: after '='.
  */
-static bool is_option(const char *word, const char *option, const char **value)
+static bool is_option(const char *token, const char *option, const char **value)
 {
-	size_t n = strcspn(word, "=");
+	size_t n = strcspn(token, "=");
 
-	*value = word[n] ? word + n + 1 : NULL;
-	return n > 2 && !strncmp(word, option, n);
+	*value = token[n] ? token + n + 1 : NULL;
+	return n > 2 && !strncmp(token, option, n);
 }
 
-static void take_words(const char *from, struct words *w)
+static void parse_step(const char *from, struct parsed_step *w)
 {
 	const char *value;
 	char *save = NULL;
 	double unused;
 
-	*w = (struct words){.loss_percent = 100};
+	*w = (struct parsed_step){.loss_percent = 100};
 	snprintf(w->text, sizeof(w->text), "%s", from);
-	for (char *word = strtok_r(w->text, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
+	for (char *token = strtok_r(w->text, " ", &save); token;
+	     token = strtok_r(NULL, " ", &save)) {
 		bool is_loss;
 
-		if (strncmp(word, "--", 2)) {
+		if (strncmp(token, "--", 2)) {
 			if (w->n_named < MAX_NAMED)
-				w->named[w->n_named++] = word;
+				w->named[w->n_named++] = token;
 			continue;
 		}
-		is_loss = is_option(word, "--loss-percent", &value);
+		is_loss = is_option(token, "--loss-percent", &value);
 		if (!value)
 			value = strtok_r(NULL, " ", &save);
 		if (is_loss && value &&
@@ -123,32 +124,32 @@ static void take_words(const char *from, struct words *w)
 }
 
 /* The first n words that name something, and what is put after them. false: it is too long. */
-static bool join(const struct words *w, unsigned n, const char *after,
-		 char out[DRILL_PLAN_WORDS_MAX])
+static bool join(const struct parsed_step *w, unsigned n, const char *after,
+		 char out[DRILL_PLAN_TEXT_MAX])
 {
 	size_t used = 0;
 
-	for (unsigned i = 0; i < n && used < DRILL_PLAN_WORDS_MAX; i++)
-		used += (size_t)snprintf(out + used, DRILL_PLAN_WORDS_MAX - used, "%s ",
+	for (unsigned i = 0; i < n && used < DRILL_PLAN_TEXT_MAX; i++)
+		used += (size_t)snprintf(out + used, DRILL_PLAN_TEXT_MAX - used, "%s ",
 					 w->named[i]);
-	if (used < DRILL_PLAN_WORDS_MAX)
-		used += (size_t)snprintf(out + used, DRILL_PLAN_WORDS_MAX - used, "%s", after);
-	return used < DRILL_PLAN_WORDS_MAX;
+	if (used < DRILL_PLAN_TEXT_MAX)
+		used += (size_t)snprintf(out + used, DRILL_PLAN_TEXT_MAX - used, "%s", after);
+	return used < DRILL_PLAN_TEXT_MAX;
 }
 
-double drill_plan_loss(const char *words)
+double drill_plan_loss(const char *text)
 {
-	struct words w;
+	struct parsed_step w;
 
-	take_words(words, &w);
+	parse_step(text, &w);
 	return w.loss_percent;
 }
 
 /*
  * "rate subport GPU PLANE SUB MBPS", "rate all MBPS", and throttle: what the topology has in the
- * place of MBPS, which is the last word. false: there is no such link.
+ * place of MBPS, which comes last. false: there is no such link.
  */
-static bool planned_mbps(const struct words *w, const struct topology *t, unsigned *mbps)
+static bool planned_mbps(const struct parsed_step *w, const struct topology *t, unsigned *mbps)
 {
 	struct plan_host leaf, spine;
 	struct plan_gpu gpu;
@@ -174,19 +175,19 @@ static bool planned_mbps(const struct words *w, const struct topology *t, unsign
 	return false;
 }
 
-bool drill_plan_undo(const char *words, const struct topology *t, char out[DRILL_PLAN_WORDS_MAX])
+bool drill_plan_undo(const char *text, const struct topology *t, char out[DRILL_PLAN_TEXT_MAX])
 {
 	char rate[16];
-	struct words w;
+	struct parsed_step w;
 	unsigned mbps;
 
-	take_words(words, &w);
-	if (!strncmp(words, "fail ", 5))
-		return snprintf(out, DRILL_PLAN_WORDS_MAX, "heal %s", words + 5) <
-		       DRILL_PLAN_WORDS_MAX;
-	if (!strncmp(words, "gray ", 5) && w.loss_percent > 0)
+	parse_step(text, &w);
+	if (!strncmp(text, "fail ", 5))
+		return snprintf(out, DRILL_PLAN_TEXT_MAX, "heal %s", text + 5) <
+		       DRILL_PLAN_TEXT_MAX;
+	if (!strncmp(text, "gray ", 5) && w.loss_percent > 0)
 		return join(&w, w.n_named, "--loss-percent 0", out);
-	if ((strncmp(words, "rate ", 5) && strncmp(words, "throttle ", 9)) ||
+	if ((strncmp(text, "rate ", 5) && strncmp(text, "throttle ", 9)) ||
 	    !planned_mbps(&w, t, &mbps) || strtoul(w.named[w.n_named - 1], NULL, 10) == mbps)
 		return false;
 	snprintf(rate, sizeof(rate), "%u", mbps);
@@ -195,11 +196,11 @@ bool drill_plan_undo(const char *words, const struct topology *t, char out[DRILL
 
 /* ---- the plan --------------------------------------------------------------- */
 
-static bool is_verb(const char *words)
+static bool is_verb(const char *text)
 {
-	return !strncmp(words, "fail ", 5) || !strncmp(words, "heal ", 5) ||
-	       !strncmp(words, "gray ", 5) || !strncmp(words, "rate ", 5) ||
-	       !strncmp(words, "reload ", 7) || !strncmp(words, "throttle ", 9);
+	return !strncmp(text, "fail ", 5) || !strncmp(text, "heal ", 5) ||
+	       !strncmp(text, "gray ", 5) || !strncmp(text, "rate ", 5) ||
+	       !strncmp(text, "reload ", 7) || !strncmp(text, "throttle ", 9);
 }
 
 static int take_steps(const struct strict_yaml *file, struct drill_plan *plan)
@@ -208,12 +209,12 @@ static int take_steps(const struct strict_yaml *file, struct drill_plan *plan)
 
 	for (unsigned i = 0; i < y->n_steps; i++) {
 		struct drill_step *s = &plan->steps[plan->n_steps];
-		const char *text = y->steps[i].words;
-		struct words w;
+		const char *text = y->steps[i].text;
+		struct parsed_step w;
 		char key[32];
 
 		snprintf(key, sizeof(key), "steps[%u].do", i);
-		take_words(text, &w);
+		parse_step(text, &w);
 		if (!is_verb(text))
 			return strict_yaml_wrong(file, key,
 						 "\"%s\" does not begin with fail, heal, gray, "
@@ -224,10 +225,18 @@ static int take_steps(const struct strict_yaml *file, struct drill_plan *plan)
 				file, key, "\"%s\" is not a number: a decimal number is expected",
 				w.no_number);
 		s->at_s = y->steps[i].at_s;
-		snprintf(s->words, sizeof(s->words), "%s", text);
+		snprintf(s->text, sizeof(s->text), "%s", text);
 		plan->n_steps++;
 	}
 	return 0;
+}
+
+/* What undoes each random fault; what needs no healing (a reload) is done again. */
+static void add_undos(const struct topology *t, uint32_t faults, struct drill_step *steps)
+{
+	for (; faults > 0; faults--, steps += 2)
+		if (!drill_plan_undo(steps[0].text, t, steps[1].text))
+			memcpy(steps[1].text, steps[0].text, sizeof(steps[1].text));
 }
 
 static int take_random(const struct strict_yaml *file, const struct topology *t, uint64_t seed,
@@ -254,8 +263,11 @@ static int take_random(const struct strict_yaml *file, const struct topology *t,
 	if (rc == -EDOM)
 		return strict_yaml_wrong(file, "random",
 					 "nothing is left to break; raise every_s or lower hold_s");
-	plan->n_steps += rc ? 0 : 2 * faults;
-	return rc;
+	if (rc)
+		return rc;
+	add_undos(t, faults, plan->steps + plan->n_steps);
+	plan->n_steps += 2 * faults;
+	return 0;
 }
 
 static int by_time(const void *a, const void *b)
@@ -266,8 +278,8 @@ static int by_time(const void *a, const void *b)
 }
 
 /* faults: of random, when not 0. */
-static int take(const struct strict_yaml *file, const struct topology *t, uint64_t seed,
-		uint32_t faults, struct drill_plan *plan)
+static int drill_plan_take(const struct strict_yaml *file, const struct topology *t, uint64_t seed,
+			   uint32_t faults, struct drill_plan *plan)
 {
 	const struct plan_yaml *y = strict_yaml_values(file);
 	size_t most;
@@ -303,7 +315,7 @@ int drill_plan_parse(const char *file, const char *text, size_t size, const stru
 
 	if (rc)
 		return rc;
-	rc = take(yaml, t, seed, faults, &plan);
+	rc = drill_plan_take(yaml, t, seed, faults, &plan);
 	strict_yaml_destroy(yaml);
 	if (rc)
 		drill_plan_fini(&plan);

@@ -27,12 +27,12 @@
 
 #include "topology.h"
 
-#define DRILL_PLAN_WORDS_MAX 96
+#define DRILL_PLAN_TEXT_MAX  96
 #define DRILL_PLAN_ERROR_MAX 512
 
 struct drill_step {
-	double at_s;			  /* from the start */
-	char words[DRILL_PLAN_WORDS_MAX]; /* "fail subport s1 1 0" */
+	double at_s;			/* from the start */
+	char text[DRILL_PLAN_TEXT_MAX]; /* "fail subport s1 1 0" */
 };
 
 struct drill_plan {
@@ -55,9 +55,9 @@ void drill_plan_fini(struct drill_plan *plan);
  * undo. Rates are undone to the
  * topology's.
  */
-bool drill_plan_undo(const char *words, const struct topology *t, char out[DRILL_PLAN_WORDS_MAX]);
+bool drill_plan_undo(const char *text, const struct topology *t, char out[DRILL_PLAN_TEXT_MAX]);
 
 /* Percent that a gray step has its part lose; 100 where it does not say, as farelab has it. */
-double drill_plan_loss(const char *words);
+double drill_plan_loss(const char *text);
 
 #endif

@@ -21,7 +21,7 @@ enum part { PART_PORT, PART_LEAF, PART_GRAY, PART_FRR, PART_FARED, PART_RELOAD }
 static const struct kind {
 	const char *name;
 	enum part part;
-	const char *words; /* for PART_GRAY: what follows the leaf's name */
+	const char *text; /* for PART_GRAY: what follows the leaf's name */
 } kinds[] = {
 	{"subport", PART_PORT, NULL},
 	{"plane", PART_PORT, NULL},
@@ -149,31 +149,32 @@ static bool fits(struct fault *active, unsigned n, const struct fault *f, const 
 	return is_bearable(active, n + 1, t);
 }
 
-static void say(const struct fault *f, const struct topology *t, char out[DRILL_PLAN_WORDS_MAX])
+static void fault_text(const struct fault *f, const struct topology *t,
+		       char out[DRILL_PLAN_TEXT_MAX])
 {
 	unsigned leaf = plan_leaf_of(t, f->server, f->plane).index;
 
 	switch (f->kind->part) {
 	case PART_PORT:
 		if (f->sub == ANY_SUB)
-			snprintf(out, DRILL_PLAN_WORDS_MAX, "fail plane s%u/g%u %u", f->server,
+			snprintf(out, DRILL_PLAN_TEXT_MAX, "fail plane s%u/g%u %u", f->server,
 				 f->gpu, f->plane);
 		else
-			snprintf(out, DRILL_PLAN_WORDS_MAX, "fail subport s%u/g%u %u %u", f->server,
+			snprintf(out, DRILL_PLAN_TEXT_MAX, "fail subport s%u/g%u %u %u", f->server,
 				 f->gpu, f->plane, f->sub);
 		break;
 	case PART_LEAF:
-		snprintf(out, DRILL_PLAN_WORDS_MAX, "fail leaf l%u", leaf);
+		snprintf(out, DRILL_PLAN_TEXT_MAX, "fail leaf l%u", leaf);
 		break;
 	case PART_GRAY:
-		snprintf(out, DRILL_PLAN_WORDS_MAX, "gray leaf l%u %s", leaf, f->kind->words);
+		snprintf(out, DRILL_PLAN_TEXT_MAX, "gray leaf l%u %s", leaf, f->kind->text);
 		break;
 	case PART_FRR:
 	case PART_FARED:
-		snprintf(out, DRILL_PLAN_WORDS_MAX, "fail %s s%u", f->kind->name, f->server);
+		snprintf(out, DRILL_PLAN_TEXT_MAX, "fail %s s%u", f->kind->name, f->server);
 		break;
 	case PART_RELOAD:
-		snprintf(out, DRILL_PLAN_WORDS_MAX, "reload s%u", f->server);
+		snprintf(out, DRILL_PLAN_TEXT_MAX, "reload s%u", f->server);
 		break;
 	}
 }
@@ -222,12 +223,9 @@ int drill_random_draw(const struct drill_random *r, const struct topology *t, ui
 		rc = draw_one(r, t, &seed, from_s, active, n, bad);
 		if (rc)
 			break;
-		say(&active[n], t, steps[0].words);
+		fault_text(&active[n], t, steps[0].text);
 		steps[0].at_s = from_s;
 		steps[1].at_s = active[n].until_s;
-		/* what needs no healing is done again */
-		if (!drill_plan_undo(steps[0].words, t, steps[1].words))
-			memcpy(steps[1].words, steps[0].words, sizeof(steps[1].words));
 		steps += 2;
 		n++;
 	}

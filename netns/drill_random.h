@@ -3,7 +3,7 @@
  * drill_random.h - faults by chance, of which a seed means the same everywhere.
  *
  * Owns nothing. In: how many, how often, of which kinds; a topology; a seed. Out: pairs of steps,
- * each fault and what heals it (a reload: the same again). Pure; any thread.
+ * each fault and when it is healed. Pure; any thread.
  *
  * Faults may overlap, on different parts: a part that is broken is not broken again before it has
  * been healed and has had time to come back. And every two GPUs keep at least one plane that is
@@ -26,7 +26,8 @@ struct drill_random {
 };
 
 /*
- * Fills steps with 2 * faults steps, in no order of time. -EINVAL: a kind that there is not (*bad),
+ * Fills steps with 2 * faults steps, in no order of time: the fault, then the time of what undoes
+ * it, whose text is the caller's. -EINVAL: a kind that there is not (*bad),
  * -EDOM: so many faults at once leave nothing more to break.
  */
 int drill_random_draw(const struct drill_random *random, const struct topology *t, uint64_t seed,

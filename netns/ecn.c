@@ -156,7 +156,7 @@ static int open_id(int command, uint32_t id)
 }
 
 /* Whether it is one of ours; *map is then the id of its counters. */
-static bool is_ours(int program, uint32_t *map)
+static bool ecn_is_ours(int program, uint32_t *map)
 {
 	struct bpf_prog_info info = {.nr_map_ids = 1, .map_ids = (uintptr_t)map};
 	union bpf_attr a = {.info = {.bpf_fd = (uint32_t)program,
@@ -168,7 +168,7 @@ static bool is_ours(int program, uint32_t *map)
 }
 
 /* The program on dev, an open descriptor; -ENOENT. */
-static int find(const char *dev, uint32_t *map)
+static int ecn_find(const char *dev, uint32_t *map)
 {
 	uint32_t ids[16];
 	struct query q = {.ifindex = if_nametoindex(dev),
@@ -180,7 +180,7 @@ static int find(const char *dev, uint32_t *map)
 	for (uint32_t i = 0; !rc && i < q.count; i++) {
 		int program = open_id(BPF_PROG_GET_FD_BY_ID, ids[i]);
 
-		if (program >= 0 && is_ours(program, map))
+		if (program >= 0 && ecn_is_ours(program, map))
 			return program;
 		if (program >= 0)
 			close(program);
@@ -191,7 +191,7 @@ static int find(const char *dev, uint32_t *map)
 int ecn_detach(const char *dev)
 {
 	uint32_t map;
-	int program = find(dev, &map), rc;
+	int program = ecn_find(dev, &map), rc;
 	struct attach a = {
 		.ifindex = if_nametoindex(dev), .program = (uint32_t)program, .type = TCX_EGRESS};
 
@@ -225,7 +225,7 @@ int ecn_attach(const char *dev, unsigned rate_mbps, unsigned bucket_bytes, unsig
 int ecn_read(const char *dev, struct ecn_counters *out)
 {
 	uint32_t id, key = 0;
-	int program = find(dev, &id), map, rc;
+	int program = ecn_find(dev, &id), map, rc;
 	union bpf_attr a = {.key = (uintptr_t)&key, .value = (uintptr_t)out};
 
 	if (program < 0)

@@ -6,7 +6,7 @@
  * with it. The program sees packets before the shaper does, so it keeps the shaper's books itself:
  * a virtual queue that drains at the rate, after a bucket of tokens. A packet that finds threshold
  * or more in it gets CE, if its sender does ECN. A super-packet is one packet to mark, and several
- * to count. In: devices of the namespace that the calling thread is in. Needs Linux 6.6; speaks
+ * to count. In: devices of the namespace that the calling thread is in. Needs Linux 6.6; uses
  * bpf(2) itself, for one array and forty instructions. Errors are -errno.
  */
 #ifndef ECN_H

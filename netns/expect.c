@@ -5,12 +5,13 @@
 #include "config.h"
 
 /* Adds what a link is worth. */
-static void add(struct expect_range *r, const struct fault_state *f, unsigned link, unsigned worth)
+static void expect_add(struct expect_range *r, const struct fault_state *f, unsigned link,
+		       unsigned units)
 {
 	if (!fault_state_live(f, link))
 		return;
-	r->most += worth;
-	r->least += fault_state_gray(f, link) ? 0 : worth;
+	r->most += units;
+	r->least += fault_state_gray(f, link) ? 0 : units;
 }
 
 struct expect_range expect_sub_links(const struct fault_state *f, struct plan_gpu gpu,
@@ -20,7 +21,7 @@ struct expect_range expect_sub_links(const struct fault_state *f, struct plan_gp
 	struct expect_range r = {0, 0};
 
 	for (unsigned sub = 0; sub < f->topology->sub_ports; sub++)
-		add(&r, f, first + sub, 1);
+		expect_add(&r, f, first + sub, 1);
 	return r;
 }
 
@@ -35,7 +36,7 @@ static struct expect_range spines_between(const struct fault_state *f, struct pl
 			 down = plan_uplink_number(f->topology, to.index, spine);
 
 		if (fault_state_live(f, up) && !fault_state_gray(f, up))
-			add(&r, f, down, 1);
+			expect_add(&r, f, down, 1);
 		else if (fault_state_live(f, up) && fault_state_live(f, down))
 			r.most++;
 	}
@@ -53,7 +54,8 @@ struct expect_range expect_announced(const struct fault_state *f, unsigned serve
 
 	if (here.index == there.index) {
 		for (unsigned sub = 0; sub < t->sub_ports; sub++)
-			add(&r, f, first + sub, config_link_units(t, f->told_mbps[first + sub]));
+			expect_add(&r, f, first + sub,
+				   config_link_units(t, f->announced_mbps[first + sub]));
 		return r;
 	}
 	links = expect_sub_links(f, peer, plane);

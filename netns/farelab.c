@@ -21,7 +21,7 @@
 #include "faults.h"
 #include "lab.h"
 #include "run.h"
-#include "say.h"
+#include "print_error.h"
 #include "status.h"
 
 struct options {
@@ -43,15 +43,15 @@ struct command {
 	const char *usage;
 };
 
-static int failed(int rc)
+static int farelab_failed(int rc)
 {
 	return rc ? 1 : 0;
 }
 
-static void print_fault(const char *words, void *arg)
+static void print_fault(const char *text, void *arg)
 {
 	(void)arg;
-	printf("  fault: %s\n", words);
+	printf("  fault: %s\n", text);
 }
 
 static int print_status(const struct lab *lab, const struct status *status, bool json)
@@ -66,7 +66,7 @@ static int print_status(const struct lab *lab, const struct status *status, bool
 	}
 	o = status_json(lab, status);
 	if (!o || json_dumpf(o, stdout, JSON_COMPACT) || putchar('\n') == EOF) {
-		say("cannot write the status");
+		print_error("cannot write the status");
 		json_decref(o);
 		return 1;
 	}
@@ -80,12 +80,12 @@ static int wait_for(const struct lab *lab, double seconds)
 	int rc = status_wait(lab, seconds, &status);
 
 	if (rc == -ETIMEDOUT)
-		say("%s did not converge in %g s: %s", lab->name, seconds, status.why);
+		print_error("%s did not converge in %g s: %s", lab->name, seconds, status.why);
 	else if (rc)
-		say("cannot look at lab %s: %s", lab->name, strerror(-rc));
+		print_error("cannot look at lab %s: %s", lab->name, strerror(-rc));
 	if (!rc || rc == -ETIMEDOUT)
 		status_fini(&status);
-	return failed(rc);
+	return farelab_failed(rc);
 }
 
 /* The file that name stands for; 0, or -errno after saying where it was looked for. */
@@ -95,7 +95,7 @@ static int find_file(const char *folder, const char *name, char path[PATH_MAX])
 	int rc = data_file_find(folder, name, path, error);
 
 	if (rc)
-		say("%s", error);
+		print_error("%s", error);
 	return rc;
 }
 
@@ -120,7 +120,7 @@ static int command_down(const struct options *o, int argc, char **argv)
 	if (lab_down(argv[0], &found))
 		return 1;
 	if (!found)
-		say("there is no lab %s; `farelab list` says which are", argv[0]);
+		print_error("there is no lab %s; `farelab list` says which are", argv[0]);
 	return found ? 0 : 1;
 }
 
@@ -133,7 +133,7 @@ static void print_lab(const char *name, const char *phase, void *arg)
 static int command_list(const struct options *o, int argc, char **argv)
 {
 	(void)o, (void)argc, (void)argv;
-	return failed(lab_each(print_lab, NULL));
+	return farelab_failed(lab_each(print_lab, NULL));
 }
 
 static void sweep_lab(const char *name, const char *phase, void *arg)
@@ -145,7 +145,7 @@ static void sweep_lab(const char *name, const char *phase, void *arg)
 	if (lab_down_dead(name, &found))
 		*(int *)arg = 1;
 	else if (found)
-		say("removed what was left of %s", name);
+		print_error("removed what was left of %s", name);
 }
 
 static int command_sweep(const struct options *o, int argc, char **argv)
@@ -167,7 +167,7 @@ static int command_status(const struct options *o, int argc, char **argv)
 		return 1;
 	rc = o->wait_s < 0 ? status_take(&lab, &status) : status_wait(&lab, o->wait_s, &status);
 	if (rc && rc != -ETIMEDOUT) {
-		say("cannot look at lab %s: %s", lab.name, strerror(-rc));
+		print_error("cannot look at lab %s: %s", lab.name, strerror(-rc));
 		return 1;
 	}
 	result = print_status(&lab, &status, o->json);
@@ -205,7 +205,7 @@ static int command_frr(const struct options *o, int argc, char **argv)
 
 	(void)argc, (void)argv;
 	if (frr_install_find(o->frr, &frr, error)) {
-		say("%s", error);
+		print_error("%s", error);
 		return 1;
 	}
 	printf("%s %s%s\n", frr.dir, frr.version,
@@ -226,21 +226,21 @@ static int command_vtysh(const struct options *o, int argc, char **argv)
 	char socket_dir[LAB_PATH_MAX], vtysh[PATH_MAX];
 	struct plan_host host;
 	struct lab lab;
-	char **words = calloc((size_t)argc + 2, sizeof(*words));
+	char **args = calloc((size_t)argc + 2, sizeof(*args));
 
 	(void)o;
-	if (!words || lab_open(argv[0], &lab) || fault_commands_host(&lab, argv[1], &host)) {
-		free(words);
+	if (!args || lab_open(argv[0], &lab) || fault_commands_host(&lab, argv[1], &host)) {
+		free(args);
 		return 1;
 	}
 	lab_path(&lab, host, "frr", socket_dir);
-	words[0] = (char *)(uintptr_t)find_vtysh(&lab.frr, vtysh);
-	words[1] = (char *)(uintptr_t) "--vty_socket";
-	words[2] = socket_dir;
-	memcpy(words + 3, argv + 2, (size_t)(argc - 2) * sizeof(*words));
-	execvp(words[0], words);
-	say("cannot run vtysh: %s", strerror(errno));
-	free(words);
+	args[0] = (char *)(uintptr_t)find_vtysh(&lab.frr, vtysh);
+	args[1] = (char *)(uintptr_t) "--vty_socket";
+	args[2] = socket_dir;
+	memcpy(args + 3, argv + 2, (size_t)(argc - 2) * sizeof(*args));
+	execvp(args[0], args);
+	print_error("cannot run vtysh: %s", strerror(errno));
+	free(args);
 	return 127;
 }
 
@@ -300,8 +300,8 @@ static int command_drill(const struct options *o, int argc, char **argv)
 		return 1;
 	if (o->seed < 0 && getrandom(&seed, 4, 0) != 4)
 		return 1;
-	return failed(drill_run(&lab, path, o->seed < 0 ? seed & UINT32_MAX : seed,
-				(uint32_t)o->faults, o->json));
+	return farelab_failed(drill_run(&lab, path, o->seed < 0 ? seed & UINT32_MAX : seed,
+					(uint32_t)o->faults, o->json));
 }
 
 static const struct command commands[] = {
@@ -355,7 +355,7 @@ static const char options_help[] =
 	"the\n"
 	"current directory, or else in the first or the second of these:\n";
 
-static int usage(FILE *out, const struct command *only)
+static int farelab_usage(FILE *out, const struct command *only)
 {
 	for (size_t i = 0; i < N_COMMANDS; i++)
 		if (!only || only == &commands[i])
@@ -376,7 +376,8 @@ static int parse_decimal(const char *what, const char *text, bool whole, double 
 {
 	if (decimal_parse(text, strlen(text), whole, out) && *out <= most)
 		return 0;
-	say("%s %s: give a %snumber from 0 to %.10g", what, text, whole ? "whole " : "", most);
+	print_error("%s %s: give a %snumber from 0 to %.10g", what, text, whole ? "whole " : "",
+		    most);
 	return -EINVAL;
 }
 
@@ -408,7 +409,7 @@ static int parse_option(int c, struct options *o)
 		if (!strcmp(optarg, "both") || !strcmp(optarg, "from-leaf") ||
 		    !strcmp(optarg, "to-leaf"))
 			return 0;
-		say("--direction %s: give both, from-leaf or to-leaf", optarg);
+		print_error("--direction %s: give both, from-leaf or to-leaf", optarg);
 		return -EINVAL;
 	default:
 		return -EINVAL;
@@ -439,25 +440,25 @@ int main(int argc, char **argv)
 	int c;
 
 	if (argc < 2)
-		return usage(stderr, NULL);
+		return farelab_usage(stderr, NULL);
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "help"))
-		return usage(stdout, NULL);
+		return farelab_usage(stdout, NULL);
 	if (!strcmp(argv[1], "--version"))
 		return printf("farelab %s\n", FARE_VERSION) < 0;
 	for (size_t i = 0; i < N_COMMANDS; i++)
 		if (!strcmp(argv[1], commands[i].name))
 			command = &commands[i];
 	if (!command)
-		return usage(stderr, NULL);
+		return farelab_usage(stderr, NULL);
 	argc--;
 	argv++;
 	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
 		if (c == 'h')
-			return usage(stdout, command);
+			return farelab_usage(stdout, command);
 		if (parse_option(c, &options))
-			return usage(stderr, command);
+			return farelab_usage(stderr, command);
 	}
 	if (argc - optind < command->least_args)
-		return usage(stderr, command);
+		return farelab_usage(stderr, command);
 	return command->run(&options, argc - optind, argv + optind);
 }

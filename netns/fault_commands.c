@@ -8,16 +8,18 @@
 #include <string.h>
 
 #include "faults.h"
-#include "say.h"
+#include "print_error.h"
 
 int fault_commands_host(const struct lab *lab, const char *text, struct plan_host *host)
 {
 	if (!plan_parse_host(&lab->topology, text, host))
 		return 0;
-	say("%s is no host of lab %s: servers are s0 to s%u, leaves l0 to l%u, and there are %u "
-	    "spines%s",
-	    text, lab->name, lab->topology.servers - 1, plan_leaves(&lab->topology) - 1,
-	    plan_spines(&lab->topology), plan_spines(&lab->topology) ? ", from sp0 on" : "");
+	print_error("%s is no host of lab %s: servers are s0 to s%u, leaves l0 to l%u, and there "
+		    "are %u "
+		    "spines%s",
+		    text, lab->name, lab->topology.servers - 1, plan_leaves(&lab->topology) - 1,
+		    plan_spines(&lab->topology),
+		    plan_spines(&lab->topology) ? ", from sp0 on" : "");
 	return -EINVAL;
 }
 
@@ -28,7 +30,7 @@ static int parse_switch(const struct lab *lab, const char *text, enum plan_role 
 		return -EINVAL;
 	if (host->role == role)
 		return 0;
-	say("%s is no %s", text, role == PLAN_LEAF ? "leaf" : "spine");
+	print_error("%s is no %s", text, role == PLAN_LEAF ? "leaf" : "spine");
 	return -EINVAL;
 }
 
@@ -36,7 +38,7 @@ static int parse_number(const char *what, const char *text, unsigned limit, unsi
 {
 	if (!plan_parse_index(text, limit, out))
 		return 0;
-	say("%s %s: give a number from 0 to %u", what, text, limit - 1);
+	print_error("%s %s: give a number from 0 to %u", what, text, limit - 1);
 	return -EINVAL;
 }
 
@@ -53,8 +55,8 @@ static int parse_port(const struct lab *lab, char **argv, bool all, struct links
 	struct plan_gpu gpu;
 
 	if (plan_parse_gpu(t, argv[0], &gpu)) {
-		say("%s is no GPU of lab %s: give s0 to s%u, or s0/g0 to s%u/g%u", argv[0],
-		    lab->name, t->servers - 1, t->servers - 1, t->gpus_per_server - 1);
+		print_error("%s is no GPU of lab %s: give s0 to s%u, or s0/g0 to s%u/g%u", argv[0],
+			    lab->name, t->servers - 1, t->servers - 1, t->gpus_per_server - 1);
 		return -EINVAL;
 	}
 	if (parse_number("plane", argv[1], t->planes, &plane) ||
@@ -74,8 +76,8 @@ static int parse_uplink(const struct lab *lab, char **argv, struct links *out)
 	    parse_switch(lab, argv[1], PLAN_SPINE, &spine))
 		return -EINVAL;
 	if (plan_plane(t, leaf) != plan_plane(t, spine)) {
-		say("%s is of plane %u, %s of plane %u: no link joins them", argv[0],
-		    plan_plane(t, leaf), argv[1], plan_plane(t, spine));
+		print_error("%s is of plane %u, %s of plane %u: no link joins them", argv[0],
+			    plan_plane(t, leaf), argv[1], plan_plane(t, spine));
 		return -EINVAL;
 	}
 	*out = (struct links){plan_uplink_number(t, leaf.index, spine.index % t->spines_per_plane),
@@ -104,9 +106,10 @@ static int break_link(struct lab *lab, int argc, char **argv, bool fail)
 		      : parse_link(lab, argv + 1, argc - 1, &links);
 
 	if (rc == 1)
-		say("what to %s: subport GPU PLANE SUB, plane GPU PLANE, uplink LEAF SPINE, leaf "
-		    "LEAF, spine SPINE, bgpd HOST, zebra HOST or fared HOST",
-		    fail ? "fail" : "heal");
+		print_error("what to %s: subport GPU PLANE SUB, plane GPU PLANE, uplink LEAF "
+			    "SPINE, leaf "
+			    "LEAF, spine SPINE, bgpd HOST, zebra HOST or fared HOST",
+			    fail ? "fail" : "heal");
 	return rc || faults_links(lab, links.first, links.n, fail);
 }
 
@@ -156,7 +159,8 @@ int fault_commands_gray(int argc, char **argv, double loss_percent, const char *
 		       faults_gray_leaf(&lab, leaf, from, to);
 	rc = parse_link(&lab, argv + 1, argc - 1, &links);
 	if (rc == 1)
-		say("what to make gray: leaf LEAF, subport GPU PLANE SUB or uplink LEAF SPINE");
+		print_error(
+			"what to make gray: leaf LEAF, subport GPU PLANE SUB or uplink LEAF SPINE");
 	return rc || faults_gray_link(&lab, links.first, from, to);
 }
 
@@ -174,8 +178,8 @@ static int set_rate(int argc, char **argv, int (*set)(struct lab *, unsigned, un
 		       faults_rate_all(&lab, mbps);
 	rc = parse_link(&lab, argv + 1, argc - 2, &links);
 	if (rc == 1)
-		say("whose rate: subport GPU PLANE SUB MBPS%s",
-		    set == faults_rate ? ", or all MBPS" : " or uplink LEAF SPINE MBPS");
+		print_error("whose rate: subport GPU PLANE SUB MBPS%s",
+			    set == faults_rate ? ", or all MBPS" : " or uplink LEAF SPINE MBPS");
 	return rc || parse_number("rate in Mbit/s", argv[argc - 1], 100001, &mbps) ||
 	       set(&lab, links.first, mbps);
 }

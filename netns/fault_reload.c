@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "faults.h"
-#include "say.h"
+#include "print_error.h"
 #include "base/text_file.h"
 
 #define BYTES_MAX 1000000
@@ -70,7 +70,8 @@ int faults_reload(struct lab *lab, struct plan_host host)
 	int rc;
 
 	if (host.role != PLAN_SERVER || !lab->fared[0]) {
-		say("reload is for fared, on a server of a lab that was brought up with --fared");
+		print_error("reload is for fared, on a server of a lab that was brought up with "
+			    "--fared");
 		return -EINVAL;
 	}
 	rc = lab_lock(lab);
@@ -80,8 +81,9 @@ int faults_reload(struct lab *lab, struct plan_host host)
 	rc = change_config(path);
 	pid = lab_daemon_pid(lab, host, LAB_FARED);
 	if (rc)
-		say("%s: %s", path,
-		    rc == -ENODATA ? "there is no stale_s to change; give it one" : strerror(-rc));
+		print_error("%s: %s", path,
+			    rc == -ENODATA ? "there is no stale_s to change; give it one"
+					   : strerror(-rc));
 	else if (pid && kill(pid, SIGHUP) && errno != ESRCH)
 		rc = -errno;
 	lab_unlock(lab);

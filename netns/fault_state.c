@@ -14,7 +14,7 @@ static void faults_path(const struct lab *lab, const char *suffix, char path[LAB
 	snprintf(path, LAB_PATH_MAX, LAB_RUN_DIR "/%.32s/faults.json%s", lab->name, suffix);
 }
 
-static unsigned number_of(const json_t *o, const char *key)
+static unsigned fault_state_number(const json_t *o, const char *key)
 {
 	json_int_t value = json_integer_value(json_object_get(o, key));
 
@@ -23,7 +23,7 @@ static unsigned number_of(const json_t *o, const char *key)
 
 static unsigned number_or(const json_t *o, const char *key, unsigned otherwise)
 {
-	return json_object_get(o, key) ? number_of(o, key) : otherwise;
+	return json_object_get(o, key) ? fault_state_number(o, key) : otherwise;
 }
 
 static void links_read(const json_t *links, struct fault_state *out)
@@ -38,11 +38,11 @@ static void links_read(const json_t *links, struct fault_state *out)
 			continue;
 		out->links[k] = (struct fault_link){
 			.failed = json_is_true(json_object_get(one, "failed")),
-			.from_leaf_loss_ppm = number_of(one, "from_leaf_loss_ppm"),
-			.to_leaf_loss_ppm = number_of(one, "to_leaf_loss_ppm"),
+			.from_leaf_loss_ppm = fault_state_number(one, "from_leaf_loss_ppm"),
+			.to_leaf_loss_ppm = fault_state_number(one, "to_leaf_loss_ppm"),
 			.rate_mbps = number_or(one, "rate_mbps", out->links[k].rate_mbps),
 		};
-		out->told_mbps[k] = number_or(one, "told_mbps", out->told_mbps[k]);
+		out->announced_mbps[k] = number_or(one, "announced_mbps", out->announced_mbps[k]);
 	}
 }
 
@@ -64,13 +64,13 @@ static int state_init(const struct topology *t, struct fault_state *out)
 {
 	*out = (struct fault_state){.topology = t, .n_links = plan_links(t)};
 	out->links = calloc(out->n_links, sizeof(*out->links));
-	out->told_mbps = calloc(out->n_links, sizeof(*out->told_mbps));
-	if (!out->links || !out->told_mbps) {
+	out->announced_mbps = calloc(out->n_links, sizeof(*out->announced_mbps));
+	if (!out->links || !out->announced_mbps) {
 		fault_state_fini(out);
 		return -ENOMEM;
 	}
 	for (unsigned k = 0; k < out->n_links; k++)
-		out->links[k].rate_mbps = out->told_mbps[k] = plan_link_mbps(t, k);
+		out->links[k].rate_mbps = out->announced_mbps[k] = plan_link_mbps(t, k);
 	return 0;
 }
 
@@ -111,7 +111,7 @@ static bool as_planned(const struct fault_state *state, unsigned k)
 	unsigned mbps = plan_link_mbps(state->topology, k);
 
 	return !f->failed && !fault_state_gray(state, k) && f->rate_mbps == mbps &&
-	       state->told_mbps[k] == mbps;
+	       state->announced_mbps[k] == mbps;
 }
 
 int fault_state_save(const struct lab *lab, const struct fault_state *state)
@@ -130,8 +130,8 @@ int fault_state_save(const struct lab *lab, const struct fault_state *state)
 				    json_pack("{s:b, s:i, s:i, s:i, s:i}", "failed", (int)f->failed,
 					      "from_leaf_loss_ppm", (int)f->from_leaf_loss_ppm,
 					      "to_leaf_loss_ppm", (int)f->to_leaf_loss_ppm,
-					      "rate_mbps", (int)f->rate_mbps, "told_mbps",
-					      (int)state->told_mbps[k]));
+					      "rate_mbps", (int)f->rate_mbps, "announced_mbps",
+					      (int)state->announced_mbps[k]));
 	}
 	o = json_pack("{s:o, s:o, s:o}", "links", links, "failed_leaves",
 		      switches_json(state->leaf_failed), "failed_spines",
@@ -147,9 +147,9 @@ int fault_state_save(const struct lab *lab, const struct fault_state *state)
 void fault_state_fini(struct fault_state *state)
 {
 	free(state->links);
-	free(state->told_mbps);
+	free(state->announced_mbps);
 	state->links = NULL;
-	state->told_mbps = NULL;
+	state->announced_mbps = NULL;
 }
 
 bool fault_state_host_failed(const struct fault_state *state, struct plan_host host)
@@ -175,15 +175,15 @@ bool fault_state_gray(const struct fault_state *state, unsigned link)
 
 /* ---- in words ------------------------------------------------------------ */
 
-struct words {
-	void (*visit)(const char *words, void *arg);
+struct text_visitor {
+	void (*visit)(const char *text, void *arg);
 	void *arg;
 };
 
-__attribute__((format(printf, 2, 3))) static void say_words(const struct words *w,
-							    const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void visit_text(const struct text_visitor *w,
+							     const char *format, ...)
 {
-	char text[PLAN_WORDS_MAX + 64];
+	char text[PLAN_TEXT_MAX + 64];
 	va_list args;
 
 	va_start(args, format);
@@ -192,44 +192,44 @@ __attribute__((format(printf, 2, 3))) static void say_words(const struct words *
 	w->visit(text, w->arg);
 }
 
-static void gray_words(const struct words *w, const char *link, const struct fault_link *f)
+static void visit_gray(const struct text_visitor *w, const char *link, const struct fault_link *f)
 {
 	double from = f->from_leaf_loss_ppm / 1e4, to = f->to_leaf_loss_ppm / 1e4;
 
 	if (from == to && from > 0) {
-		say_words(w, "gray %s --loss-percent %g", link, from);
+		visit_text(w, "gray %s --loss-percent %g", link, from);
 		return;
 	}
 	if (from > 0)
-		say_words(w, "gray %s --loss-percent %g --direction from-leaf", link, from);
+		visit_text(w, "gray %s --loss-percent %g --direction from-leaf", link, from);
 	if (to > 0)
-		say_words(w, "gray %s --loss-percent %g --direction to-leaf", link, to);
+		visit_text(w, "gray %s --loss-percent %g --direction to-leaf", link, to);
 }
 
-void fault_state_each(const struct fault_state *state, void (*visit)(const char *words, void *arg),
+void fault_state_each(const struct fault_state *state, void (*visit)(const char *text, void *arg),
 		      void *arg)
 {
-	const struct words w = {visit, arg};
+	const struct text_visitor w = {visit, arg};
 
 	for (unsigned k = 0; k < PLAN_SWITCHES_MAX; k++) {
 		if (state->leaf_failed[k])
-			say_words(&w, "fail leaf l%u", k);
+			visit_text(&w, "fail leaf l%u", k);
 		if (state->spine_failed[k])
-			say_words(&w, "fail spine sp%u", k);
+			visit_text(&w, "fail spine sp%u", k);
 	}
 	for (unsigned k = 0; k < state->n_links; k++) {
 		const struct fault_link *f = &state->links[k];
-		char link[PLAN_WORDS_MAX];
+		char link[PLAN_TEXT_MAX];
 
 		if (as_planned(state, k))
 			continue;
-		plan_link_words(state->topology, k, link);
+		plan_link_text(state->topology, k, link);
 		if (f->failed)
-			say_words(&w, "fail %s", link);
-		gray_words(&w, link, f);
-		if (state->told_mbps[k] != plan_link_mbps(state->topology, k))
-			say_words(&w, "rate %s %u", link, state->told_mbps[k]);
-		if (f->rate_mbps != state->told_mbps[k])
-			say_words(&w, "throttle %s %u", link, f->rate_mbps);
+			visit_text(&w, "fail %s", link);
+		visit_gray(&w, link, f);
+		if (state->announced_mbps[k] != plan_link_mbps(state->topology, k))
+			visit_text(&w, "rate %s %u", link, state->announced_mbps[k]);
+		if (f->rate_mbps != state->announced_mbps[k])
+			visit_text(&w, "throttle %s %u", link, f->rate_mbps);
 	}
 }

@@ -21,7 +21,7 @@ struct fault_link {
 struct fault_state {
 	const struct topology *topology; /* the lab's; borrowed */
 	struct fault_link *links;	 /* by number (plan.h) */
-	unsigned *told_mbps;		 /* by number: the rate that BGP and fared were told */
+	unsigned *announced_mbps;	 /* by number: the rate that BGP and fared have */
 	unsigned n_links;
 	bool leaf_failed[PLAN_SWITCHES_MAX], spine_failed[PLAN_SWITCHES_MAX];
 };
@@ -40,7 +40,7 @@ bool fault_state_gray(const struct fault_state *state, unsigned link);
  * Each fault that is recorded, as the command that makes it, without the lab's name: "fail leaf
  * l0", "throttle subport s1/g0 2 1 50".
  */
-void fault_state_each(const struct fault_state *state, void (*visit)(const char *words, void *arg),
+void fault_state_each(const struct fault_state *state, void (*visit)(const char *text, void *arg),
 		      void *arg);
 
 #endif

@@ -14,10 +14,10 @@
 #include "links.h"
 #include "marking.h"
 #include "process.h"
-#include "say.h"
-#include "tell_rate.h"
+#include "print_error.h"
+#include "announce_rate.h"
 
-static int begin(struct lab *lab, struct fault_state *state)
+static int faults_begin(struct lab *lab, struct fault_state *state)
 {
 	int rc = lab_lock(lab);
 
@@ -27,18 +27,18 @@ static int begin(struct lab *lab, struct fault_state *state)
 			lab_unlock(lab);
 	}
 	if (rc)
-		say("cannot read what is broken in lab %s: %s", lab->name, strerror(-rc));
+		print_error("cannot read what is broken in lab %s: %s", lab->name, strerror(-rc));
 	return rc;
 }
 
 /* Records also what was done of a change that failed half-way: healing has to know of it. */
-static int end(struct lab *lab, struct fault_state *state, int rc)
+static int faults_end(struct lab *lab, struct fault_state *state, int rc)
 {
 	int saved = fault_state_save(lab, state);
 
 	if (rc || saved)
-		say("lab %s: %s; `farelab heal` and try again", lab->name,
-		    strerror(rc ? -rc : -saved));
+		print_error("lab %s: %s; `farelab heal` and try again", lab->name,
+			    strerror(rc ? -rc : -saved));
 	fault_state_fini(state);
 	lab_unlock(lab);
 	return rc ? rc : saved;
@@ -58,7 +58,7 @@ static int link_apply(const struct lab *lab, const struct fault_state *state, un
 int faults_links(struct lab *lab, unsigned first, unsigned n, bool fail)
 {
 	struct fault_state state;
-	int rc = begin(lab, &state);
+	int rc = faults_begin(lab, &state);
 
 	if (rc)
 		return rc;
@@ -66,7 +66,7 @@ int faults_links(struct lab *lab, unsigned first, unsigned n, bool fail)
 		state.links[k].failed = fail;
 		rc = link_apply(lab, &state, k);
 	}
-	return end(lab, &state, rc);
+	return faults_end(lab, &state, rc);
 }
 
 static int frr_kill(const struct lab *lab, struct plan_host host)
@@ -88,7 +88,7 @@ static int frr_start(const struct lab *lab, struct plan_host host)
 int faults_switch(struct lab *lab, struct plan_host host, bool fail)
 {
 	struct fault_state state;
-	int rc = begin(lab, &state);
+	int rc = faults_begin(lab, &state);
 
 	if (rc)
 		return rc;
@@ -105,7 +105,7 @@ int faults_switch(struct lab *lab, struct plan_host host, bool fail)
 	 */
 	if (!rc)
 		rc = fail ? frr_kill(lab, host) : frr_start(lab, host);
-	return end(lab, &state, rc);
+	return faults_end(lab, &state, rc);
 }
 
 static int start_daemon(struct lab *lab, struct plan_host host, enum lab_daemon daemon)
@@ -131,10 +131,9 @@ int faults_daemon(struct lab *lab, struct plan_host host, enum lab_daemon daemon
 	if (rc)
 		return rc;
 	if (daemon == LAB_FARED && (host.role != PLAN_SERVER || !lab->fared[0])) {
-		say("%s",
-		    host.role != PLAN_SERVER
-			    ? "fared runs on servers only"
-			    : "this lab was brought up without fared; see `farelab up --fared`");
+		print_error("%s", host.role != PLAN_SERVER ? "fared runs on servers only"
+							   : "this lab was brought up without "
+							     "fared; see `farelab up --fared`");
 		rc = -EINVAL;
 	} else if (fail) {
 		rc = daemon == LAB_ZEBRA ? lab_zebra_kill(lab, host)
@@ -192,20 +191,20 @@ static int gray(struct lab *lab, struct plan_host leaf, unsigned number, const u
 	const char *const tc[] = {"tc", "-n", netns, "-batch", "-", NULL};
 	struct process_batch batch;
 	struct fault_state state;
-	int rc = begin(lab, &state);
+	int rc = faults_begin(lab, &state);
 
 	if (rc)
 		return rc;
 	lab_netns(lab, leaf, netns);
 	rc = process_batch_start(&batch, tc);
 	if (rc)
-		return end(lab, &state, rc);
+		return faults_end(lab, &state, rc);
 	if (number < state.n_links)
 		gray_lines(batch.in, &state, number, ppm);
 	else
 		PLAN_EACH_LINK(&lab->topology, leaf, k)
 	gray_lines(batch.in, &state, k, ppm);
-	return end(lab, &state, process_batch_end(&batch));
+	return faults_end(lab, &state, process_batch_end(&batch));
 }
 
 int faults_gray_link(struct lab *lab, unsigned number, unsigned from_leaf_ppm, unsigned to_leaf_ppm)
@@ -245,29 +244,31 @@ static int shape(const struct lab *lab, unsigned number, unsigned rate_mbps)
 int faults_throttle(struct lab *lab, unsigned number, unsigned rate_mbps)
 {
 	struct fault_state state;
-	int rc = begin(lab, &state);
+	int rc = faults_begin(lab, &state);
 
 	if (rc)
 		return rc;
 	rc = shape(lab, number, rate_mbps);
 	if (!rc)
 		state.links[number].rate_mbps = rate_mbps;
-	return end(lab, &state, rc);
+	return faults_end(lab, &state, rc);
 }
 
-static int check_told(const struct lab *lab, unsigned number, unsigned rate_mbps)
+static int check_announced(const struct lab *lab, unsigned number, unsigned rate_mbps)
 {
 	const struct topology *t = &lab->topology;
 
 	if (number >= plan_sub_links(t))
-		say("FRR cannot tell of the rate of a link between leaf and spine; use throttle");
+		print_error("FRR cannot announce the rate of a link between leaf and spine; use "
+			    "throttle");
 	else if (!t->announce_rates)
-		say("BGP carries numbers of sub-links in lab %s, not rates: use throttle, or add "
-		    "announce_rates: true to its topology",
-		    lab->name);
+		print_error("BGP carries numbers of sub-links in lab %s, not rates: use throttle, "
+			    "or add "
+			    "announce_rates: true to its topology",
+			    lab->name);
 	else if (!rate_mbps || rate_mbps > topology_most_announced(t))
-		say("%u Mbit/s: FRR can announce 1 to %u here", rate_mbps,
-		    topology_most_announced(t));
+		print_error("%u Mbit/s: FRR can announce 1 to %u here", rate_mbps,
+			    topology_most_announced(t));
 	else
 		return 0;
 	return -EINVAL;
@@ -275,17 +276,17 @@ static int check_told(const struct lab *lab, unsigned number, unsigned rate_mbps
 
 int faults_rate(struct lab *lab, unsigned number, unsigned rate_mbps)
 {
-	int rc = check_told(lab, number, rate_mbps);
+	int rc = check_announced(lab, number, rate_mbps);
 	struct fault_state state;
 
-	if (rc || (rc = begin(lab, &state)))
+	if (rc || (rc = faults_begin(lab, &state)))
 		return rc;
 	rc = shape(lab, number, rate_mbps);
 	if (!rc) {
-		state.links[number].rate_mbps = state.told_mbps[number] = rate_mbps;
-		rc = tell_rate_of(lab, number, state.told_mbps);
+		state.links[number].rate_mbps = state.announced_mbps[number] = rate_mbps;
+		rc = announce_rate_of(lab, number, state.announced_mbps);
 	}
-	return end(lab, &state, rc);
+	return faults_end(lab, &state, rc);
 }
 
 int faults_rate_all(struct lab *lab, unsigned rate_mbps)
@@ -294,31 +295,31 @@ int faults_rate_all(struct lab *lab, unsigned rate_mbps)
 	int rc = 0;
 
 	if (lab->topology.n_rates || lab->topology.spines_per_plane) {
-		say("the links of lab %s differ; change them one by one", lab->name);
+		print_error("the links of lab %s differ; change them one by one", lab->name);
 		return -EINVAL;
 	}
-	if (lab->topology.announce_rates && (rc = check_told(lab, 0, rate_mbps)))
+	if (lab->topology.announce_rates && (rc = check_announced(lab, 0, rate_mbps)))
 		return rc;
-	if ((rc = begin(lab, &state)))
+	if ((rc = faults_begin(lab, &state)))
 		return rc;
 	lab->topology.rate_mbps = rate_mbps;
 	for (unsigned k = 0; k < state.n_links; k++)
-		state.links[k].rate_mbps = state.told_mbps[k] = rate_mbps;
+		state.links[k].rate_mbps = state.announced_mbps[k] = rate_mbps;
 	rc = links_shape_all(lab);
 	if (!rc && lab->topology.ecn_threshold_kb)
-		rc = marking_apply(lab, state.told_mbps);
+		rc = marking_apply(lab, state.announced_mbps);
 	if (!rc)
 		rc = lab_record_set(lab->name, "rate_mbps", rate_mbps);
 	if (!rc)
-		rc = tell_rate_all(lab, state.told_mbps);
-	return end(lab, &state, rc);
+		rc = announce_rate_all(lab, state.announced_mbps);
+	return faults_end(lab, &state, rc);
 }
 
 int faults_ecn(struct lab *lab, unsigned threshold_kb)
 {
 	unsigned *rate_mbps = calloc(plan_links(&lab->topology), sizeof(*rate_mbps));
 	struct fault_state state;
-	int rc = rate_mbps ? begin(lab, &state) : -ENOMEM;
+	int rc = rate_mbps ? faults_begin(lab, &state) : -ENOMEM;
 
 	if (rc) {
 		free(rate_mbps);
@@ -331,5 +332,5 @@ int faults_ecn(struct lab *lab, unsigned threshold_kb)
 	if (!rc)
 		rc = lab_record_set(lab->name, "ecn_threshold_kb", threshold_kb);
 	free(rate_mbps);
-	return end(lab, &state, rc);
+	return faults_end(lab, &state, rc);
 }

@@ -17,7 +17,7 @@ int faults_links(struct lab *lab, unsigned first, unsigned n, bool fail);
 
 /*
  * A leaf or a spine. SIGKILL to its FRR and every link down; back: links up as they were, FRR
- * started anew, and it forwards, whoever stopped that.
+ * started anew, and it forwards, whatever stopped that.
  */
 int faults_switch(struct lab *lab, struct plan_host host, bool fail);
 
@@ -44,7 +44,7 @@ int faults_gray_link(struct lab *lab, unsigned number, unsigned from_leaf_ppm,
 int faults_gray_leaf(struct lab *lab, struct plan_host leaf, unsigned from_leaf_ppm,
 		     unsigned to_leaf_ppm);
 
-/* Another rate for both ends of a link, of which neither BGP nor fared hears; 0: unshaped. */
+/* Another rate for both ends of a link, which neither BGP nor fared is informed of; 0: unshaped. */
 int faults_throttle(struct lab *lab, unsigned number, unsigned rate_mbps);
 /*
  * Another speed of a sub-link, as if its ports had negotiated it: the shapers at both ends, what

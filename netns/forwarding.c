@@ -10,7 +10,7 @@
 #include "netns.h"
 
 /* 0: it is on; 1: off; -errno. */
-static int look(unsigned family, const char *what)
+static int forwarding_read_one(unsigned family, const char *what)
 {
 	char path[128], value;
 	int fd, rc;
@@ -54,11 +54,8 @@ static int each(const struct lab *lab, struct plan_host host,
 		int (*one)(unsigned family, const char *what), char what[IFNAMSIZ])
 {
 	const struct topology *t = &lab->topology;
-	char netns[PLAN_NETNS_NAME_MAX];
-	int home, rc;
+	int home, rc = lab_enter(lab, host, &home);
 
-	lab_netns(lab, host, netns);
-	rc = netns_enter(netns, &home);
 	if (rc)
 		return rc;
 	snprintf(what, IFNAMSIZ, "all");
@@ -78,9 +75,9 @@ static int each(const struct lab *lab, struct plan_host host,
 	return rc;
 }
 
-int forwarding_look(const struct lab *lab, struct plan_host host, char what[IFNAMSIZ])
+int forwarding_read(const struct lab *lab, struct plan_host host, char what[IFNAMSIZ])
 {
-	return each(lab, host, look, what);
+	return each(lab, host, forwarding_read_one, what);
 }
 
 int forwarding_restore(const struct lab *lab, struct plan_host host)

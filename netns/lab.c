@@ -12,7 +12,7 @@
 
 #include "lab_record.h"
 #include "netns.h"
-#include "say.h"
+#include "print_error.h"
 
 int lab_lock(struct lab *lab)
 {
@@ -92,7 +92,7 @@ static int kill_everything(const struct leftovers *l)
 
 		rc = rc ? rc : deleted ? deleted : removed;
 	}
-	/* Whoever was between opening the name and entering it is found now. */
+	/* A process between opening the name and entering it is found now. */
 	if (!rc)
 		rc = netns_kill_all(inodes, n);
 	free(inodes);
@@ -123,12 +123,12 @@ static int down(const char *name, enum down_only only, pid_t owner, bool *found)
 
 	*found = false;
 	if (!topology_name_valid(name)) {
-		say("%s is no lab's name; see `farelab list`", name);
+		print_error("%s is no lab's name; see `farelab list`", name);
 		return -EINVAL;
 	}
 	fd = lab_record_lock(name, LOCK_EX);
 	if (fd < 0) {
-		say("cannot lock lab %s: %s (are you root?)", name, strerror(-fd));
+		print_error("cannot lock lab %s: %s (are you root?)", name, strerror(-fd));
 		return fd;
 	}
 	if ((only == DOWN_DEAD && lab_record_up(name, NULL)) ||
@@ -139,7 +139,8 @@ static int down(const char *name, enum down_only only, pid_t owner, bool *found)
 	rc = lab_tear_down(name, found);
 	lab_record_unlock(name, fd, !rc);
 	if (rc)
-		say("lab %s is not wholly removed: %s; run `farelab sweep`", name, strerror(-rc));
+		print_error("lab %s is not wholly removed: %s; run `farelab sweep`", name,
+			    strerror(-rc));
 	return rc;
 }
 
@@ -167,7 +168,7 @@ int lab_open(const char *name, struct lab *out)
 	if (!topology_name_valid(name) ||
 	    (lab_record_path(name, "topology.yaml", path), access(path, R_OK)) ||
 	    !lab_record_up(name, &lab)) {
-		say("no lab %s is up; `farelab list` says which are", name);
+		print_error("no lab %s is up; `farelab list` says which are", name);
 		return -ENOENT;
 	}
 	rc = topology_load(path, &lab.topology, error);

@@ -75,6 +75,8 @@ int lab_each(void (*visit)(const char *name, const char *phase, void *arg), void
 void lab_path(const struct lab *lab, struct plan_host host, const char *file,
 	      char path[LAB_PATH_MAX]);
 void lab_netns(const struct lab *lab, struct plan_host host, char name[PLAN_NETNS_NAME_MAX]);
+/* netns_enter() of a host's namespace. */
+int lab_enter(const struct lab *lab, struct plan_host host, int *home);
 
 /* One daemon of one host. Start is for one that is not alive (-EALREADY); kill is SIGKILL. */
 int lab_daemon_start(const struct lab *lab, struct plan_host host, enum lab_daemon daemon);

@@ -11,7 +11,7 @@
 #include "config.h"
 #include "frr_config.h"
 #include "lab_record.h"
-#include "say.h"
+#include "print_error.h"
 
 int lab_files_close(FILE *f)
 {
@@ -21,8 +21,8 @@ int lab_files_close(FILE *f)
 }
 
 /* A file that takes the place of path when replace() ends well. */
-static FILE *begin(const struct lab *lab, struct plan_host host, const char *file,
-		   char next[LAB_PATH_MAX])
+static FILE *lab_files_begin(const struct lab *lab, struct plan_host host, const char *file,
+			     char next[LAB_PATH_MAX])
 {
 	char name[80];
 
@@ -43,24 +43,24 @@ static int replace(const struct lab *lab, struct plan_host host, const char *fil
 	return !rc && rename(next, path) ? -errno : rc;
 }
 
-int lab_files_bgpd(const struct lab *lab, struct plan_host host, const unsigned *told_mbps)
+int lab_files_bgpd(const struct lab *lab, struct plan_host host, const unsigned *announced_mbps)
 {
 	static const char file[] = "frr/bgpd.conf";
 	char next[LAB_PATH_MAX];
-	FILE *f = begin(lab, host, file, next);
+	FILE *f = lab_files_begin(lab, host, file, next);
 
 	if (!f)
 		return -errno;
-	return replace(
-		lab, host, file, f, next,
-		config_bgpd(f, &lab->topology, host, told_mbps, frr_release_of(lab->frr.version)));
+	return replace(lab, host, file, f, next,
+		       config_bgpd(f, &lab->topology, host, announced_mbps,
+				   frr_release_of(lab->frr.version)));
 }
 
 static int write_zebra(const struct lab *lab, struct plan_host host)
 {
 	static const char file[] = "frr/zebra.conf";
 	char next[LAB_PATH_MAX];
-	FILE *f = begin(lab, host, file, next);
+	FILE *f = lab_files_begin(lab, host, file, next);
 
 	if (!f)
 		return -errno;
@@ -68,18 +68,18 @@ static int write_zebra(const struct lab *lab, struct plan_host host)
 	return replace(lab, host, file, f, next, 0);
 }
 
-int lab_files_fared(const struct lab *lab, struct plan_host server, const unsigned *told_mbps)
+int lab_files_fared(const struct lab *lab, struct plan_host server, const unsigned *announced_mbps)
 {
 	char run_dir[LAB_PATH_MAX], zserv[LAB_PATH_MAX], key[LAB_PATH_MAX], next[LAB_PATH_MAX];
-	FILE *f = begin(lab, server, "fared.yaml", next);
+	FILE *f = lab_files_begin(lab, server, "fared.yaml", next);
 
 	if (!f)
 		return -errno;
 	lab_path(lab, server, "fared", run_dir);
 	lab_path(lab, server, "frr/zserv.api", zserv);
 	lab_record_path(lab->name, LAB_FILES_KEY, key);
-	config_fared(f, &lab->topology, server.index, told_mbps, run_dir, zserv, lab->frr.version,
-		     key);
+	config_fared(f, &lab->topology, server.index, announced_mbps, run_dir, zserv,
+		     lab->frr.version, key);
 	return replace(lab, server, "fared.yaml", f, next, 0);
 }
 
@@ -89,8 +89,8 @@ static int make_frr_dir(const char *path, mode_t mode)
 	const struct passwd *user = getpwnam("frr");
 
 	if (!user) {
-		say("there is no user frr for FRR's daemons; FRR's package makes it, "
-		    "`useradd --system frr` does as well");
+		print_error("there is no user frr for FRR's daemons; FRR's package makes it, "
+			    "`useradd --system frr` does as well");
 		return -ENOENT;
 	}
 	return mkdir(path, mode) || chown(path, user->pw_uid, user->pw_gid) ? -errno : 0;
@@ -106,11 +106,11 @@ static int make_run_dir(void)
 	int rc = make_frr_dir(LAB_FRR_RUN_DIR, 0755);
 
 	if (rc && rc != -EEXIST)
-		say("cannot make %s for mgmtd: %s", LAB_FRR_RUN_DIR, strerror(-rc));
+		print_error("cannot make %s for mgmtd: %s", LAB_FRR_RUN_DIR, strerror(-rc));
 	return rc == -EEXIST ? 0 : rc;
 }
 
-int lab_files_make(const struct lab *lab, struct plan_host host, const unsigned *told_mbps)
+int lab_files_make(const struct lab *lab, struct plan_host host, const unsigned *announced_mbps)
 {
 	char path[LAB_PATH_MAX];
 	int rc = frr_install_needs_mgmtd(&lab->frr) ? make_run_dir() : 0;
@@ -122,10 +122,10 @@ int lab_files_make(const struct lab *lab, struct plan_host host, const unsigned 
 		return -errno;
 	lab_path(lab, host, "frr", path);
 	if ((rc = make_frr_dir(path, 0750)) || (rc = write_zebra(lab, host)) ||
-	    (rc = lab_files_bgpd(lab, host, told_mbps)) || host.role != PLAN_SERVER)
+	    (rc = lab_files_bgpd(lab, host, announced_mbps)) || host.role != PLAN_SERVER)
 		return rc;
 	lab_path(lab, host, "fared", path);
 	if (mkdir(path, 0755))
 		return -errno;
-	return lab_files_fared(lab, host, told_mbps);
+	return lab_files_fared(lab, host, announced_mbps);
 }

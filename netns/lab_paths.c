@@ -7,8 +7,9 @@
 #include <unistd.h>
 
 #include "lab.h"
+#include "netns.h"
 #include "process.h"
-#include "say.h"
+#include "print_error.h"
 
 #define SOCKET_LISTENS 0x10000 /* __SO_ACCEPTCON, as /proc/net/unix shows it */
 
@@ -25,6 +26,14 @@ void lab_path(const struct lab *lab, struct plan_host host, const char *file,
 void lab_netns(const struct lab *lab, struct plan_host host, char name[PLAN_NETNS_NAME_MAX])
 {
 	plan_netns_name(lab->name, host, name);
+}
+
+int lab_enter(const struct lab *lab, struct plan_host host, int *home)
+{
+	char netns[PLAN_NETNS_NAME_MAX];
+
+	lab_netns(lab, host, netns);
+	return netns_enter(netns, home);
 }
 
 static const char *const names[] = {"mgmtd", "zebra", "bgpd", "fared"};
@@ -60,7 +69,7 @@ struct frr_args {
 	unsigned n;
 };
 
-static void add(struct frr_args *a, const char *option, const char *value)
+static void lab_paths_add(struct frr_args *a, const char *option, const char *value)
 {
 	a->argv[a->n++] = option;
 	a->argv[a->n++] = value;
@@ -76,13 +85,13 @@ static void add_common(struct frr_args *a, const struct lab *lab, struct plan_ho
 	lab_path(lab, host, "frr/zserv.api", a->zserv);
 	daemon_path(lab, host, daemon, "frr/", ".pid", a->pid);
 	a->argv[a->n++] = a->program;
-	add(a, "-i", a->pid);
-	add(a, "--vty_socket", a->dir);
-	add(a, "-P", "0");
-	add(a, "--log", "stdout");
+	lab_paths_add(a, "-i", a->pid);
+	lab_paths_add(a, "--vty_socket", a->dir);
+	lab_paths_add(a, "-P", "0");
+	lab_paths_add(a, "--log", "stdout");
 	/* mgmtd's own sockets have no option but this one, which names a directory */
 	if (frr_install_needs_mgmtd(&lab->frr))
-		add(a, "-N", a->netns);
+		lab_paths_add(a, "-N", a->netns);
 }
 
 static void frr_args(struct frr_args *a, const struct lab *lab, struct plan_host host,
@@ -93,10 +102,10 @@ static void frr_args(struct frr_args *a, const struct lab *lab, struct plan_host
 	if (daemon == LAB_MGMTD)
 		return;
 	daemon_path(lab, host, daemon, "frr/", ".conf", a->config);
-	add(a, "-f", a->config);
-	add(a, "-z", a->zserv);
+	lab_paths_add(a, "-f", a->config);
+	lab_paths_add(a, "-z", a->zserv);
 	if (daemon == LAB_BGPD)
-		add(a, "-M", "bmp");
+		lab_paths_add(a, "-M", "bmp");
 	/*
 	 * A server's zebra that is started anew keeps the routes that it finds in the kernel: bgpd
 	 * has that time to install its own. A leaf that comes back is to know nothing.
@@ -126,7 +135,7 @@ int lab_daemon_start(const struct lab *lab, struct plan_host host, enum lab_daem
 	lab_path(lab, host, "fared.yaml", config);
 	rc = process_daemon_start(netns, log, pid_path, argv);
 	if (rc)
-		say("cannot start %s in %s: %s", names[daemon], netns, strerror(-rc));
+		print_error("cannot start %s in %s: %s", names[daemon], netns, strerror(-rc));
 	return rc;
 }
 
@@ -222,6 +231,6 @@ int lab_zebra_wait(const struct lab *lab, struct plan_host host)
 	}
 	lab_daemon_log(lab, host, dead, log);
 	last_line(log, line, sizeof(line)); /* the log may be removed with the lab */
-	say("%s did not start: %s (%s)", names[dead], line, log);
+	print_error("%s did not start: %s (%s)", names[dead], line, log);
 	return -EIO;
 }

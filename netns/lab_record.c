@@ -137,7 +137,7 @@ static bool owner_alive(const json_t *owners)
 	return json_array_size(owners) == 0;
 }
 
-static void take_text(const json_t *o, const char *key, char *out, size_t size)
+static void lab_record_text(const json_t *o, const char *key, char *out, size_t size)
 {
 	const char *text = json_string_value(json_object_get(o, key));
 
@@ -151,9 +151,9 @@ bool lab_record_up(const char *name, struct lab *out)
 	bool up = phase && !strcmp(phase, "up") && owner_alive(json_object_get(o, "owners"));
 
 	if (out) {
-		take_text(o, "fared", out->fared, sizeof(out->fared));
-		take_text(o, "frr_dir", out->frr.dir, sizeof(out->frr.dir));
-		take_text(o, "frr_version", out->frr.version, sizeof(out->frr.version));
+		lab_record_text(o, "fared", out->fared, sizeof(out->fared));
+		lab_record_text(o, "frr_dir", out->frr.dir, sizeof(out->frr.dir));
+		lab_record_text(o, "frr_version", out->frr.version, sizeof(out->frr.version));
 	}
 	json_decref(o);
 	return up;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * lab_record.h - what tells one run of farelab about a lab that another one made: its lock and its
+ * lab_record.h - what one run of farelab knows of a lab that another one made: its lock and its
  * lab.json.
  *
  * Owns /run/farelab/.locks/NAME and /run/farelab/NAME/lab.json. The lock is a file of its own,

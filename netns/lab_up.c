@@ -15,7 +15,7 @@
 #include "links.h"
 #include "marking.h"
 #include "netns.h"
-#include "say.h"
+#include "print_error.h"
 
 #define KEY_BYTES 24 /* written as twice as many hexadecimal digits */
 
@@ -31,8 +31,8 @@ static void raise_limit(const char *path, unsigned long least)
 		rewind(f);
 		fprintf(f, "%lu", least);
 		if (!fflush(f))
-			say("raised %s from %lu to %lu (host-wide, until the next boot)", path, now,
-			    least);
+			print_error("raised %s from %lu to %lu (host-wide, until the next boot)",
+				    path, now, least);
 	}
 	fclose(f);
 }
@@ -62,7 +62,7 @@ static uint32_t hash_seed(unsigned k)
 	return x ? x : 1;
 }
 
-static int make_host(const struct lab *lab, unsigned k, const unsigned *told_mbps)
+static int make_host(const struct lab *lab, unsigned k, const unsigned *announced_mbps)
 {
 	struct plan_host host = plan_host_at(&lab->topology, k);
 	const struct netns_settings settings = {.forwards = host.role != PLAN_SERVER,
@@ -74,17 +74,17 @@ static int make_host(const struct lab *lab, unsigned k, const unsigned *told_mbp
 	lab_netns(lab, host, netns);
 	rc = netns_create(netns, &settings);
 	if (rc)
-		say("cannot make namespace %s: %s", netns, strerror(-rc));
-	return rc ? rc : lab_files_make(lab, host, told_mbps);
+		print_error("cannot make namespace %s: %s", netns, strerror(-rc));
+	return rc ? rc : lab_files_make(lab, host, announced_mbps);
 }
 
-/* told_mbps: the topology's rates. */
-static int make_hosts(const struct lab *lab, const unsigned *told_mbps)
+/* announced_mbps: the topology's rates. */
+static int make_hosts(const struct lab *lab, const unsigned *announced_mbps)
 {
 	int rc = netns_prepare();
 
 	for (unsigned k = 0; !rc && k < plan_hosts(&lab->topology); k++)
-		rc = make_host(lab, k, told_mbps);
+		rc = make_host(lab, k, announced_mbps);
 	return rc;
 }
 
@@ -209,15 +209,15 @@ static int find_frr(const char *dir, struct lab *lab)
 	int rc = frr_install_find(dir, &lab->frr, error);
 
 	if (rc) {
-		say("%s", error);
+		print_error("%s", error);
 		return rc;
 	}
 	if (!lab->frr.multipath || lab->frr.multipath >= n_paths)
 		return 0;
-	say("%s/bgpd was built for %u paths to a destination (--enable-multipath), and the "
-	    "topology "
-	    "has %u; give --frr another FRR, or a topology of fewer planes or sub-ports",
-	    lab->frr.dir, lab->frr.multipath, n_paths);
+	print_error("%s/bgpd was built for %u paths to a destination (--enable-multipath), and the "
+		    "topology "
+		    "has %u; give --frr another FRR, or a topology of fewer planes or sub-ports",
+		    lab->frr.dir, lab->frr.multipath, n_paths);
 	return -EINVAL;
 }
 
@@ -233,18 +233,18 @@ static int options_check(const struct lab_up_options *options, struct lab *lab)
 	}
 	name = name ? name : lab->topology.name;
 	if (!topology_name_valid(name)) {
-		say("%s: a lab's name is 1 to %d of a-z, 0-9 and '-'; give one with --name",
-		    *name ? name : "the topology names no lab", TOPOLOGY_NAME_MAX);
+		print_error("%s: a lab's name is 1 to %d of a-z, 0-9 and '-'; give one with --name",
+			    *name ? name : "the topology names no lab", TOPOLOGY_NAME_MAX);
 		return -EINVAL;
 	}
 	snprintf(lab->name, sizeof(lab->name), "%s", name);
 	if (geteuid()) {
-		say("a lab is made of network namespaces: run as root");
+		print_error("a lab is made of network namespaces: run as root");
 		return -EPERM;
 	}
 	if (options->fared && (!realpath(options->fared, lab->fared) || access(lab->fared, X_OK))) {
-		say("%s: %s; give --fared the path of the fared program", options->fared,
-		    strerror(errno));
+		print_error("%s: %s; give --fared the path of the fared program", options->fared,
+			    strerror(errno));
 		return -errno;
 	}
 	return find_frr(options->frr, lab);
@@ -262,15 +262,17 @@ int lab_up(const struct lab_up_options *options, struct lab *out)
 		return rc;
 	lab_record_path(lab.name, "", dir);
 	if (!access(dir, F_OK)) {
-		say("there is a lab %s already; `farelab down %s` first, or give another --name",
-		    lab.name, lab.name);
+		print_error("there is a lab %s already; `farelab down %s` first, or give another "
+			    "--name",
+			    lab.name, lab.name);
 		lab_unlock(&lab);
 		return -EEXIST;
 	}
 	raise_limits(&lab.topology);
 	rc = build_uninterrupted(&lab, options, &mask);
 	if (rc) {
-		say("lab %s is not up (%s); removing what was made", lab.name, strerror(-rc));
+		print_error("lab %s is not up (%s); removing what was made", lab.name,
+			    strerror(-rc));
 		lab_tear_down(lab.name, &found);
 		lab_record_unlock(lab.name, lab.lock_fd, true);
 		sigprocmask(SIG_SETMASK, &mask, NULL);

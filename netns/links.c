@@ -12,7 +12,7 @@
 
 #include "netns.h"
 #include "process.h"
-#include "say.h"
+#include "print_error.h"
 
 static void pair_line(FILE *in, const struct lab *lab, unsigned number)
 {
@@ -141,8 +141,9 @@ int links_make(const struct lab *lab)
 	for (unsigned k = 0; !rc && k < plan_hosts(&lab->topology); k++)
 		rc = make_host(lab, plan_host_at(&lab->topology, k));
 	if (rc)
-		say("iproute2 could not make the links; see above (does this kernel have veth and "
-		    "tbf?)");
+		print_error("iproute2 could not make the links; see above (does this kernel have "
+			    "veth and "
+			    "tbf?)");
 	return rc;
 }
 

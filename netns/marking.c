@@ -6,7 +6,7 @@
 
 #include "links.h"
 #include "netns.h"
-#include "say.h"
+#include "print_error.h"
 
 /* In the leaf's namespace. */
 static int apply(const struct topology *t, unsigned number, unsigned rate_mbps)
@@ -24,11 +24,8 @@ static int apply_at(const struct lab *lab, struct plan_host leaf, unsigned only,
 		    const unsigned *rate_mbps)
 {
 	const struct topology *t = &lab->topology;
-	char netns[PLAN_NETNS_NAME_MAX];
-	int home, rc;
+	int home, rc = lab_enter(lab, leaf, &home);
 
-	lab_netns(lab, leaf, netns);
-	rc = netns_enter(netns, &home);
 	if (rc)
 		return rc;
 	PLAN_EACH_LINK(t, leaf, k)
@@ -36,8 +33,9 @@ static int apply_at(const struct lab *lab, struct plan_host leaf, unsigned only,
 		rc = apply(t, k, only == k ? *rate_mbps : rate_mbps[k]);
 	netns_leave(home);
 	if (rc == -EOPNOTSUPP)
-		say("this kernel cannot mark: BPF programs at a device's egress (tcx) need Linux "
-		    "6.6; leave ecn_threshold_kb out");
+		print_error("this kernel cannot mark: BPF programs at a device's egress (tcx) need "
+			    "Linux "
+			    "6.6; leave ecn_threshold_kb out");
 	return rc;
 }
 
@@ -62,11 +60,8 @@ int marking_apply_link(const struct lab *lab, unsigned number, unsigned rate_mbp
 int marking_read(const struct lab *lab, struct plan_host leaf, struct ecn_counters *out)
 {
 	const struct topology *t = &lab->topology;
-	char netns[PLAN_NETNS_NAME_MAX];
-	int home, rc;
+	int home, rc = lab_enter(lab, leaf, &home);
 
-	lab_netns(lab, leaf, netns);
-	rc = netns_enter(netns, &home);
 	if (rc)
 		return rc;
 	PLAN_EACH_LINK(t, leaf, k)

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "say.h"
+#include "print_error.h"
 
 #define NETNS_DIR      "/run/netns"
 #define PATH_MAX_NETNS 320
@@ -54,7 +54,7 @@ static int sysctl_write(const char *key, const char *value)
 		close(fd);
 	}
 	if (n < 0)
-		say("cannot set %s to %s: %s", key, value, strerror((int)-n));
+		print_error("cannot set %s to %s: %s", key, value, strerror((int)-n));
 	return (int)n;
 }
 
@@ -161,7 +161,7 @@ void netns_leave(int home)
 	/* To go on in the wrong namespace would set up the wrong host: there is no way to recover
 	 * from here. */
 	if (setns(home, CLONE_NEWNET)) {
-		say("cannot return to the host's network namespace: %s", strerror(errno));
+		print_error("cannot return to the host's network namespace: %s", strerror(errno));
 		_exit(1);
 	}
 	close(home);
@@ -192,15 +192,6 @@ int netns_inode(const char *name, ino_t *inode)
 		return -ENOENT; /* a plain file: its namespace was never mounted, or is gone */
 	*inode = st.st_ino;
 	return 0;
-}
-
-bool netns_holds(ino_t inode, pid_t pid)
-{
-	char path[48];
-	struct stat st;
-
-	snprintf(path, sizeof(path), "/proc/%d/ns/net", (int)pid);
-	return !stat(path, &st) && st.st_ino == inode;
 }
 
 static int compare_inodes(const void *a, const void *b)

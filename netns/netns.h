@@ -37,14 +37,13 @@ int netns_enter(const char *name, int *home);
 void netns_leave(int home);
 
 /*
- * Moves this process for good. /sys, which shows the devices of whoever mounted it, is then a mount
- * of its own. 0 or -errno.
+ * Moves this process for good. /sys, which shows the devices of the mounter's namespace, is then a
+ * mount of its own. 0 or -errno.
  */
 int netns_join(const char *name);
 
 /* The namespace's identity, as /proc/PID/ns/net has it; -ENOENT without one. */
 int netns_inode(const char *name, ino_t *inode);
-bool netns_holds(ino_t inode, pid_t pid);
 
 /* Kills (SIGKILL) every process in the n namespaces and waits until none is left; -ETIMEDOUT after
  * 10 s. */

@@ -210,15 +210,15 @@ unsigned plan_link_next(const struct topology *t, struct plan_host host, unsigne
 	return n;
 }
 
-void plan_link_words(const struct topology *t, unsigned number, char words[PLAN_WORDS_MAX])
+void plan_link_text(const struct topology *t, unsigned number, char text[PLAN_TEXT_MAX])
 {
 	struct plan_link link;
 
 	plan_link_ends(t, number, &link);
 	if (link.far.role == PLAN_SPINE)
-		snprintf(words, PLAN_WORDS_MAX, "uplink l%u sp%u", link.leaf.index, link.far.index);
+		snprintf(text, PLAN_TEXT_MAX, "uplink l%u sp%u", link.leaf.index, link.far.index);
 	else
-		snprintf(words, PLAN_WORDS_MAX, "subport s%u/g%u %u %u", link.gpu.server,
+		snprintf(text, PLAN_TEXT_MAX, "subport s%u/g%u %u %u", link.gpu.server,
 			 link.gpu.gpu, link.plane, link.sub);
 }
 

@@ -48,7 +48,7 @@ struct plan_host {
 #define PLAN_NETNS_NAME_MAX (3 + TOPOLOGY_NAME_MAX + 1 + PLAN_HOST_NAME_MAX)
 
 #define PLAN_SWITCHES_MAX 256 /* leaves of a lab, and spines */
-#define PLAN_WORDS_MAX	  48
+#define PLAN_TEXT_MAX	  48
 
 /* All there is to one link: a sub-link, or one between leaf and spine (an uplink). */
 struct plan_link {
@@ -98,7 +98,7 @@ unsigned plan_link_mbps(const struct topology *t, unsigned number);
 /* The first link from number on that ends at host; plan_links() if there is none. */
 unsigned plan_link_next(const struct topology *t, struct plan_host host, unsigned number);
 /* What an operator calls it: "subport s1/g0 2 0", "uplink l3 sp0". */
-void plan_link_words(const struct topology *t, unsigned number, char words[PLAN_WORDS_MAX]);
+void plan_link_text(const struct topology *t, unsigned number, char text[PLAN_TEXT_MAX]);
 
 /* For k of every link that ends at host. */
 #define PLAN_EACH_LINK(t, host, k)                                                                 \

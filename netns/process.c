@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "netns.h"
-#include "say.h"
+#include "print_error.h"
 
 /* We may hold signals back while a lab is built; what we start must not inherit that. */
 static void signals_default(void)
@@ -38,7 +38,7 @@ int process_batch_start(struct process_batch *batch, const char *const argv[])
 		signals_default();
 		dup2(fds[0], STDIN_FILENO);
 		execvp(argv[0], (char *const *)(uintptr_t)argv);
-		say("cannot run %s: %s", argv[0], strerror(errno));
+		print_error("cannot run %s: %s", argv[0], strerror(errno));
 		_exit(127);
 	}
 	close(fds[0]);
@@ -104,7 +104,7 @@ static void daemon_child(const char *netns, const char *log_path, const char *co
 	close_range(3, ~0u, 0);
 	umask(022);
 	execv(argv[0], (char *const *)(uintptr_t)argv);
-	say("cannot run %s: %s", argv[0], strerror(errno));
+	print_error("cannot run %s: %s", argv[0], strerror(errno));
 	_exit(127);
 }
 

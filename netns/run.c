@@ -14,10 +14,10 @@
 
 #include "netns.h"
 #include "process.h"
-#include "say.h"
+#include "print_error.h"
 #include "status.h"
 
-/* What the front tells the supervisor, one write each. */
+/* What the front sends the supervisor, one write each. */
 struct news {
 	char lab[TOPOLOGY_NAME_MAX + 1];
 	pid_t group; /* the command's process group; 0 before it runs and after it ended */
@@ -44,7 +44,7 @@ static void supervise(int from_front)
 	_exit(news.lab[0] && lab_down_owned(news.lab, getpid(), &found) ? 1 : 0);
 }
 
-static int tell(int to_supervisor, const char *lab, pid_t group)
+static int run_notify(int to_supervisor, const char *lab, pid_t group)
 {
 	struct news news = {.group = group};
 
@@ -91,17 +91,17 @@ static int run_child(const struct lab *lab, char *const argv[], int to_superviso
 		set_environment(lab);
 		signal(SIGPIPE, SIG_DFL);
 		execvp(argv[0], argv);
-		say("cannot run %s: %s", argv[0], strerror(errno));
+		print_error("cannot run %s: %s", argv[0], strerror(errno));
 		_exit(127);
 	}
 	setpgid(pid, pid);
 	close(gate[0]);
 	give_terminal(pid);
-	if (!tell(to_supervisor, lab->name, pid) && write(gate[1], &go, 1) == 1)
+	if (!run_notify(to_supervisor, lab->name, pid) && write(gate[1], &go, 1) == 1)
 		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 			;
 	close(gate[1]);
-	tell(to_supervisor, lab->name, 0);
+	run_notify(to_supervisor, lab->name, 0);
 	give_terminal(getpgrp());
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
@@ -119,12 +119,12 @@ static int up_and_run(struct lab_up_options *options, double wait_s, char *const
 		fprintf(stderr, "%s\n", error);
 		return 1;
 	}
-	if (tell(to_supervisor, options->name ? options->name : topology.name, 0) ||
+	if (run_notify(to_supervisor, options->name ? options->name : topology.name, 0) ||
 	    lab_up(options, &lab))
 		return 1;
 	rc = status_wait(&lab, wait_s, &status);
 	if (rc == -ETIMEDOUT)
-		say("%s did not converge in %g s: %s", lab.name, wait_s, status.why);
+		print_error("%s did not converge in %g s: %s", lab.name, wait_s, status.why);
 	if (!rc || rc == -ETIMEDOUT)
 		status_fini(&status);
 	return rc ? 1 : run_child(&lab, argv, to_supervisor);
@@ -172,12 +172,12 @@ int run_inside(const struct lab *lab, struct plan_host host, char *const argv[])
 	lab_netns(lab, host, netns);
 	rc = netns_join(netns);
 	if (rc) {
-		say("cannot enter %s: %s", netns, strerror(-rc));
+		print_error("cannot enter %s: %s", netns, strerror(-rc));
 		return rc;
 	}
 	set_environment(lab);
 	execvp(argv[0], argv);
 	rc = -errno;
-	say("cannot run %s: %s", argv[0], strerror(-rc));
+	print_error("cannot run %s: %s", argv[0], strerror(-rc));
 	return rc;
 }

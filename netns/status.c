@@ -17,14 +17,14 @@
 #include "marking.h"
 #include "netns.h"
 #include "routes.h"
-#include "say.h"
+#include "print_error.h"
 #include "vty.h"
 
 #define MBPS_BYTES_PER_S 125000.0
 #define FLOAT32_SLACK	 1e-6 /* Link Bandwidth is an IEEE float32 */
 
 /* Everything that one look at one server needs. */
-struct look {
+struct reading {
 	const struct lab *lab;
 	struct status *status;
 	unsigned server;
@@ -79,7 +79,7 @@ static double path_bandwidth(const json_t *path)
 	return -1;
 }
 
-static void check_path(const struct look *l, const json_t *paths, unsigned number,
+static void check_path(const struct reading *l, const json_t *paths, unsigned number,
 		       struct plan_gpu peer, const char *peer_text, bool six)
 {
 	const struct fault_state *faults = &l->status->faults;
@@ -113,7 +113,7 @@ static void check_path(const struct look *l, const json_t *paths, unsigned numbe
 			 mbps, want.most);
 }
 
-static int check_peer(const struct look *l, struct vty *vty, struct plan_gpu peer, bool six)
+static int check_peer(const struct reading *l, struct vty *vty, struct plan_gpu peer, bool six)
 {
 	const struct topology *t = &l->lab->topology;
 	unsigned first = plan_link_number(t, (struct plan_gpu){l->server, 0}, 0, 0);
@@ -136,7 +136,7 @@ static int check_peer(const struct look *l, struct vty *vty, struct plan_gpu pee
 	return 0;
 }
 
-static void check_bgp(const struct look *l)
+static void check_bgp(const struct reading *l)
 {
 	const struct topology *t = &l->lab->topology;
 	char path[LAB_PATH_MAX];
@@ -164,7 +164,7 @@ static void check_bgp(const struct look *l)
 }
 
 /* Does the kernel forward over as many sub-links as it should? */
-static void check_kernel(const struct look *l, const struct routes *routes, struct plan_gpu peer,
+static void check_kernel(const struct reading *l, const struct routes *routes, struct plan_gpu peer,
 			 bool six)
 {
 	const struct topology *t = &l->lab->topology;
@@ -216,11 +216,8 @@ static void check_carrier(const struct lab *lab, struct status *s, struct plan_h
 /* Moves into the namespace of host; *fd is any socket of it. */
 static int enter(const struct lab *lab, struct plan_host host, int *home, int *fd)
 {
-	char netns[PLAN_NETNS_NAME_MAX];
-	int rc;
+	int rc = lab_enter(lab, host, home);
 
-	lab_netns(lab, host, netns);
-	rc = netns_enter(netns, home);
 	if (rc)
 		return rc;
 	*fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -231,7 +228,7 @@ static int enter(const struct lab *lab, struct plan_host host, int *home, int *f
 	return rc;
 }
 
-static int look_at_uplinks(const struct lab *lab, struct status *s, unsigned leaf)
+static int read_uplinks(const struct lab *lab, struct status *s, unsigned leaf)
 {
 	const struct plan_host host = {PLAN_LEAF, leaf};
 	int home, fd, rc = enter(lab, host, &home, &fd);
@@ -245,7 +242,7 @@ static int look_at_uplinks(const struct lab *lab, struct status *s, unsigned lea
 }
 
 /* What has to be looked at from inside the namespace. */
-static int look_inside(const struct look *l)
+static int read_inside(const struct reading *l)
 {
 	const struct topology *t = &l->lab->topology;
 	const struct plan_host host = {PLAN_SERVER, l->server};
@@ -292,7 +289,7 @@ static void check_daemons(const struct lab *lab, struct status *s)
 				continue;
 			lab_daemon_log(lab, host, d, log);
 			complain(s,
-				 "%s: %s is not running; its last words are in %s, `farelab heal "
+				 "%s: %s is not running; its last output is in %s, `farelab heal "
 				 "%s %s %s` starts it",
 				 name, lab_daemon_name(d), log, lab->name,
 				 lab_daemon_name(d == LAB_MGMTD ? LAB_ZEBRA : d), name);
@@ -312,7 +309,7 @@ static void check_forwarding(const struct lab *lab, struct status *s)
 		if (fault_state_host_failed(&s->faults, host))
 			continue;
 		plan_host_name(host, name);
-		rc = forwarding_look(lab, host, what);
+		rc = forwarding_read(lab, host, what);
 		if (rc < 0)
 			complain(s, "%s: cannot see whether it forwards: %s", name, strerror(-rc));
 		if (rc > 0)
@@ -324,13 +321,13 @@ static void check_forwarding(const struct lab *lab, struct status *s)
 }
 
 void status_faults(const struct lab *lab, const struct status *s,
-		   void (*visit)(const char *words, void *arg), void *arg)
+		   void (*visit)(const char *text, void *arg), void *arg)
 {
 	static const struct {
 		enum lab_daemon daemon;
 		const char *name;
 	} daemons[] = {{LAB_BGPD, "bgpd"}, {LAB_FARED, "fared"}};
-	char name[PLAN_HOST_NAME_MAX], words[PLAN_WORDS_MAX];
+	char name[PLAN_HOST_NAME_MAX], text[PLAN_TEXT_MAX];
 
 	fault_state_each(&s->faults, visit, arg);
 	for (unsigned k = 0; k < plan_hosts(&lab->topology); k++) {
@@ -342,8 +339,8 @@ void status_faults(const struct lab *lab, const struct status *s,
 			     (host.role != PLAN_SERVER || !lab->fared[0])) ||
 			    lab_daemon_pid(lab, host, daemons[i].daemon))
 				continue;
-			snprintf(words, sizeof(words), "fail %s %s", daemons[i].name, name);
-			visit(words, arg);
+			snprintf(text, sizeof(text), "fail %s %s", daemons[i].name, name);
+			visit(text, arg);
 		}
 	}
 }
@@ -366,15 +363,15 @@ int status_take(const struct lab *lab, struct status *out)
 	check_daemons(lab, &s);
 	check_forwarding(lab, &s);
 	for (unsigned leaf = 0; !rc && t->spines_per_plane && leaf < plan_leaves(t); leaf++)
-		rc = look_at_uplinks(lab, &s, leaf);
+		rc = read_uplinks(lab, &s, leaf);
 	for (unsigned leaf = 0; !rc && s.marks && leaf < plan_leaves(t); leaf++)
 		rc = marking_read(lab, (struct plan_host){PLAN_LEAF, leaf}, s.marks);
 	for (unsigned server = 0; !rc && server < t->servers; server++) {
-		const struct look look = {lab, &s, server};
+		const struct reading reading = {lab, &s, server};
 
-		rc = look_inside(&look);
+		rc = read_inside(&reading);
 		if (s.converged)
-			check_bgp(&look);
+			check_bgp(&reading);
 	}
 	if (rc)
 		status_fini(&s);
@@ -404,14 +401,14 @@ int status_wait(const struct lab *lab, double seconds, struct status *out)
 		if (rc)
 			return rc;
 		if (out->converged) {
-			say("%s converged after %.1f s", lab->name, elapsed);
+			print_error("%s converged after %.1f s", lab->name, elapsed);
 			return 0;
 		}
 		if (elapsed >= seconds)
 			return -ETIMEDOUT;
 		if (elapsed - said >= 2) {
 			said = elapsed;
-			say("%s, %.0f s: %s", lab->name, elapsed, out->why);
+			print_error("%s, %.0f s: %s", lab->name, elapsed, out->why);
 		}
 		status_fini(out);
 		nanosleep(&pause, NULL);

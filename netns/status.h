@@ -45,7 +45,7 @@ int status_wait(const struct lab *lab, double seconds, struct status *out);
  * bgpd or fared that does not run counts as failed, whatever ended it.
  */
 void status_faults(const struct lab *lab, const struct status *status,
-		   void (*visit)(const char *words, void *arg), void *arg);
+		   void (*visit)(const char *text, void *arg), void *arg);
 
 /* The contract of `farelab status --json`. The caller owns what comes back. */
 json_t *status_json(const struct lab *lab, const struct status *status);

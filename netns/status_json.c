@@ -42,8 +42,8 @@ static json_t *sub_port_json(const struct lab *lab, const struct status *s, stru
 	plan_link_at(&lab->topology, k, &link);
 	return json_pack("{s:s, s:s, s:I, s:I, s:b, s:I, s:o}", "dev", link.far_dev, "leaf_dev",
 			 link.leaf_dev, "rate_bps",
-			 (json_int_t)s->faults.links[k].rate_mbps * 1000000, "told_bps",
-			 (json_int_t)s->faults.told_mbps[k] * 1000000, "up", (int)s->up[k],
+			 (json_int_t)s->faults.links[k].rate_mbps * 1000000, "announced_bps",
+			 (json_int_t)s->faults.announced_mbps[k] * 1000000, "up", (int)s->up[k],
 			 "gray_loss_ppm", gray_ppm(&s->faults.links[k]), "ecn", ecn_json(s, k));
 }
 
@@ -124,9 +124,9 @@ static json_t *switch_json(const struct lab *lab, const struct status *s, struct
 			 pid_json(lab, host, LAB_BGPD));
 }
 
-static void append_words(const char *words, void *arg)
+static void append_text(const char *text, void *arg)
 {
-	json_array_append_new(arg, json_string(words));
+	json_array_append_new(arg, json_string(text));
 }
 
 json_t *status_json(const struct lab *lab, const struct status *s)
@@ -143,7 +143,7 @@ json_t *status_json(const struct lab *lab, const struct status *s)
 		json_array_append_new(host.role == PLAN_LEAF ? leaves : spines,
 				      switch_json(lab, s, host));
 	}
-	status_faults(lab, s, append_words, faults);
+	status_faults(lab, s, append_text, faults);
 	return json_pack(
 		"{s:s, s:b, s:s?, s:i, s:i, s:i, s:i, s:I, s:o, s:o, s:o, s:o, s:o}", "lab",
 		lab->name, "converged", (int)s->converged, "why", s->converged ? NULL : s->why,

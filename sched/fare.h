@@ -1,28 +1,38 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fare.h - libfare: what an application links.
+ * fare.h - libfare: what an application links. fare(3) is the manual.
  *
- * Three levels, each usable without the next:
- *   1. struct fare, struct fare_pair: attach to the daemon's shared memory; read what a pair's
- *      planes are worth.
- *   2. struct fare_spray, struct fare_flows: pick a plane and sub-port per packet, or per flow.
- *   3. struct fare_group: QPs over all planes to one peer; writes that no plane's death loses.
+ * Three levels, each usable without the next, grouped by task below:
+ *   1. read paths          struct fare, struct fare_pair
+ *   2. pick planes         struct fare_spray (per packet), struct fare_flows (per flow)
+ *   3. move bytes          struct fare_domain, fare_mr, fare_group: writes, reads and messages over
+ *                          all planes to one peer, of which none is lost when a plane dies
  *
- * Addresses are struct in6_addr, IPv4 as ::ffff:a.b.c.d. Times are CLOCK_MONOTONIC nanoseconds.
- * Functions return 0 or -errno unless they say otherwise. A struct fare and everything opened on it
- * are used by one thread at a time; a process may attach several times, once a thread.
+ * Units: addresses are struct in6_addr, IPv4 as ::ffff:a.b.c.d; times CLOCK_MONOTONIC nanoseconds;
+ * bandwidths bit/s; lengths bytes.
  *
- * Arguments are checked: what must not be NULL, flags that do not exist, values out of range, and
- * sizes that overflow give -EINVAL; a function that returns no errno does nothing then, and returns
- * NULL, 0 or false. In a child of fork() all that the parent opened is inert: -ECHILD, which
- * nothing else gives, or NULL, 0, false. Closing it there closes the child's descriptors, and
- * changes nothing of the parent's. A child may open its own.
+ * Errors: functions return 0 or -errno unless they say otherwise; those that open or register set
+ * *out to NULL then. What is listed at a function comes beside these, which all may return:
+ *   -EINVAL   NULL where it may not be, a flag that does not exist, a value out of its range, sizes
+ *             that overflow; nothing is done then
+ *   -ENOMEM   of functions that open or register
+ *   -ECHILD   in a child of fork(), and nowhere else: what the parent opened is inert there.
+ *             Closing it closes the child's descriptors alone. A child may open its own.
+ *   -E2BIG    of functions that take a structure: the program was built for a later release, and
+ *             uses a field that this library does not have
+ * Functions without an errno return NULL, 0 or false instead.
+ *
+ * Ownership: structures that are passed are copied. An object is closed before what it was opened
+ * on; fare_domain_close() closes groups and regions. NULL may be closed.
+ *
+ * Threads: a struct fare and everything opened on it are used by one thread at a time; a process
+ * may attach several times, once a thread.
  *
  * Structures of options, operations, events and statistics grow at their end from release to
- * release, and 0 in a new field means what was so before: fill them with designated initialisers.
- * Functions NAME_sized() take their size; those without that suffix pass it, so that a program runs
- * with the library of a later release. With an older one, -E2BIG says that it asks for what that
- * does not have. Bindings of other languages call NAME_sized().
+ * release, and 0 in a field is its default, in parentheses below: fill them with designated
+ * initialisers. Functions NAME_sized() take their size; those without that suffix pass it, so that
+ * a program runs with the library of a later release. Bindings of other languages call
+ * NAME_sized().
  */
 #ifndef FARE_H
 #define FARE_H
@@ -39,90 +49,101 @@
 extern "C" {
 #endif
 
-/* ---- 1. attach, and what paths are worth ----------------------------------------------------- */
+struct fare;	    /* one attachment to the daemon's shared memory */
+struct fare_pair;   /* a local GPU and a peer GPU */
+struct fare_spray;  /* the schedule of a pair: exact, interleaved, without randomness */
+struct fare_flows;  /* the connection table of a pair: flow -> slot */
+struct fare_domain; /* one local GPU's endpoint: sockets or devices, regions, groups */
+struct fare_mr;	    /* a region: registered memory */
+struct fare_group;  /* the QPs over all planes to one peer */
 
-struct fare;
-struct fare_pair;
+/* ---- 1. attach ------------------------------------------------------------------------------- */
 
 /*
  * Attaches to the daemon whose run directory this is (NULL: "/run/fared"). The daemon may be away:
- * what it last published is used, and its return is picked up by itself. -ENOENT: no daemon ever
- * ran there.
+ * what it last published is used, and its return is noticed. -ENOENT: no daemon ever ran there.
+ * -EACCES: this user may not read its segment. -EPROTO: the segment has another version.
+ * -ENAMETOOLONG.
  */
 int fare_attach(struct fare **out, const char *run_dir);
-void fare_detach(struct fare *fare); /* after everything opened on it is closed; NULL is fine */
+void fare_detach(struct fare *fare);
 
+/* How many local GPUs there are; they are numbered from 0. */
 unsigned fare_n_local_gpus(const struct fare *fare);
 /*
- * A local GPU's loopback; family AF_INET or AF_INET6. -ENOENT: no such GPU, or it has none of that
- * family.
+ * The loopback address of a local GPU; family is AF_INET or AF_INET6. -ENOENT: no such GPU, or it
+ * has no address of that family.
  */
 int fare_local_address(const struct fare *fare, unsigned local_gpu, int family,
 		       struct in6_addr *out);
-/*
- * true if the daemon's heartbeat is younger than a second. Nothing depends on it but your peace of
- * mind.
- */
+/* true if the daemon's heartbeat is younger than a second. No other function depends on it. */
 bool fare_daemon_alive(const struct fare *fare);
 
-/* Opens (local_gpu, peer). The peer need not be known yet: its paths are then no-route. */
+/* ---- 1. read paths --------------------------------------------------------------------------- */
+
+/*
+ * Opens (local_gpu, peer). The peer need not be known yet: its paths are then no-route. -ENOENT: no
+ * such local GPU.
+ */
 int fare_pair_open(struct fare_pair **out, struct fare *fare, unsigned local_gpu,
 		   const struct in6_addr *peer);
 void fare_pair_close(struct fare_pair *pair);
 
 /* One plane of a pair, as the daemon last published it. */
 struct fare_path {
-	uint64_t usable_bps; /* 0: do not use */
-	enum fare_verdict verdict;
-	/* bit s set: local sub-port s toward that plane is up, and loses nothing */
-	uint32_t live_sub_ports;
-	uint32_t n_sub_ports; /* configured */
+	uint64_t usable_bps;	   /* bit/s; 0: do not use the plane */
+	enum fare_verdict verdict; /* why */
+	uint32_t live_sub_ports;   /* bit s: local sub-port s is up, and loses nothing */
+	uint32_t n_sub_ports;	   /* configured, 1 .. FARE_MAX_SUB_PORTS */
 };
 struct fare_paths {
-	uint64_t generation; /* changes whenever anything below does */
+	uint64_t generation; /* another one whenever anything below differs */
 	unsigned n_planes;
-	struct fare_path path[FARE_MAX_PLANES];
+	struct fare_path path[FARE_MAX_PLANES]; /* by plane, from 0 */
 };
-/* One 8-byte load: compare with fare_paths.generation to know whether to read again. */
+/* One 8-byte load: while it equals fare_paths.generation, the last snapshot is up to date. */
 uint64_t fare_pair_generation(const struct fare_pair *pair);
-/* A consistent snapshot. -EAGAIN: the writer was faster several times over (keep what you have). */
+/* A consistent snapshot. -EAGAIN: the daemon was writing; keep the last one and try again. */
 int fare_pair_paths(const struct fare_pair *pair, struct fare_paths *out);
 
-/* ---- 2a. per packet -------------------------------------------------------------------------- */
+/* ---- 2. pick a plane per packet -------------------------------------------------------------- */
 
-/* schedule of one pair: exact, interleaved, no randomness; starts at the pair's own phase */
-struct fare_spray;
 struct fare_slot {
-	uint16_t plane;
-	uint16_t sub_port;
+	uint16_t plane, sub_port; /* from 0 */
 };
 int fare_spray_open(struct fare_spray **out, struct fare_pair *pair);
 void fare_spray_close(struct fare_spray *spray);
 /*
- * The next unit (packet, chunk or batch: whatever is posted at once). -ENETUNREACH: no usable
- * plane.
+ * Where the next unit goes: a packet, a chunk or a batch, whatever is posted at once.
+ * -ENETUNREACH: no plane is usable.
  */
 int fare_spray_next(struct fare_spray *spray, struct fare_slot *out);
 
-/* ---- 2b. per flow ---------------------------------------------------------------------------- */
+/* ---- 2. pick a plane per flow ---------------------------------------------------------------- */
 
-struct fare_flows; /* connection table of one pair: flow key -> slot, bound on first use and kept */
 struct fare_flows_options {
-	uint32_t max_flows;	     /* 0: 1024 */
-	uint32_t slots_per_sub_port; /* k: QPs per sub-port; 0: 1 */
-	/* 0: never; else a flow unused that long is forgotten (burst gap) */
-	uint64_t idle_expiry_ns;
-	/* in proportion by the bytes that flows carry, which fare_flows_account() is told */
+	uint32_t max_flows;	     /* flows in the table, up to 131072 (1024) */
+	uint32_t slots_per_sub_port; /* QPs per sub-port (1) */
+	uint64_t idle_expiry_ns;     /* a flow unused for so long is removed (never) */
+	/* keep planes in proportion by what fare_flows_account() counts, not by flows (false) */
 	bool by_bytes;
-	uint64_t balance_ns; /* by_bytes: how long one measurement takes; 0: 100 ms */
+	uint64_t balance_ns; /* by_bytes: how long one measurement takes (100 ms) */
 };
 struct fare_flow_slot {
 	uint16_t plane;
-	uint16_t index; /* QP index within the plane, 0 .. n_sub_ports * k - 1 */
+	uint16_t index; /* QP within the plane, 0 .. n_sub_ports * slots_per_sub_port - 1 */
 };
+/* Since the table was opened. */
 struct fare_flows_stats {
-	uint64_t binds, moves, needless_moves, expiries;
+	uint64_t binds;		 /* flows that got their first slot */
+	uint64_t moves;		 /* flows that got another one */
+	uint64_t needless_moves; /* of them, those that no change of weights explains */
+	uint64_t expiries;	 /* flows removed as idle */
 };
+/*
+ * -ENOSPC: the segment that the process shares with the daemon has no room for max_flows more; it
+ * has 131072 rows in all. -EAGAIN: the daemon was writing; try again. -EIO.
+ */
 int fare_flows_open_sized(struct fare_flows **out, struct fare_pair *pair,
 			  const struct fare_flows_options *options, size_t size);
 static inline int fare_flows_open(struct fare_flows **out, struct fare_pair *pair,
@@ -132,19 +153,19 @@ static inline int fare_flows_open(struct fare_flows **out, struct fare_pair *pai
 }
 void fare_flows_close(struct fare_flows *flows);
 /*
- * Where flow goes now. Binds it to the most underserved slot on first use; afterwards it stays
- * unless its path shrank and it is among the fewest that must go, or a path grew and it is among
- * the fewest taken back. -ENETUNREACH: no usable plane. -ENOSPC: table full.
+ * Where the flow of that key, a number of the application's choice, goes now. Binds it to the most
+ * underserved slot on first use; afterwards it stays, unless its path shrank and it is among the
+ * fewest that must move, or a path grew and it is among the fewest that move there. -ENETUNREACH:
+ * no plane is usable. -ENOSPC: the table is full.
  */
 int fare_flows_pick(struct fare_flows *flows, uint64_t key, uint64_t now_ns,
 		    struct fare_flow_slot *out);
-/*
- * A flow carried so many bytes: shown by farectl, and measured where flows are placed by_bytes.
- * Unknown keys: nothing.
- */
+/* The flow carried so many bytes: for farectl, and for by_bytes. Unknown keys are ignored. */
 void fare_flows_account(struct fare_flows *flows, uint64_t key, uint64_t bytes);
-int fare_flows_release(struct fare_flows *flows, uint64_t key);	       /* -ENOENT */
-unsigned fare_flows_expire(struct fare_flows *flows, uint64_t now_ns); /* how many were forgotten */
+/* Removes a flow. -ENOENT: no such key. */
+int fare_flows_release(struct fare_flows *flows, uint64_t key);
+/* Removes flows that were idle for idle_expiry_ns. Returns how many. */
+unsigned fare_flows_expire(struct fare_flows *flows, uint64_t now_ns);
 void fare_flows_stats_sized(const struct fare_flows *flows, struct fare_flows_stats *out,
 			    size_t size);
 static inline void fare_flows_stats(const struct fare_flows *flows, struct fare_flows_stats *out)
@@ -152,21 +173,146 @@ static inline void fare_flows_stats(const struct fare_flows *flows, struct fare_
 	fare_flows_stats_sized(flows, out, sizeof(*out));
 }
 
-/* ---- 3. QP group ----------------------------------------------------------------------------- */
+/* ---- 3. domains ------------------------------------------------------------------------------ */
 
-struct fare_domain; /* one local GPU's endpoint: sockets or devices, memory regions, groups */
-struct fare_group;  /* QPs over every plane to one peer */
+/* What a peer that opens a group says, and the answer. */
+struct fare_request {
+	struct in6_addr peer;
+	const void *data; /* its private_data; borrowed for the call */
+	uint32_t bytes;
+	/* to be filled in, up to FARE_PRIVATE_MAX: for fare_group_private() of the peer (none) */
+	uint32_t reply_bytes;
+	uint8_t reply[FARE_PRIVATE_MAX];
+};
 
+struct fare_domain_options {
+	const char *provider; /* "soft" or "verbs" ("soft"); the same at both ends of a group */
+	int family;	      /* AF_INET or AF_INET6 (AF_INET) */
+	/*
+	 * Payload bytes of a packet: 256, 512, 1024, 2048 or 4096 (the most that at least half of
+	 * the devices of all planes carry; verbs: all of them). Devices that carry less are left
+	 * out. A group uses the smaller of both ends'.
+	 */
+	uint32_t path_mtu;
+	uint32_t *max_path_mtu; /* unless NULL, becomes what the devices carry, also on error */
+	bool accept;		/* accept groups that peers open toward this GPU (false) */
+	/*
+	 * Called within fare_domain_poll() for each group that a peer wants: 0 accepts it; -errno
+	 * refuses it, and is the status of the peer's FARE_EVENT_CLOSED. Called again if that
+	 * answer was lost. It calls no function of this domain. (NULL: all are accepted.)
+	 */
+	int (*on_request)(void *arg, struct fare_request *request);
+	void *on_request_arg;
+	/*
+	 * Who may connect: a file of 16 to 64 bytes, the same at both ends (white space at its end
+	 * is not counted), which only owner and group may read. Without one (NULL) the domain opens
+	 * only if trusted_network is set.
+	 */
+	const char *key_file;
+	bool trusted_network; /* nobody on the fabric is hostile: no key is needed (false) */
+	uint64_t secret; /* a job's number, the same at both ends; keeps other jobs apart (0) */
+	/*
+	 * A promise: after each fare_domain_poll() the application soon calls it again, or waits on
+	 * fare_domain_fd(), as long as the domain is open (false). What was received may then be
+	 * acknowledged after the reply instead of before. If the promise is broken, completions at
+	 * the peer are late, and after a second or so the peer takes this end's planes to be dead.
+	 */
+	bool busy_poll;
+	/*
+	 * Unless NULL, room for FARE_DEV_NAME_MAX bytes: becomes the name of the device that limits
+	 * *max_path_mtu, also on error. Empty: not known.
+	 */
+	char *max_path_mtu_dev;
+	/*
+	 * UDP port at which this process is reached, 1 .. 49151 (the first that is free). A process
+	 * at another port than the first is found by fare_group_open_to() alone.
+	 */
+	uint16_t port;
+};
+
+/*
+ * Opens an endpoint of that local GPU. -ENOKEY: neither key_file nor trusted_network.
+ * -EKEYREJECTED: a key of another length, or others have access to its file. -EINVAL: also,
+ * key_file is no regular file. -ENOENT: no such key file or local GPU, or it has no address of that
+ * family.
+ * -EPROTONOSUPPORT: no such provider. -EMSGSIZE: path_mtu is more than the devices carry.
+ * -EADDRINUSE: port, or every port, is taken. Others: from opening the key file or the devices.
+ */
+int fare_domain_open_sized(struct fare_domain **out, struct fare *fare, unsigned local_gpu,
+			   const struct fare_domain_options *options, size_t size);
+static inline int fare_domain_open(struct fare_domain **out, struct fare *fare, unsigned local_gpu,
+				   const struct fare_domain_options *options)
+{
+	return fare_domain_open_sized(out, fare, local_gpu, options, sizeof(*options));
+}
+/* Closes its groups and regions, too; peers are informed. */
+void fare_domain_close(struct fare_domain *domain);
+
+/*
+ * Where a domain is reached: which GPU, and which of the processes that serve it. Opaque bytes that
+ * mean the same on every machine; applications send them to peers, as they do with rkeys.
+ */
+#define FARE_ADDRESS_BYTES 32
+struct fare_address {
+	uint8_t bytes[FARE_ADDRESS_BYTES];
+};
+void fare_domain_address(const struct fare_domain *domain, struct fare_address *out);
+
+/* ---- 3. memory ------------------------------------------------------------------------------- */
+
+/* What peers that know a region's key may do; 0: local use alone. */
+#define FARE_REMOTE_WRITE 1u
+#define FARE_REMOTE_READ  2u
+/*
+ * Registers length bytes from addr. The range is not rounded: nothing beside it can be reached.
+ * From NULL, SIZE_MAX long: all memory of the process ("soft" alone). -ENOSPC: too many regions.
+ */
+int fare_mr_register(struct fare_mr **out, struct fare_domain *domain, void *addr, size_t length,
+		     unsigned rights);
+/*
+ * length bytes from offset of a dma-buf: memory of a GPU, or of another device. fd is borrowed for
+ * the call. iova is the address wanted (0: any); fare_mr_addr() says which it is. Where no device
+ * of the domain can reach it ("soft"), it is mapped if its exporter allows, the CPU moves the
+ * bytes, and fare_mr_sync() has to be called before a write from it and after what arrived in it.
+ * -EOPNOTSUPP: neither can. -EINVAL: also, no dma-buf, or not so long.
+ */
+int fare_mr_register_dmabuf(struct fare_mr **out, struct fare_domain *domain, int fd,
+			    uint64_t offset, size_t length, uint64_t iova, unsigned rights);
+/*
+ * As fare_mr_register(), from a cache of the domain's 1,024 latest regions: registering costs more
+ * than a small transfer. Given back by fare_mr_deregister(), a region stays registered for the next
+ * fare_mr_get() within it that asks for no other rights, and peers that have the key may reach it
+ * until then. Before memory is freed or mapped anew, call fare_mr_invalidate(): the cache cannot
+ * see it. -ENOSPC: 1,024 are in use.
+ */
+int fare_mr_get(struct fare_mr **out, struct fare_domain *domain, void *addr, size_t length,
+		unsigned rights);
+/* What overlaps that range serves no fare_mr_get() any more. */
+void fare_mr_invalidate(struct fare_domain *domain, const void *addr, size_t length);
+/*
+ * When it returns, nothing reads or writes the memory any more, and operations on it fail; a region
+ * of fare_mr_get() is only given back to the cache.
+ */
+void fare_mr_deregister(struct fare_mr *mr);
+/* The number by which peers name it: fare_write.rkey, fare_read.rkey. */
+uint32_t fare_mr_rkey(const struct fare_mr *mr);
+/* The address of its first byte, for data at this end and remote_addr at the other. */
+uint64_t fare_mr_addr(const struct fare_mr *mr);
+/* Of fare_mr_register_dmabuf(); nothing to do for other memory, and where a device reaches it. */
+int fare_mr_sync(const struct fare_mr *mr);
+
+/* ---- 3. groups ------------------------------------------------------------------------------- */
+
+/* How a chunk finds its QP. */
 enum fare_mode {
-	FARE_MODE_FLOW,	 /* a message's stripes are flows, bound by the connection table */
-	FARE_MODE_SPRAY, /* every chunk by the exact schedule (order-free across QPs) */
-	/* QPs bound to no device; the kernel's multipath hash decides (ECMP, WECMP baselines) */
+	FARE_MODE_FLOW,	 /* flows, bound by a connection table, take turns by bytes */
+	FARE_MODE_SPRAY, /* the exact schedule, by bytes, over QPs that each keep their order */
+	/* baseline: QPs bound to no device; the kernel's multipath hash decides; "soft" alone */
 	FARE_MODE_KERNEL,
 	/*
-	 * As FARE_MODE_SPRAY, over one QP a plane, whose batches leave by all of its sub-ports and
-	 * k source ports each, and may overtake each other; leaves may spray packets, too. Soft
-	 * provider only: with verbs fare_group_open() is -EOPNOTSUPP (a device's responder takes a
-	 * packet out of order for a lost one).
+	 * The schedule over one QP a plane, whose batches leave by all of its sub-ports and k
+	 * source ports each, and may overtake each other; leaves may spray packets, too. "soft"
+	 * alone: a device's responder takes a packet out of order for a lost one.
 	 */
 	FARE_MODE_PACKET,
 };
@@ -178,242 +324,50 @@ enum fare_kernel_placement {
 	FARE_KERNEL_LEAST,  /* each message goes to the QP with the least outstanding */
 };
 
-/* What a peer that opens a group says of itself, and what it is answered. */
-struct fare_request {
-	struct in6_addr peer;
-	const void *data; /* its private_data; borrowed for the call */
-	uint32_t bytes;
-	/* to be filled in; fare_group_private() of the peer shows it */
-	uint32_t reply_bytes;
-	uint8_t reply[FARE_PRIVATE_MAX];
-};
-
-struct fare_domain_options {
-	/* "soft" (NULL too) or "verbs"; a group needs the same at both ends */
-	const char *provider;
-	int family; /* AF_INET (0 too) or AF_INET6 */
-	/*
-	 * Payload bytes of a packet: 256, 512, 1024, 2048 or 4096; 0: the most that at least half
-	 * of the devices of all planes carry (verbs: all of them). Devices that carry less are left
-	 * out. A group uses the smaller of both ends'. If it is more than that, fare_domain_open()
-	 * is -EMSGSIZE. *max_path_mtu, unless NULL, becomes what they carry.
-	 */
-	uint32_t path_mtu;
-	uint32_t *max_path_mtu;
-	bool accept; /* answer groups that peers open toward this GPU */
-	/*
-	 * Asked for each group that a peer wants, within fare_domain_poll(): 0 to accept it, or
-	 * -errno, with which it is refused: the peer's FARE_EVENT_CLOSED says so. Asked again if
-	 * that answer was lost. It calls no function of this domain. NULL: all are accepted.
-	 */
-	int (*on_request)(void *arg, struct fare_request *request);
-	void *on_request_arg;
-	/*
-	 * Who may connect. Both ends need the same key: a file of 16 to 64 bytes (white space at
-	 * its end not counted) that not everybody may read. Without one, only where trusted_network
-	 * says that nobody on the fabric means harm.
-	 */
-	const char *key_file;
-	bool trusted_network;
-	/* both ends must agree, too (0: none): a job's number, which keeps other jobs apart */
-	uint64_t secret;
-	/*
-	 * A promise: after each fare_domain_poll() the application soon calls it again, or waits on
-	 * fare_domain_fd(), as long as the domain is open. What it received may then be
-	 * acknowledged after it has replied instead of before. Whoever breaks it makes the peer's
-	 * completions wait, and after a second or so his planes look dead to the peer.
-	 */
-	bool busy_poll;
-	/*
-	 * Unless NULL, room for FARE_DEV_NAME_MAX bytes: becomes the name of the device that limits
-	 * *max_path_mtu, also if fare_domain_open() fails with -EMSGSIZE. Empty: not known.
-	 */
-	char *max_path_mtu_dev;
-	/*
-	 * UDP port at which this process is reached, below 49152; 0: the first that is free. With
-	 * another one fare_group_open() of peers does not find it, fare_group_open_to() does.
-	 * -EADDRINUSE: another process has it.
-	 */
-	uint16_t port;
-};
-
-/* The acceptor takes mode, sizes and counts from the opener. */
+/*
+ * The opener's values count for both ends, except idle_expiry_ms, flows_by_bytes, backoff_max_ms
+ * (the acceptor has the defaults) and private_data.
+ */
 struct fare_group_options {
-	enum fare_mode mode;
-	uint32_t qps_per_sub_port; /* k; 0: 1 */
-	/* FARE_MODE_KERNEL: how many QPs in all; 0: as many as m x n x k would be */
-	uint32_t qps;
-	/* FARE_MODE_FLOW: flows a group spreads its chunks over; 0: 504 */
-	uint32_t flows;
+	enum fare_mode mode;	   /* (FARE_MODE_FLOW) */
+	uint32_t qps_per_sub_port; /* k; up to 64 for each plane (1) */
+	uint32_t qps;		   /* FARE_MODE_KERNEL: QPs in all (as many as another mode has) */
+	uint32_t flows; /* FARE_MODE_FLOW: flows that chunks are spread over, up to 4096 (504) */
 	/*
-	 * Unit posted at once; 0: the largest batch the provider sends whole. Unacknowledged bytes
-	 * per sub-port; 0: 192 KiB. Where both are 0, both are less on links below 100 Mb/s, and a
-	 * unit that is read is two batches and three packets, if the window holds that.
+	 * Unit posted at once, up to 1 GiB (the largest batch the provider sends whole), and
+	 * unacknowledged bytes per sub-port, up to 1 GiB (192 KiB). If both are 0, both are less on
+	 * links below 100 Mb/s, and a unit that is read is two batches and three packets, if the
+	 * window holds that.
 	 */
 	uint32_t chunk_bytes;
 	uint32_t window_bytes;
-	uint32_t max_messages;	 /* outstanding at once, up to FARE_MESSAGES_MAX; 0: 64 */
-	uint32_t idle_expiry_ms; /* FARE_MODE_FLOW: connection-table expiry; 0: never */
-	/* FARE_MODE_FLOW: flows placed by the bytes they are measured to carry */
-	bool flows_by_bytes;
-	/* a plane's dead QPs are rebuilt after 10 ms, doubling up to this; 0: 1000 */
+	uint32_t max_messages;	 /* operations outstanding, up to FARE_MESSAGES_MAX (64) */
+	uint32_t idle_expiry_ms; /* FARE_MODE_FLOW: idle flows are placed anew after (never) */
+	bool flows_by_bytes;	 /* FARE_MODE_FLOW: as fare_flows_options.by_bytes (false) */
+	/* a plane's dead QPs are rebuilt after 10 ms, which doubles up to this, in ms (1000) */
 	uint32_t backoff_max_ms;
-	/* leave source ports to chance (to measure what learning them gains) */
-	bool random_ports;
-	enum fare_kernel_placement kernel_placement;
+	bool random_ports; /* random source ports: to measure what learning them gains (false) */
+	enum fare_kernel_placement kernel_placement; /* (FARE_KERNEL_STRIPE) */
 	/*
-	 * The longest message of fare_group_send(), up to FARE_MESSAGE_MAX; 0: none are sent. Each
-	 * end keeps memory for max_messages of them at least. The opener's value counts.
+	 * The longest message of fare_group_send(), up to FARE_MESSAGE_MAX (0: none are sent). Each
+	 * end keeps memory for max_messages of them at least.
 	 */
 	uint32_t message_bytes;
-	/*
-	 * RECEIVED and MESSAGE come in the order in which they were posted, and so do the COMPLETED
-	 * of those. The opener's counts.
-	 */
+	/* RECEIVED and MESSAGE come in the order of posting, and so do their COMPLETED (false) */
 	bool in_order;
-	/* up to FARE_PRIVATE_MAX bytes for fare_request.data of the peer; copied */
+	/* up to FARE_PRIVATE_MAX bytes for fare_request.data of the peer; copied (none) */
 	const void *private_data;
 	uint32_t private_bytes;
-	/*
-	 * Class of the group's packets: IP DSCP, 1..63 (0: 26; FARE_DSCP_ZERO: 0), and InfiniBand
-	 * service level, 0..15. The opener's counts.
-	 */
-	uint8_t dscp, service_level;
-};
-
-struct fare_mr; /* registered memory */
-
-enum fare_event_kind {
-	FARE_EVENT_CONNECTED, /* group: both ends ready */
-	FARE_EVENT_ACCEPTED,  /* group: opened by a peer; yours to use and to close */
-	/* group, context, status: a write of ours is placed as a whole, or failed */
-	FARE_EVENT_COMPLETED,
-	/* group, tag, bytes: a peer's write with notification is placed as a whole, exactly once */
-	FARE_EVENT_RECEIVED,
-	/*
-	 * group, tag, bytes, data: a peer's fare_group_send() arrived, exactly once; data is yours
-	 * until the next fare_domain_poll()
-	 */
-	FARE_EVENT_MESSAGE,
-	/* group, plane: traffic moved because the plane's weight changed (or its QPs died) */
-	FARE_EVENT_SHIFTED,
-	/* group, status: it is over; writes outstanding have completed with -ECANCELED before */
-	FARE_EVENT_CLOSED,
-	/* group: no plane carries; writes queue until max_messages, then -ENOBUFS */
-	FARE_EVENT_BLOCKED,
-	FARE_EVENT_RESUMED, /* group: a plane carries again; what was queued is on its way */
-	/*
-	 * group, context, status: a write past its deadline touches no memory any more. 0 never;
-	 * -ETIMEDOUT, or what would have been COMPLETED's
-	 */
-	FARE_EVENT_RELEASED,
-};
-struct fare_event {
-	enum fare_event_kind kind;
-	struct fare_group *group;
-	uint64_t context; /* of fare_write */
-	/*
-	 * 0, -ECANCELED (closed before completion), -ETIMEDOUT (its deadline; both: outcome
-	 * unknown), -EACCES (refused by the peer), -EINVAL (its own region was deregistered
-	 * meanwhile). Of CLOSED: -ECANCELED (the peer closed it, or is another process now),
-	 * -ETIMEDOUT (nobody answered for 10 s: no such peer, or one with another provider, key or
-	 * secret), -ECONNREFUSED (the peer accepts no groups), -EUSERS (it has no room for one
-	 * more), -EPROTO (it has other planes than we), or another errno for which it could not
-	 * make its half, or that its on_request answered; -ENOMEM, -EPROTO (a message came that
-	 * cannot be kept, or cannot be); -ESTALE (the process that the address
-	 * named is gone, another has its place); 0 (fare_group_disconnect()).
-	 * Or no lane of a group that opens came up for 10 s: -EHOSTUNREACH (no plane
-	 * answers), -ENETUNREACH (no plane is usable), -ECONNREFUSED (the peer cannot make its
-	 * QPs), or why this end cannot: -EMSGSIZE (no device carries packets of the path MTU now),
-	 * -EMFILE, -ENODEV, -ENOMEM
-	 */
-	int status;
-	uint32_t tag;	/* of the peer's fare_write */
-	uint64_t bytes; /* of that write or message */
-	uint16_t plane;
-	/*
-	 * RECEIVED, MESSAGE: counts the peer's notified writes and messages from 0. Without
-	 * in_order, events may come in another order, and numbers of failed ones are left out.
-	 */
-	uint64_t sequence;
-	const void *data;
+	uint8_t dscp;	       /* IP DSCP, 1 .. 63, or FARE_DSCP_ZERO for 0 (26) */
+	uint8_t service_level; /* of InfiniBand, 0 .. 15 (0) */
 };
 
 /*
- * -ENOKEY: neither key_file nor trusted_network. -EKEYREJECTED: a key of another length, or others
- * have access to its file. -EINVAL: key_file is no regular file. What opening the file said.
- */
-int fare_domain_open_sized(struct fare_domain **out, struct fare *fare, unsigned local_gpu,
-			   const struct fare_domain_options *options, size_t size);
-static inline int fare_domain_open(struct fare_domain **out, struct fare *fare, unsigned local_gpu,
-				   const struct fare_domain_options *options)
-{
-	return fare_domain_open_sized(out, fare, local_gpu, options, sizeof(*options));
-}
-/* closes its groups and regions; NULL is fine */
-void fare_domain_close(struct fare_domain *domain);
-/* polls readable when fare_domain_poll() is due */
-int fare_domain_fd(const struct fare_domain *domain);
-/*
- * Does what is due and takes up to max events. Never blocks. >= 0: events taken; -errno: broken. Of
- * events taken together, later ones may name a group that the application closes on account of an
- * earlier one: they are to be skipped, as group may be free by then.
- */
-int fare_domain_poll_sized(struct fare_domain *domain, struct fare_event *events, int max,
-			   size_t size);
-static inline int fare_domain_poll(struct fare_domain *domain, struct fare_event *events, int max)
-{
-	return fare_domain_poll_sized(domain, events, max, sizeof(*events));
-}
-
-#define FARE_REMOTE_WRITE 1u
-#define FARE_REMOTE_READ  2u
-/*
- * rights: what peers that know the key may do; FARE_REMOTE_*, 0 for local use alone. The range is
- * not rounded: nothing beside it can be reached. From NULL, SIZE_MAX long: all memory of the
- * process ("soft").
- */
-int fare_mr_register(struct fare_mr **out, struct fare_domain *domain, void *addr, size_t length,
-		     unsigned rights);
-/*
- * When it returns, nothing reads or writes the memory any more, and messages of it fail; one of
- * fare_mr_get() is only given back to the cache.
- */
-void fare_mr_deregister(struct fare_mr *mr);
-/* What peers name it by: fare_write.rkey, fare_read.rkey. */
-uint32_t fare_mr_rkey(const struct fare_mr *mr);
-/* The address of its first byte, for fare_write.data here and remote_addr there. */
-uint64_t fare_mr_addr(const struct fare_mr *mr);
-
-/*
- * length bytes from offset of a dma-buf: memory of a GPU, or of another device. iova is the address
- * wanted (0: any); fare_mr_addr() says which it is. fd is borrowed for the call. Where no device of
- * the domain can reach it (the "soft" provider), it is mapped if its exporter allows, the CPU moves
- * the bytes, and fare_mr_sync() has to be called before a write from it and after what arrived in
- * it. -EOPNOTSUPP: neither can. -EINVAL: no dma-buf, or not so long.
- */
-int fare_mr_register_dmabuf(struct fare_mr **out, struct fare_domain *domain, int fd,
-			    uint64_t offset, size_t length, uint64_t iova, unsigned rights);
-/* 0 or -errno; nothing to do for other memory, and where a device reaches it by itself. */
-int fare_mr_sync(const struct fare_mr *mr);
-
-/*
- * As fare_mr_register(), from a cache of the domain's 1,024 latest regions: registering costs more
- * than a small transfer. Given back by fare_mr_deregister(), it stays registered for the next
- * fare_mr_get() that lies within it and asks for no other rights - and peers that have the key may
- * reach it until then. Before memory is freed or mapped anew, fare_mr_invalidate() must be told:
- * the cache cannot see it. -ENOSPC: 1,024 are in use.
- */
-int fare_mr_get(struct fare_mr **out, struct fare_domain *domain, void *addr, size_t length,
-		unsigned rights);
-void fare_mr_invalidate(struct fare_domain *domain, const void *addr, size_t length);
-
-/*
- * Opens a group toward the first process at peer's address (which must accept). Connects in the
- * background: FARE_EVENT_CONNECTED. -EINVAL: an option out of range, or a peer of another family.
- * -EOPNOTSUPP: a mode that the provider does not have. -EUSERS: 4,096 groups are open. -ENOMEM,
- * -ENOSPC. Toward another process at the own GPU's address no plane leads: with "soft" the mode is
- * FARE_MODE_KERNEL then.
+ * Opens a group toward the first process at peer's address, which must accept. It connects in the
+ * background: FARE_EVENT_CONNECTED or FARE_EVENT_CLOSED follows. -EINVAL: also, a peer of another
+ * family. -EOPNOTSUPP: the provider does not have the mode. -EUSERS: 4,096 groups are open.
+ * -ENOENT: the daemon no longer publishes the local GPU. -ENOSPC: no region is left. Toward another
+ * process at the own GPU's address no plane leads: with "soft" the mode is FARE_MODE_KERNEL then.
  */
 int fare_group_open_sized(struct fare_group **out, struct fare_domain *domain,
 			  const struct in6_addr *peer, const struct fare_group_options *options,
@@ -424,16 +378,7 @@ static inline int fare_group_open(struct fare_group **out, struct fare_domain *d
 {
 	return fare_group_open_sized(out, domain, peer, options, sizeof(*options));
 }
-/*
- * Where this domain is reached: which GPU, and which of the processes that serve it. Opaque bytes
- * that mean the same on every machine; applications hand them to peers, as they do with rkeys.
- */
-#define FARE_ADDRESS_BYTES 32
-struct fare_address {
-	uint8_t bytes[FARE_ADDRESS_BYTES];
-};
-void fare_domain_address(const struct fare_domain *domain, struct fare_address *out);
-/* As fare_group_open(), toward that process and no other. -EINVAL: not such an address. */
+/* As fare_group_open(), toward that process and no other. -EINVAL: also, not such an address. */
 int fare_group_open_to_sized(struct fare_group **out, struct fare_domain *domain,
 			     const struct fare_address *peer,
 			     const struct fare_group_options *options, size_t size);
@@ -444,29 +389,31 @@ static inline int fare_group_open_to(struct fare_group **out, struct fare_domain
 	return fare_group_open_to_sized(out, domain, peer, options, sizeof(*options));
 }
 /*
- * Ends the group in good order: what is outstanding completes with -ECANCELED, once no device uses
- * its memory any more; then comes FARE_EVENT_CLOSED with status 0. The peer is told.
+ * Ends the group in good order: the peer is informed; what is outstanding completes with -ECANCELED
+ * once no device uses its memory any more; then comes FARE_EVENT_CLOSED with status 0.
  */
 void fare_group_disconnect(struct fare_group *group);
 /*
- * No event names the group any more; writes not completed have an unknown outcome. With the
- * "verbs" provider a device may use their memory for a while: it is yours again after
- * fare_mr_deregister(), or if the group was CLOSED before. NULL is fine.
+ * No event names the group any more; operations not completed have an unknown outcome. With "verbs"
+ * a device may use their memory for a while: it is the application's again after
+ * fare_mr_deregister(), or if the group was CLOSED before.
  */
 void fare_group_close(struct fare_group *group);
-/* What the peer said of itself when the group opened; NULL, *bytes 0: nothing, or not yet. */
+/* What the peer said when the group opened, and *bytes of it; NULL, 0: nothing, or not yet. */
 const void *fare_group_private(const struct fare_group *group, size_t *bytes);
 void fare_group_peer(const struct fare_group *group, struct in6_addr *out);
 /*
- * The process at the other end, as its fare_domain_address() has it: address, port and incarnation
- * of its authenticated messages, and nothing that it says of itself in private data. -ENOTCONN: not
- * known yet, before CONNECTED of fare_group_open().
+ * The process at the other end, as its fare_domain_address() has it: from authenticated messages,
+ * not from private data. -ENOTCONN: not known before CONNECTED of fare_group_open().
  */
 int fare_group_peer_address(const struct fare_group *group, struct fare_address *out);
+/* A pointer for the application's use (NULL). */
 void fare_group_set_context(struct fare_group *group, void *context);
 void *fare_group_context(const struct fare_group *group);
 
-/* Local memory of one write or read; FARE_PIECES_MAX of them at most. */
+/* ---- 3. operations --------------------------------------------------------------------------- */
+
+/* Local memory of one write or read, of which FARE_PIECES_MAX may be given. */
 struct fare_piece {
 	void *data; /* inside mr; a write only reads it */
 	struct fare_mr *mr;
@@ -481,51 +428,73 @@ struct fare_piece {
  */
 #define FARE_KEY_IS_GOOD 2u
 struct fare_write {
-	const void *data; /* inside mr; yours again at FARE_EVENT_COMPLETED (but see deadline_ns) */
+	const void
+		*data; /* inside mr; the library's until FARE_EVENT_COMPLETED (see deadline_ns) */
 	struct fare_mr *mr;
 	uint64_t length; /* bytes; 0 is a bare notification */
 	uint64_t remote_addr;
-	uint32_t rkey;
-	uint32_t tag; /* reaches the peer's FARE_EVENT_RECEIVED */
-	unsigned flags;
-	uint64_t context;
+	uint32_t rkey;	  /* of a region that the peer registered with FARE_REMOTE_WRITE */
+	uint32_t tag;	  /* reaches the peer's FARE_EVENT_RECEIVED */
+	unsigned flags;	  /* FARE_WRITE_NOTIFY, FARE_KEY_IS_GOOD (0) */
+	uint64_t context; /* comes back in the events of the write */
 	/*
-	 * CLOCK_MONOTONIC; 0: none. A write not placed by then completes with -ETIMEDOUT: all, part
-	 * or nothing of it has been placed, and the peer may or may not have been notified. Memory
-	 * at both ends is still the write's, which may be under way on a plane that is silent: it
-	 * is yours again at FARE_EVENT_RELEASED, which follows once nothing of it can land any
-	 * more. The write counts as outstanding until then.
+	 * A write that is not placed by then (0: no limit) completes with -ETIMEDOUT: all, part or
+	 * nothing of it is placed, and the peer may or may not be notified. Memory at both ends is
+	 * still the write's, of which packets may be in the network: it is the application's again
+	 * at FARE_EVENT_RELEASED, which follows once nothing of it can land any more. The write
+	 * counts as outstanding until then.
 	 */
 	uint64_t deadline_ns;
 	/*
-	 * Gathered from these, one behind the other at remote_addr: length is 0 then, data and mr
-	 * are not looked at.
-	 * The array is copied; the memory is the write's as data's would be.
+	 * Gathered from these, one behind the other at remote_addr (none): length is 0 then; data
+	 * and mr do not count. The array is copied; the memory is the write's as data's would be.
 	 */
 	const struct fare_piece *pieces;
 	unsigned n_pieces;
 };
 /*
- * Queues an RDMA WRITE. -ENOBUFS: max_messages outstanding (in_order: and the oldest of them is not
- * finished), poll first. -EINVAL: data is not wholly
- * within mr, or that is another domain's. -ENOTCONN: the group is closed. Completes exactly once,
- * or never before close. One that fits a chunk (chunk_bytes) takes one round trip with its
- * notification; a longer one two, and over devices three, for the bytes to be visible (IBTA volume
- * 1, 9.5, o9-20). The first by a key that no other message has used takes one more, unless its
- * flags say FARE_KEY_IS_GOOD.
+ * Queues an RDMA WRITE. It completes exactly once, or never before the group is closed.
+ * -ENOBUFS: max_messages are outstanding (in_order: or lie since the oldest that is not finished);
+ * poll first. -EINVAL: also, data is not wholly within mr, or mr is another domain's. -ENOTCONN:
+ * the group has ended. A write that fits a chunk takes one round trip with its notification; a
+ * longer one two, and over devices three, for the bytes to be visible (IBTA volume 1, 9.5, o9-20).
+ * The first by a key that no other operation has used takes one more, unless FARE_KEY_IS_GOOD.
  */
 int fare_group_write_sized(struct fare_group *group, const struct fare_write *write, size_t size);
 static inline int fare_group_write(struct fare_group *group, const struct fare_write *write)
 {
 	return fare_group_write_sized(group, write, sizeof(*write));
 }
-/* Queues n of them at once. How many were queued, from the first on; -errno: not even that. */
+/* Queues n of them at once. Returns how many, from the first on; -errno: not even that. */
 int fare_group_write_many_sized(struct fare_group *group, const struct fare_write *writes,
 				unsigned n, size_t size);
 static inline int fare_group_write_many(struct fare_group *group, const struct fare_write *writes,
 					unsigned n)
 {
 	return fare_group_write_many_sized(group, writes, n, sizeof(*writes));
+}
+
+struct fare_read {
+	void *data; /* inside mr; what it holds is undefined until FARE_EVENT_COMPLETED */
+	struct fare_mr *mr;
+	uint64_t length;
+	uint64_t remote_addr;
+	uint32_t rkey;	      /* of a region that the peer registered with FARE_REMOTE_READ */
+	uint64_t context;     /* as of a write */
+	uint64_t deadline_ns; /* as of a write */
+	const struct fare_piece *pieces; /* scattered to these (none); as of a write */
+	unsigned n_pieces;
+	unsigned flags; /* FARE_KEY_IS_GOOD (0) */
+};
+/*
+ * Queues an RDMA READ: length bytes at remote_addr come to data. Errors and completion as of
+ * fare_group_write(); -EOPNOTSUPP in FARE_MODE_PACKET. What a dead plane carried is read again;
+ * nothing of the old attempt lands after completion.
+ */
+int fare_group_read_sized(struct fare_group *group, const struct fare_read *read, size_t size);
+static inline int fare_group_read(struct fare_group *group, const struct fare_read *read)
+{
+	return fare_group_read_sized(group, read, sizeof(*read));
 }
 
 /*
@@ -537,17 +506,17 @@ static inline int fare_group_write_many(struct fare_group *group, const struct f
 #define FARE_MESSAGE_PACKET 4064u
 /* A message, into memory of the peer's library: its FARE_EVENT_MESSAGE. */
 struct fare_send {
-	const void *data; /* copied: yours when fare_group_send() returns */
-	uint32_t length;  /* up to fare_group_options.message_bytes */
-	uint32_t tag;
-	uint64_t context;
+	const void *data;     /* copied */
+	uint32_t length;      /* 0 .. fare_group_options.message_bytes */
+	uint32_t tag;	      /* reaches the peer's FARE_EVENT_MESSAGE */
+	uint64_t context;     /* as of a write */
 	uint64_t deadline_ns; /* as of a write */
-	unsigned flags;	      /* FARE_SEND_MORE */
+	unsigned flags;	      /* FARE_SEND_MORE (0) */
 };
 /*
- * Queues it. COMPLETED: the peer has it, and delivers it exactly once. -EMSGSIZE: too long; else as
- * fare_group_write(). What was written and COMPLETED before is visible to the peer when it gets the
- * message.
+ * Queues it. COMPLETED: the peer's library has it, and delivers it exactly once. What was written
+ * and COMPLETED before is visible to the peer when it gets the message. -EMSGSIZE: too long; else
+ * as fare_group_write().
  */
 int fare_group_send_sized(struct fare_group *group, const struct fare_send *send, size_t size);
 static inline int fare_group_send(struct fare_group *group, const struct fare_send *send)
@@ -555,41 +524,91 @@ static inline int fare_group_send(struct fare_group *group, const struct fare_se
 	return fare_group_send_sized(group, send, sizeof(*send));
 }
 
-struct fare_read {
-	void *data; /* inside mr; what it holds is undefined until FARE_EVENT_COMPLETED */
-	struct fare_mr *mr;
-	uint64_t length;
-	uint64_t remote_addr; /* in a region that the peer registered with FARE_REMOTE_READ */
-	uint32_t rkey;
-	uint64_t context;
-	uint64_t deadline_ns; /* as of a write: data is yours again at FARE_EVENT_RELEASED */
-	const struct fare_piece *pieces; /* scattered to these; as of a write */
-	unsigned n_pieces;
-	unsigned flags; /* FARE_KEY_IS_GOOD */
+/* ---- 3. events ------------------------------------------------------------------------------- */
+
+/* What is set besides group. */
+enum fare_event_kind {
+	FARE_EVENT_CONNECTED, /* both ends of a group that was opened here are ready */
+	FARE_EVENT_ACCEPTED,  /* a peer opened a group: the application's to use and to close */
+	/* context, status: an operation is done, or failed */
+	FARE_EVENT_COMPLETED,
+	/* tag, bytes, sequence: a peer's notified write is placed as a whole; exactly once */
+	FARE_EVENT_RECEIVED,
+	/*
+	 * tag, bytes, sequence, data: a peer's fare_group_send() arrived; exactly once. data is the
+	 * application's until the next fare_domain_poll()
+	 */
+	FARE_EVENT_MESSAGE,
+	/* plane: traffic moved because the plane's weight changed, or its QPs died */
+	FARE_EVENT_SHIFTED,
+	/* status: the group has ended; outstanding operations have completed with -ECANCELED */
+	FARE_EVENT_CLOSED,
+	/* no plane carries: operations wait, up to max_messages, then -ENOBUFS */
+	FARE_EVENT_BLOCKED,
+	FARE_EVENT_RESUMED, /* a plane carries again, and what waited is sent */
+	/*
+	 * context, status: an operation past its deadline uses no memory any more. -ETIMEDOUT, or
+	 * what would have been COMPLETED's; never 0
+	 */
+	FARE_EVENT_RELEASED,
 };
+struct fare_event {
+	enum fare_event_kind kind;
+	struct fare_group *group;
+	uint64_t context; /* of the operation */
+	/*
+	 * Of COMPLETED: 0; -EACCES (refused by the peer), -EINVAL (its region was deregistered
+	 * meanwhile); -ECANCELED (the group ended) and -ETIMEDOUT (its deadline): outcome unknown.
+	 *
+	 * Of CLOSED: 0 (fare_group_disconnect()); -ECANCELED (the peer closed it, or is another
+	 * process now), -ETIMEDOUT (no answer for 10 s: no such peer, or one with another provider,
+	 * key or secret), -ESTALE (the process that the address named is gone, another has its
+	 * place), -ECONNREFUSED (the peer accepts no groups, or cannot make its QPs), -EUSERS (it
+	 * has no room for one more), -EPROTO (it has another number of planes, or sent a message
+	 * that is too long), -ENOMEM (no memory for a message that had arrived), or what its
+	 * on_request returned. Or no lane of a group that opens came up for 10 s: -EHOSTUNREACH (no
+	 * plane answers), -ENETUNREACH (no plane is usable), -EMSGSIZE (no device carries packets
+	 * of the path MTU now), -EMFILE, -ENODEV, -ENOMEM
+	 */
+	int status;
+	uint32_t tag;	/* of the peer's write or message */
+	uint64_t bytes; /* of that write or message */
+	uint16_t plane;
+	/*
+	 * Counts the peer's notified writes and messages from 0. Without in_order, events may come
+	 * in another order, and numbers of failed ones are left out.
+	 */
+	uint64_t sequence;
+	const void *data;
+};
+
+/* A descriptor that polls readable when fare_domain_poll() is due; the domain's. */
+int fare_domain_fd(const struct fare_domain *domain);
 /*
- * Queues an RDMA READ: length bytes at remote_addr come to data. Errors and completion as of
- * fare_group_write(); -EOPNOTSUPP in FARE_MODE_PACKET. A plane's death replays what it carried;
- * nothing of the old attempt lands after completion.
+ * Does what is due and takes up to max events. Never blocks. Returns how many; -errno: the endpoint
+ * is broken. Of events taken together, later ones may name a group that the application closes on
+ * account of an earlier one: skip them, as group may be free by then.
  */
-int fare_group_read_sized(struct fare_group *group, const struct fare_read *read, size_t size);
-static inline int fare_group_read(struct fare_group *group, const struct fare_read *read)
+int fare_domain_poll_sized(struct fare_domain *domain, struct fare_event *events, int max,
+			   size_t size);
+static inline int fare_domain_poll(struct fare_domain *domain, struct fare_event *events, int max)
 {
-	return fare_group_read_sized(group, read, sizeof(*read));
+	return fare_domain_poll_sized(domain, events, max, sizeof(*events));
 }
 
+/* ---- 3. statistics and diagnosis ------------------------------------------------------------- */
+
 struct fare_group_stats {
-	uint64_t messages_completed, bytes_completed, chunks_posted, chunks_replayed;
-	uint64_t path_deaths, path_rebuilds, duplicate_notifications;
-	/*
-	 * payload acknowledged per plane; in FARE_MODE_KERNEL, whose QPs are no plane's, per set
-	 * that fails together
-	 */
+	uint64_t messages_completed, bytes_completed; /* operations with status 0; their bytes */
+	uint64_t chunks_posted, chunks_replayed;      /* sent; sent again after a plane died */
+	uint64_t path_deaths, path_rebuilds;	      /* of a lane's set of QPs */
+	uint64_t duplicate_notifications;	      /* arrived again, and dropped */
+	/* payload acknowledged per plane; FARE_MODE_KERNEL: per set of QPs that fails together */
 	uint64_t plane_bytes[FARE_MAX_PLANES];
-	uint64_t retransmitted_packets, timeouts, icrc_errors;
-	/* handshake messages of other jobs, without the key, or malformed */
+	uint64_t retransmitted_packets, timeouts, icrc_errors; /* of the domain */
+	/* of the domain: handshake messages of other jobs, without the key, or malformed */
 	uint64_t control_rejected;
-	uint64_t flow_moves, flow_needless_moves;
+	uint64_t flow_moves, flow_needless_moves; /* FARE_MODE_FLOW: as of fare_flows_stats */
 };
 void fare_group_stats_sized(const struct fare_group *group, struct fare_group_stats *out,
 			    size_t size);
@@ -597,7 +616,7 @@ static inline void fare_group_stats(const struct fare_group *group, struct fare_
 {
 	fare_group_stats_sized(group, out, sizeof(*out));
 }
-/* Writes the state of every lane, QP and outstanding write to a descriptor, as text for people. */
+/* Writes the state of every lane, QP and outstanding operation to a descriptor, as text. */
 void fare_group_dump(const struct fare_group *group, int fd);
 
 #ifdef __cplusplus

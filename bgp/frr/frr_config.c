@@ -9,7 +9,7 @@
 
 enum family { V4, V6, FAMILIES };
 
-static const char *const family_words[FAMILIES] = {"ipv4", "ipv6"};
+static const char *const family_text[FAMILIES] = {"ipv4", "ipv6"};
 static const char digit[FAMILIES] = {'4', '6'};
 static const unsigned host_bits[FAMILIES] = {32, 128};
 
@@ -36,7 +36,7 @@ static void write_speaker(FILE *out, const struct frr_config_speaker *s)
 		" no bgp network import-check\n"
 		" no bgp default ipv4-unicast\n"
 		" bgp bestpath as-path multipath-relax\n"
-		/* a new session is otherwise told nothing for a second, lest another one come up
+		/* a new session is otherwise sent nothing for a second, lest another one come up
 		 * meanwhile */
 		" coalesce-time 10\n",
 		s->as, s->router_id);
@@ -80,7 +80,7 @@ static void write_neighbors(FILE *out, const struct in6_addr *addresses, size_t 
 
 static void begin_family(FILE *out, enum family f)
 {
-	fprintf(out, " address-family %s unicast\n", family_words[f]);
+	fprintf(out, " address-family %s unicast\n", family_text[f]);
 }
 
 /* ---- a server ------------------------------------------------------------ */
@@ -101,7 +101,7 @@ static bool any_loopback(const struct frr_config_gpu *gpus, size_t n, enum famil
 	return false;
 }
 
-/* Each loopback is told on that GPU's own sub-ports alone. */
+/* Each loopback is advertised on that GPU's own sub-ports alone. */
 static void write_self_lists(FILE *out, const struct frr_config_gpu *gpus, size_t n)
 {
 	char text[ADDRESS_TEXT_MAX];
@@ -153,7 +153,7 @@ static void write_bmp(FILE *out, const struct frr_config_gpu *gpus, size_t n, co
 		address, port);
 	for (enum family f = V4; f < FAMILIES; f++)
 		if (any_loopback(gpus, n, f))
-			fprintf(out, "  bmp monitor %s unicast pre-policy\n", family_words[f]);
+			fprintf(out, "  bmp monitor %s unicast pre-policy\n", family_text[f]);
 	fputs(" exit\n", out);
 }
 
@@ -240,7 +240,7 @@ static void write_loopback_lists(FILE *out, const struct bgp_prefix *loopbacks, 
 }
 
 /*
- * Whoever is below calls: two ends that call at once cut each other off, and wait to try again.
+ * The lower end connects: two ends that call at once cut each other off, and wait to try again.
  */
 static void write_peers(FILE *out, const struct frr_config_speaker *s, enum family f,
 			const char *name, bool passive, bool bandwidths,
@@ -328,5 +328,5 @@ void frr_config_leaf_mbps(FILE *out, const struct in6_addr *leaf, unsigned mbps)
 		"router bgp\n"
 		"address-family %s unicast\n"
 		"neighbor %s route-map MBPS-%u out\n",
-		family_words[family_of(leaf)], address_format(leaf, text), mbps);
+		family_text[family_of(leaf)], address_format(leaf, text), mbps);
 }

@@ -58,7 +58,7 @@ struct frr_config_leaf {
 	/*
 	 * Servers send bandwidths (leaf_mbps), and are sent their sums. Otherwise they are sent how
 	 * many sub-ports are live, in Mbit/s. (FRR 8.4 adds up what comes with a route; a bandwidth
-	 * that a route-map sets on its way in is shown, and counts for nothing.)
+	 * that a route-map sets at ingress is listed, and counts for nothing.)
 	 */
 	bool sums;
 	const struct in6_addr *spines; /* borrowed; they are sent how many sub-ports are live */

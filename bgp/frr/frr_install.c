@@ -97,7 +97,7 @@ static int ask_version(struct frr_install *out)
 	return 0;
 }
 
-static int look_in(const char *dir, struct frr_install *out, char error[FRR_INSTALL_ERROR_MAX])
+static int find_in(const char *dir, struct frr_install *out, char error[FRR_INSTALL_ERROR_MAX])
 {
 	const char *lacks;
 
@@ -131,11 +131,11 @@ int frr_install_find(const char *dir, struct frr_install *out, char error[FRR_IN
 
 	*out = (struct frr_install){0};
 	if (dir)
-		return look_in(dir, out, error);
+		return find_in(dir, out, error);
 	for (size_t i = 0; i < sizeof(usual_dirs) / sizeof(*usual_dirs); i++) {
 		snprintf(out->dir, sizeof(out->dir), "%s", usual_dirs[i]);
 		if (!missing(out))
-			return look_in(usual_dirs[i], out, error);
+			return find_in(usual_dirs[i], out, error);
 	}
 	used = (size_t)snprintf(error, FRR_INSTALL_ERROR_MAX, "FRR's zebra and bgpd are not in");
 	for (size_t i = 0; i < sizeof(usual_dirs) / sizeof(*usual_dirs); i++)

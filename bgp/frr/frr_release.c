@@ -21,13 +21,13 @@ static const struct {
 	bool is_unusable;
 	const char *text;
 } troubles[] = {
-	{0, 8004, true, "its zebra speaks another protocol than is known: upgrade to 8.4 or later"},
+	{0, 8004, true, "its zebra has another protocol than is known: upgrade to 8.4 or later"},
 	{8004, 8005, false,
 	 "its BMP leaves non-transitive Link Bandwidth communities out, and after policy may "
 	 "withdraw for good what is there: leaves have to send transitive ones, and bgpd to "
 	 "monitor "
 	 "pre-policy, as fared --print-frr-config has it"},
-	{11000, 1000000, true, "it is newer than what is known: its zebra is not spoken to"},
+	{11000, 1000000, true, "it is newer than what is known: its zebra is not connected to"},
 };
 
 static bool numbers_of(const char *version, unsigned *major, unsigned *minor)

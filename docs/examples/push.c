@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * push.c - a write with notification: bytes of this process come into the peer's memory, and the
- * peer is told.
+ * peer gets an event.
  *
  *   receiver:  push receive          prints what to type at the sender, then what arrives
  *   sender:    push send ADDRESS

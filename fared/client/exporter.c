@@ -2,7 +2,7 @@
 /*
  * exporter.c - fared-exporter: the daemon's state for Prometheus, over HTTP.
  *
- * A process of its own, without privileges, so that no HTTP is spoken where probes are sent. A
+ * A process of its own, without privileges, so that no HTTP is served where probes are sent. A
  * scrape asks the daemon over its control socket, on the one thread that there is, at most once a
  * second: scrapers wait for each other.
  */
@@ -112,25 +112,27 @@ static enum MHD_Result reply(struct MHD_Connection *connection, unsigned status,
 	return result;
 }
 
-static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status, const char *why)
+static enum MHD_Result exporter_refuse(struct MHD_Connection *connection, unsigned status,
+				       const char *why)
 {
 	return reply(connection, status, "text/plain; charset=utf-8", (char *)(uintptr_t)why,
 		     strlen(why), MHD_RESPMEM_PERSISTENT);
 }
 
-static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, const char *url,
-				  const char *method, const char *version, const char *upload,
-				  size_t *upload_bytes, void **request)
+static enum MHD_Result exporter_on_request(void *arg, struct MHD_Connection *connection,
+					   const char *url, const char *method, const char *version,
+					   const char *upload, size_t *upload_bytes, void **request)
 {
 	struct exporter *e = arg;
 
 	(void)version, (void)upload, (void)request;
 	if (strcmp(method, MHD_HTTP_METHOD_GET) && strcmp(method, MHD_HTTP_METHOD_HEAD))
-		return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET\n");
+		return exporter_refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET\n");
 	if (*upload_bytes)
 		return MHD_NO;
 	if (strcmp(url, "/metrics"))
-		return refuse(connection, MHD_HTTP_NOT_FOUND, "the metrics are at /metrics\n");
+		return exporter_refuse(connection, MHD_HTTP_NOT_FOUND,
+				       "the metrics are at /metrics\n");
 	if (!refresh(e))
 		return MHD_NO;
 	return reply(connection, MHD_HTTP_OK, METRICS_CONTENT_TYPE, e->text, e->bytes,
@@ -175,8 +177,8 @@ static int serve(struct exporter *e, const char *listen_at, const struct sockadd
 	sigaddset(&ends, SIGTERM);
 	sigaddset(&ends, SIGINT);
 	pthread_sigmask(SIG_BLOCK, &ends, NULL); /* before the other thread is made */
-	http = MHD_start_daemon(flags, 0, NULL, NULL, on_request, e, MHD_OPTION_SOCK_ADDR, at,
-				MHD_OPTION_CONNECTION_LIMIT, (unsigned)MAX_CONNECTIONS,
+	http = MHD_start_daemon(flags, 0, NULL, NULL, exporter_on_request, e, MHD_OPTION_SOCK_ADDR,
+				at, MHD_OPTION_CONNECTION_LIMIT, (unsigned)MAX_CONNECTIONS,
 				MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_TIMEOUT_S,
 				MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)16384, MHD_OPTION_END);
 	if (!http) {
@@ -203,7 +205,7 @@ static int print_once(const struct exporter *e)
 	return text && answered && !fflush(stdout) ? 0 : 1;
 }
 
-static int usage(const char *problem)
+static int exporter_usage(const char *problem)
 {
 	fprintf(stderr, "fared-exporter: %s; fared-exporter --help lists the options\n", problem);
 	return 2;
@@ -243,12 +245,12 @@ int main(int argc, char **argv)
 			fputs(help, stdout);
 			return 0;
 		default:
-			return usage("unknown option");
+			return exporter_usage("unknown option");
 		}
 	}
 	if (optind != argc)
-		return usage("it takes no arguments");
+		return exporter_usage("it takes no arguments");
 	if (parse_listen(listen_at, &at))
-		return usage("--listen: ADDRESS:PORT, as numbers");
+		return exporter_usage("--listen: ADDRESS:PORT, as numbers");
 	return once ? print_once(&e) : serve(&e, listen_at, &at);
 }

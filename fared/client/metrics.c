@@ -66,7 +66,7 @@ static const struct family plane_families[] = {
 static const struct family path_families[] = {
 	{"fared_path_usable_bits_per_second",
 	 GAUGE,
-	 "Bandwidth that applications are told.",
+	 "Bandwidth that applications may use.",
 	 "usable_bps",
 	 1,
 	 {ON_PATH}},
@@ -216,8 +216,8 @@ static const json_t *member(const json_t *row, const char *key)
 	return member(json_object_get(row, first), dot + 1);
 }
 
-/* A word counts as 1: it stands in a label. False: nothing to say. */
-static bool number_of(const json_t *value, double scale, double *out)
+/* A text counts as 1: it stands in a label. False: there is no number. */
+static bool metrics_number(const json_t *value, double scale, double *out)
 {
 	if (json_is_string(value))
 		*out = 1;
@@ -264,7 +264,7 @@ static void write_sample(FILE *to, const struct family *f, const json_t *row)
 	unsigned n = 0;
 	double number;
 
-	if (!number_of(member(row, f->key), f->scale, &number))
+	if (!metrics_number(member(row, f->key), f->scale, &number))
 		return;
 	fprintf(to, "%s%s", f->name, f->type == COUNTER ? "_total" : "");
 	for (; n < MAX_LABELS && f->labels[n].name; n++)

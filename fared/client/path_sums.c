@@ -7,7 +7,8 @@
 
 #define KEY_BYTES 160
 
-static const char *key_of(const char *gpu, const char *peer, json_int_t plane, char key[KEY_BYTES])
+static const char *path_sums_key(const char *gpu, const char *peer, json_int_t plane,
+				 char key[KEY_BYTES])
 {
 	snprintf(key, KEY_BYTES, "%.48s %.64s %" JSON_INTEGER_FORMAT, gpu, peer, plane);
 	return key;
@@ -38,8 +39,9 @@ json_t *path_sums_known(const json_t *paths)
 		if (gpu && peer)
 			json_object_set_new(
 				known,
-				key_of(gpu, peer,
-				       json_integer_value(json_object_get(path, "plane")), key),
+				path_sums_key(gpu, peer,
+					      json_integer_value(json_object_get(path, "plane")),
+					      key),
 				json_true());
 	}
 	return known;
@@ -57,7 +59,7 @@ static json_t *row_of(json_t *sums, const json_t *qp, const json_t *planes, cons
 
 	if (!gpu || !peer || !json_is_integer(plane))
 		return NULL;
-	key_of(gpu, peer, json_integer_value(plane), key);
+	path_sums_key(gpu, peer, json_integer_value(plane), key);
 	row = json_object_get(sums, key);
 	if (row || (known && !json_object_get(known, key)))
 		return row;
@@ -90,6 +92,6 @@ double path_sums_bytes(const json_t *sums, const char *gpu, const char *peer, in
 {
 	char key[KEY_BYTES];
 
-	return json_real_value(
-		json_object_get(json_object_get(sums, key_of(gpu, peer, plane, key)), "bytes"));
+	return json_real_value(json_object_get(
+		json_object_get(sums, path_sums_key(gpu, peer, plane, key)), "bytes"));
 }

@@ -5,7 +5,7 @@
  * Owns nothing. In: rows of `show qps`, `show planes` and `show paths` (borrowed; NULL: none). Out:
  * an object of rows {local_gpu, peer, plane, qps, bytes}, by path, the caller's. Pure. Thread: any.
  * QPs of no plane and of a GPU that no plane row names are left out. What an application says of
- * its QPs is its own word: with `known`, so are those of paths that the daemon does not know.
+ * its QPs is its own claim: with `known`, so are those of paths that the daemon does not know.
  */
 #ifndef PATH_SUMS_H
 #define PATH_SUMS_H

@@ -10,7 +10,7 @@
 
 #define BUSY_SHARE 0.01
 
-static bool is_text(const json_t *row, const char *key, const char *wanted)
+static bool quiet_is_text(const json_t *row, const char *key, const char *wanted)
 {
 	const char *text = json_string_value(json_object_get(row, key));
 
@@ -41,7 +41,7 @@ static bool is_peer(const json_t *row, const char *wanted)
 
 static bool covers(const struct quiet_scope *scope, const json_t *row)
 {
-	return is_text(row, "local_gpu", scope->gpu) && is_of_planes(row, scope->planes);
+	return quiet_is_text(row, "local_gpu", scope->gpu) && is_of_planes(row, scope->planes);
 }
 
 static bool read_count(const char *device, const char *what, uint64_t *out)
@@ -60,8 +60,8 @@ static bool read_count(const char *device, const char *what, uint64_t *out)
 	return read;
 }
 
-static void look_at_devices(struct quiet_look *out, const struct quiet_scope *scope,
-			    const json_t *ports)
+static void read_devices(struct quiet_reading *out, const struct quiet_scope *scope,
+			 const json_t *ports)
 {
 	const json_t *port;
 	size_t i;
@@ -81,20 +81,21 @@ static void look_at_devices(struct quiet_look *out, const struct quiet_scope *sc
 	}
 }
 
-void quiet_look(struct quiet_look *out, const struct quiet_scope *scope, const struct snapshot *s)
+void quiet_reading(struct quiet_reading *out, const struct quiet_scope *scope,
+		   const struct snapshot *s)
 {
 	const json_t *planes = json_object_get(s->planes, "planes"), *row;
 	json_t *sum;
 	const char *key;
 	size_t i;
 
-	*out = (struct quiet_look){.at_s = s->at_s};
+	*out = (struct quiet_reading){.at_s = s->at_s};
 	json_object_foreach (s->qp_sums, key, sum)
 		if (covers(scope, sum) && is_peer(sum, scope->peer) && scope->sub_port < 0)
 			out->qp_bytes += json_number_value(json_object_get(sum, "bytes"));
 	json_array_foreach (planes, i, row)
 		if (covers(scope, row) && !scope->peer)
-			look_at_devices(out, scope, json_object_get(row, "sub_ports"));
+			read_devices(out, scope, json_object_get(row, "sub_ports"));
 }
 
 static bool device_is_quiet(const struct quiet_device *before, const struct quiet_device *after,
@@ -111,7 +112,7 @@ static bool device_is_quiet(const struct quiet_device *before, const struct quie
 	return false;
 }
 
-bool quiet_between(const struct quiet_look *before, const struct quiet_look *after, char *why,
+bool quiet_between(const struct quiet_reading *before, const struct quiet_reading *after, char *why,
 		   size_t why_size)
 {
 	double over_s = after->at_s - before->at_s;
@@ -124,7 +125,7 @@ bool quiet_between(const struct quiet_look *before, const struct quiet_look *aft
 		return false;
 	}
 	if (after->qp_bytes < before->qp_bytes) {
-		snprintf(why, why_size, "QPs have just ended: what others send cannot be told");
+		snprintf(why, why_size, "QPs have just ended: what others send is not known");
 		return false;
 	}
 	for (size_t i = 0; i < after->n_devices && i < before->n_devices; i++)

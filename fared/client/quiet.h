@@ -26,7 +26,7 @@ struct quiet_scope {
 	int sub_port;		/* -1: any */
 };
 
-struct quiet_look {
+struct quiet_reading {
 	double at_s;
 	double qp_bytes;
 	struct quiet_device {
@@ -38,9 +38,10 @@ struct quiet_look {
 	size_t n_devices;
 };
 
-void quiet_look(struct quiet_look *out, const struct quiet_scope *scope, const struct snapshot *s);
+void quiet_reading(struct quiet_reading *out, const struct quiet_scope *scope,
+		   const struct snapshot *s);
 /* False: why says what was not. */
-bool quiet_between(const struct quiet_look *before, const struct quiet_look *after, char *why,
+bool quiet_between(const struct quiet_reading *before, const struct quiet_reading *after, char *why,
 		   size_t why_size);
 
 #endif

@@ -11,8 +11,8 @@
 #include "control_client.h"
 #include "path_sums.h"
 
-static json_t *ask(struct snapshot *s, struct control_client *c, const char *what,
-		   const char *cursor_key, json_int_t cursor)
+static json_t *snapshot_ask(struct snapshot *s, struct control_client *c, const char *what,
+			    const char *cursor_key, json_int_t cursor)
 {
 	json_t *request, *reply;
 
@@ -69,17 +69,17 @@ int snapshot_take(struct snapshot *s, const char *run_dir, unsigned parts, json_
 
 	*s = (struct snapshot){.at_s = clock_now_s()};
 	if (!control_client_open(&c, run_dir, s->why, sizeof(s->why)))
-		s->version = ask(s, c, "version", NULL, 0);
+		s->version = snapshot_ask(s, c, "version", NULL, 0);
 	if (s->version)
-		s->planes = ask(s, c, "planes", "cursor", 0);
+		s->planes = snapshot_ask(s, c, "planes", "cursor", 0);
 	if (s->version && parts & SNAPSHOT_PATHS)
-		s->paths = ask(s, c, "paths", "cursor", 0);
+		s->paths = snapshot_ask(s, c, "paths", "cursor", 0);
 	if (s->version && parts & SNAPSHOT_QPS)
 		s->qp_sums = sum_qps(s, c);
 	if (s->version && parts & SNAPSHOT_COUNTERS)
-		s->counters = ask(s, c, "counters", NULL, 0);
+		s->counters = snapshot_ask(s, c, "counters", NULL, 0);
 	if (s->version && parts & SNAPSHOT_EVENTS)
-		s->events = ask(s, c, "events", "after", events_after);
+		s->events = snapshot_ask(s, c, "events", "after", events_after);
 	control_client_close(c);
 	s->took_s = clock_now_s() - s->at_s;
 	return s->version ? 0 : -EREMOTEIO;

@@ -17,7 +17,7 @@ static void copy_text(char *to, size_t size, const json_t *row, const char *key)
 }
 
 /* otherwise: what stands for a member that is missing or null */
-static double number(const json_t *row, const char *key, double otherwise)
+static double top_model_number(const json_t *row, const char *key, double otherwise)
 {
 	const json_t *value = json_object_get(row, key);
 
@@ -69,11 +69,11 @@ static struct top_path path_of(const json_t *row)
 	struct top_path p = {
 		.plane = whole(row, "plane"),
 		.drained = json_is_true(json_object_get(row, "drained")),
-		.usable_bps = number(row, "usable_bps", 0),
-		.local_bps = number(row, "local_bps", 0),
-		.since_s = number(row, "since_s", -1),
-		.loss = number(probe, "loss_ppm", -1e6) / 1e6,
-		.rtt_p99_s = number(probe, "rtt_p99_us", -1e6) / 1e6,
+		.usable_bps = top_model_number(row, "usable_bps", 0),
+		.local_bps = top_model_number(row, "local_bps", 0),
+		.since_s = top_model_number(row, "since_s", -1),
+		.loss = top_model_number(probe, "loss_ppm", -1e6) / 1e6,
+		.rtt_p99_s = top_model_number(probe, "rtt_p99_us", -1e6) / 1e6,
 	};
 
 	copy_text(p.gpu, sizeof(p.gpu), row, "local_gpu");
@@ -114,7 +114,7 @@ static void note_ports(struct top_plane *plane, const json_t *ports)
 	json_array_foreach (ports, i, port) {
 		const char *dev = json_string_value(json_object_get(port, "dev"));
 
-		plane->configured_bps += number(port, "speed_bps", 0);
+		plane->configured_bps += top_model_number(port, "speed_bps", 0);
 		if (json_is_true(json_object_get(port, "up")) || !dev)
 			continue;
 		length += (size_t)snprintf(plane->ports_down + length,
@@ -125,10 +125,10 @@ static void note_ports(struct top_plane *plane, const json_t *ports)
 	}
 }
 
-static struct top_plane plane_of(const json_t *row)
+static struct top_plane top_model_plane(const json_t *row)
 {
 	struct top_plane plane = {.plane = whole(row, "plane"),
-				  .local_bps = number(row, "local_bps", 0),
+				  .local_bps = top_model_number(row, "local_bps", 0),
 				  .paths = whole(row, "paths"),
 				  .usable_paths = whole(row, "usable_paths"),
 				  .sub_ports = whole(row, "configured_sub_ports"),
@@ -194,7 +194,7 @@ static struct top_plane *planes_of(const struct snapshot *s, const struct top_pa
 	if (!planes)
 		return NULL;
 	json_array_foreach (rows, i, row) {
-		planes[*n] = plane_of(row);
+		planes[*n] = top_model_plane(row);
 		add_shares(&planes[(*n)++], paths, n_paths);
 	}
 	return planes;
@@ -223,7 +223,7 @@ static void note_sources(struct top_model *m, const json_t *sources)
 
 static void note_event(struct top_model *m, const json_t *row)
 {
-	struct top_event e = {.wall_s = number(row, "wall_ns", 0) / 1e9};
+	struct top_event e = {.wall_s = top_model_number(row, "wall_ns", 0) / 1e9};
 	char subject[48], from[24], to[24], reason[96], plane[16] = "";
 
 	copy_text(subject, sizeof(subject), row, "subject");
@@ -241,7 +241,7 @@ static void note_event(struct top_model *m, const json_t *row)
 
 int top_model_update(struct top_model *m, const struct snapshot *s)
 {
-	double uptime_s = number(s->version, "uptime_s", 0);
+	double uptime_s = top_model_number(s->version, "uptime_s", 0);
 	const json_t *row;
 	size_t i, n_paths, n_degraded, n_planes;
 	struct top_path *paths = paths_of(m, s, s->qp_sums, &n_paths, &n_degraded);

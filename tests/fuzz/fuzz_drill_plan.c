@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct topology t = {
 		.servers = 4, .gpus_per_server = 2, .planes = 4, .sub_ports = 2};
-	char error[DRILL_PLAN_ERROR_MAX], undo[DRILL_PLAN_WORDS_MAX];
+	char error[DRILL_PLAN_ERROR_MAX], undo[DRILL_PLAN_TEXT_MAX];
 	struct drill_plan plan;
 	int rc = drill_plan_parse("f", (const char *)data, size, &t, 1, 0, &plan, error);
 
@@ -24,9 +24,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (unsigned i = 0; i < plan.n_steps; i++) {
 		if (i && plan.steps[i].at_s < plan.steps[i - 1].at_s)
 			abort();
-		if (strnlen(plan.steps[i].words, DRILL_PLAN_WORDS_MAX) == DRILL_PLAN_WORDS_MAX)
+		if (strnlen(plan.steps[i].text, DRILL_PLAN_TEXT_MAX) == DRILL_PLAN_TEXT_MAX)
 			abort();
-		drill_plan_undo(plan.steps[i].words, &t, undo);
+		drill_plan_undo(plan.steps[i].text, &t, undo);
 	}
 	drill_plan_fini(&plan);
 	return 0;

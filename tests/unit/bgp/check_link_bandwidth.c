@@ -81,7 +81,7 @@ START_TEST(reads_every_extended_form)
 			      bandwidth.kind);
 		ck_assert_msg(bandwidth.bytes_per_s == extended_cases[i].bytes_per_s,
 			      "case %zu: %f", i, bandwidth.bytes_per_s);
-		ck_assert(!bandwidth.looks_truncated);
+		ck_assert(!bandwidth.maybe_truncated);
 	}
 }
 END_TEST
@@ -99,13 +99,13 @@ START_TEST(knows_a_truncated_sum)
 				3.125e9, 3.2e9,	 12.5e9, 50e9, 99999997952.0};
 
 	for (size_t i = 0; i < sizeof(cut) / sizeof(cut[0]); i++)
-		ck_assert_msg(link_bandwidth_looks_truncated((double)(float)cut[i]), "%f", cut[i]);
+		ck_assert_msg(link_bandwidth_maybe_truncated((double)(float)cut[i]), "%f", cut[i]);
 	for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++)
-		ck_assert_msg(!link_bandwidth_looks_truncated((double)(float)whole[i]), "%f",
+		ck_assert_msg(!link_bandwidth_maybe_truncated((double)(float)whole[i]), "%f",
 			      whole[i]);
 	/* any whole megabit below 2^32 must pass, as a float32 says it */
 	for (unsigned mbps = 1; mbps <= 34359; mbps++)
-		ck_assert_msg(!link_bandwidth_looks_truncated((double)(float)(mbps * 125000.0)),
+		ck_assert_msg(!link_bandwidth_maybe_truncated((double)(float)(mbps * 125000.0)),
 			      "%u Mb/s", mbps);
 }
 END_TEST

@@ -58,7 +58,6 @@ START_TEST(one_event_per_change_and_path)
 	unset(rib, 0, "198.19.0.3");
 	rib_flush(rib);
 	expect_paths(&r, ""); /* nobody heard of it, so nobody hears that it is gone */
-	ck_assert_uint_eq(rib_n_routes(rib), 2);
 	rib_destroy(rib);
 }
 END_TEST
@@ -147,7 +146,6 @@ START_TEST(stale_routes_count_only_without_live_ones)
 	rib_drop(rib, 4, BGP_FAMILY_IPV6);
 	rib_flush(rib);
 	expect_paths(&r, "198.19.0.2 0/0 gone\n2001:db8:19::2 0/0 gone\n");
-	ck_assert_uint_eq(rib_n_routes(rib), 0);
 	rib_destroy(rib);
 }
 END_TEST

@@ -488,7 +488,7 @@ START_TEST(why_names_rule_inputs_and_what_next)
 	ck_assert(ok(reply));
 	ck_assert_ptr_nonnull(strstr(text, "plane 1: ok, usable 0.1 Gb/s"));
 	ck_assert_ptr_nonnull(strstr(text, "advertises 0.1 Gb/s"));
-	ck_assert_ptr_nonnull(strstr(text, "last heard of it 9.0 s ago"));
+	ck_assert_ptr_nonnull(strstr(text, "last received 9.0 s ago"));
 	ck_assert_ptr_nonnull(strstr(text, "nonesuch1 absent"));
 	ck_assert_ptr_nonnull(strstr(text, "look next"));
 	free(text);

@@ -33,6 +33,12 @@ static enum control_role role; /* of the last who asked */
 static json_t *on_request(void *arg, struct control_client *client,
 			  const struct control_request *request, int fd)
 {
+	static const char *const names[CONTROL_COMMAND_COUNT] = {[CONTROL_PLANES] = "planes",
+								 [CONTROL_PEERS] = "peers",
+								 [CONTROL_VERSION] = "version",
+								 [CONTROL_WATCH] = "watch",
+								 [CONTROL_ATTACH] = "attach"};
+
 	(void)arg;
 	n_requests++;
 	role = client->role;
@@ -43,12 +49,12 @@ static json_t *on_request(void *arg, struct control_client *client,
 	for (int i = 0; i < n_told; i++) {
 		json_t *event = json_pack("{s:i}", "event", i);
 
-		control_tell_watchers(control, event);
+		control_send_watchers(control, event);
 		json_decref(event);
 	}
 	if (big_replies)
 		return json_pack("{s:b, s:o}", "ok", 1, "fill", json_sprintf("%0*d", 1 << 20, 0));
-	return json_pack("{s:b, s:s}", "ok", 1, "cmd", control_request_name(request->command));
+	return json_pack("{s:b, s:s*}", "ok", 1, "cmd", names[request->command]);
 }
 
 static void on_gone(void *arg, const struct control_client *client)
@@ -511,7 +517,7 @@ static size_t backlog_when_dropped(int fd)
 	ssize_t n;
 
 	while (!n_gone) {
-		control_tell_watchers(control, event);
+		control_send_watchers(control, event);
 		told += 1013; /* {"fill":"..."} and a newline, less than that */
 	}
 	while ((n = recv(fd, sink, sizeof(sink), 0)) > 0)
@@ -614,7 +620,7 @@ START_TEST(a_watcher_that_falls_behind_is_dropped)
 	for (int i = 0; i < 100; i++) {
 		static char sink[1 << 20];
 
-		control_tell_watchers(control, event);
+		control_send_watchers(control, event);
 		turn();
 		while (recv(good, sink, sizeof(sink), 0) > 0)
 			turn();

@@ -19,14 +19,14 @@ static const struct topology pairs = {.servers = 2,
 				      .ipv6 = true};
 
 /* Room for any topology here. */
-static unsigned told_mbps[64];
+static unsigned announced_mbps[64];
 
 static const unsigned *told(const struct topology *t)
 {
-	ck_assert_uint_le(plan_links(t), sizeof(told_mbps) / sizeof(*told_mbps));
+	ck_assert_uint_le(plan_links(t), sizeof(announced_mbps) / sizeof(*announced_mbps));
 	for (unsigned k = 0; k < plan_links(t); k++)
-		told_mbps[k] = plan_link_mbps(t, k);
-	return told_mbps;
+		announced_mbps[k] = plan_link_mbps(t, k);
+	return announced_mbps;
 }
 
 /* What a writer wrote; the caller frees. */

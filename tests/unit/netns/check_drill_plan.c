@@ -41,7 +41,7 @@ START_TEST(steps_come_in_the_order_of_time)
 			     0, &plan),
 		      "%s", error);
 	ck_assert_uint_eq(plan.n_steps, 2);
-	ck_assert_str_eq(plan.steps[0].words, "fail subport s1 1 0");
+	ck_assert_str_eq(plan.steps[0].text, "fail subport s1 1 0");
 	ck_assert_double_eq(plan.steps[1].at_s, 2.5);
 	drill_plan_fini(&plan);
 }
@@ -70,31 +70,30 @@ END_TEST
 
 START_TEST(every_random_fault_is_undone_when_it_was_to_be)
 {
-	char undo[DRILL_PLAN_WORDS_MAX];
+	char undo[DRILL_PLAN_TEXT_MAX];
 	struct drill_plan plan;
 
 	ck_assert_int_eq(parse(dice, 1, &plan), 0);
 	for (unsigned i = 0; i < plan.n_steps; i++) {
-		bool found = !drill_plan_undo(plan.steps[i].words, &t, undo);
+		bool found = !drill_plan_undo(plan.steps[i].text, &t, undo);
 
 		for (unsigned j = i + 1; j < plan.n_steps && !found; j++)
-			found = !strcmp(plan.steps[j].words, undo) &&
+			found = !strcmp(plan.steps[j].text, undo) &&
 				plan.steps[j].at_s >= plan.steps[i].at_s + 1.25 &&
 				plan.steps[j].at_s <= plan.steps[i].at_s + 3.75;
-		ck_assert_msg(found, "%s", plan.steps[i].words);
+		ck_assert_msg(found, "%s", plan.steps[i].text);
 	}
 	drill_plan_fini(&plan);
 }
 END_TEST
 
 /* A leaf's faults on one plane, by the words of a step: 'l' dead, 'g' gray; 0: it is none. */
-static char leaf_fault(const char *words, unsigned *plane)
+static char leaf_fault(const char *text, unsigned *plane)
 {
-	if (sscanf(words, "fail leaf l%u", plane) == 1)
+	if (sscanf(text, "fail leaf l%u", plane) == 1)
 		return 'l';
-	return sscanf(words, "gray leaf l%u", plane) == 1 && !strstr(words, "--loss-percent 0")
-		       ? 'g'
-		       : 0;
+	return sscanf(text, "gray leaf l%u", plane) == 1 && !strstr(text, "--loss-percent 0") ? 'g'
+											      : 0;
 }
 
 START_TEST(overlapping_faults_are_on_different_parts_and_leave_a_plane)
@@ -108,22 +107,22 @@ START_TEST(overlapping_faults_are_on_different_parts_and_leave_a_plane)
 	ck_assert_uint_eq(plan.n_steps, 2000);
 	for (unsigned i = 0; i < plan.n_steps; i++) {
 		unsigned dark = 0, n_broken = 0;
-		char undo[DRILL_PLAN_WORDS_MAX];
+		char undo[DRILL_PLAN_TEXT_MAX];
 
-		if (!drill_plan_undo(plan.steps[i].words, &t, undo))
+		if (!drill_plan_undo(plan.steps[i].text, &t, undo))
 			continue;
 		for (unsigned j = 0; j <= i; j++) { /* broken before, and not healed yet */
-			bool broken = drill_plan_undo(plan.steps[j].words, &t, undo);
+			bool broken = drill_plan_undo(plan.steps[j].text, &t, undo);
 			unsigned plane;
 
 			for (unsigned k = j + 1; broken && k <= i; k++)
-				broken = strcmp(plan.steps[k].words, undo);
+				broken = strcmp(plan.steps[k].text, undo);
 			if (!broken)
 				continue;
 			n_broken++;
-			ck_assert_msg(j == i || strcmp(plan.steps[i].words, plan.steps[j].words),
-				      "%s twice", plan.steps[i].words);
-			if (leaf_fault(plan.steps[j].words, &plane))
+			ck_assert_msg(j == i || strcmp(plan.steps[i].text, plan.steps[j].text),
+				      "%s twice", plan.steps[i].text);
+			if (leaf_fault(plan.steps[j].text, &plane))
 				dark |= 1u << plane;
 		}
 		ck_assert_uint_ne(dark, 15);
@@ -147,7 +146,7 @@ START_TEST(a_reload_comes_again_where_others_are_healed)
 	for (unsigned i = 0; i < plan.n_steps; i++) {
 		unsigned server;
 
-		ck_assert_int_eq(sscanf(plan.steps[i].words, "reload s%u", &server), 1);
+		ck_assert_int_eq(sscanf(plan.steps[i].text, "reload s%u", &server), 1);
 		n[server % 4]++;
 	}
 	ck_assert_uint_eq(n[1] % 2, 1); /* with the one of steps */
@@ -168,7 +167,7 @@ START_TEST(as_many_faults_as_were_asked_for)
 END_TEST
 
 static const struct {
-	const char *words, *undo; /* NULL: there is nothing to undo */
+	const char *text, *undo; /* NULL: there is nothing to undo */
 } undone[] = {
 	{"fail bgpd s0", "heal bgpd s0"},
 	{"heal bgpd s0", NULL},
@@ -199,10 +198,10 @@ static const struct {
 
 START_TEST(undoing)
 {
-	char undo[DRILL_PLAN_WORDS_MAX];
-	bool is = drill_plan_undo(undone[_i].words, &t, undo);
+	char undo[DRILL_PLAN_TEXT_MAX];
+	bool is = drill_plan_undo(undone[_i].text, &t, undo);
 
-	ck_assert_msg(is == (undone[_i].undo != NULL), "%s", undone[_i].words);
+	ck_assert_msg(is == (undone[_i].undo != NULL), "%s", undone[_i].text);
 	if (is)
 		ck_assert_str_eq(undo, undone[_i].undo);
 }
@@ -215,7 +214,7 @@ START_TEST(undoing_in_an_unshaped_lab)
 						 .planes = 2,
 						 .sub_ports = 2,
 						 .leaves_per_plane = 1};
-	char undo[DRILL_PLAN_WORDS_MAX];
+	char undo[DRILL_PLAN_TEXT_MAX];
 
 	ck_assert(drill_plan_undo("rate subport s1 1 0 20", &unshaped, undo));
 	ck_assert_str_eq(undo, "rate subport s1 1 0 0");
@@ -225,7 +224,7 @@ END_TEST
 
 START_TEST(undoing_between_leaf_and_spine)
 {
-	char undo[DRILL_PLAN_WORDS_MAX];
+	char undo[DRILL_PLAN_TEXT_MAX];
 	struct drill_plan plan;
 
 	ck_assert(drill_plan_undo("throttle uplink l0 sp1 20", &tiers, undo));

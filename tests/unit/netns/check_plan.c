@@ -156,7 +156,7 @@ END_TEST
 START_TEST(two_tiers)
 {
 	unsigned number = plan_uplink_number(&tiers, 3, 1);
-	char words[PLAN_WORDS_MAX];
+	char words[PLAN_TEXT_MAX];
 	struct plan_host host;
 	unsigned n = 0;
 	struct plan_link l;
@@ -176,7 +176,7 @@ START_TEST(two_tiers)
 	ck_assert_str_eq(l.far_v6, "2001:db8:1a::15");
 	ck_assert_uint_eq(plan_link_mbps(&tiers, number), 70);
 	ck_assert_uint_eq(plan_link_mbps(&tiers, 0), 100);
-	plan_link_words(&tiers, number, words);
+	plan_link_text(&tiers, number, words);
 	ck_assert_str_eq(words, "uplink l3 sp4");
 	ck_assert_int_eq(plan_parse_host(&tiers, "sp5", &host), 0);
 	ck_assert(host.role == PLAN_SPINE && host.index == 5);

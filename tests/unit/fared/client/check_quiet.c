@@ -6,7 +6,7 @@
 
 #include "quiet.h"
 
-static struct quiet_look before, after;
+static struct quiet_reading before, after;
 static struct snapshot snapshot;
 static char why[128];
 
@@ -30,7 +30,7 @@ static void setup(void)
 		"\"bytes\": 30}}",
 		0, NULL);
 	ck_assert(snapshot.planes && snapshot.qp_sums);
-	before = after = (struct quiet_look){.at_s = 1};
+	before = after = (struct quiet_reading){.at_s = 1};
 	after.at_s = 2;
 }
 
@@ -60,7 +60,7 @@ static const struct {
 
 START_TEST(what_is_covered_is_looked_at)
 {
-	quiet_look(&before, &scopes[_i].scope, &snapshot);
+	quiet_reading(&before, &scopes[_i].scope, &snapshot);
 	ck_assert_double_eq(before.qp_bytes, scopes[_i].qp_bytes);
 	ck_assert_uint_eq(before.n_devices, scopes[_i].n_devices);
 }
@@ -70,7 +70,7 @@ START_TEST(devices_that_are_here_are_read)
 {
 	const struct quiet_scope all = {NULL, NULL, 0, -1};
 
-	quiet_look(&before, &all, &snapshot);
+	quiet_reading(&before, &all, &snapshot);
 	ck_assert_str_eq(before.devices[0].name, "lo");
 	ck_assert(before.devices[0].is_known);
 	ck_assert(!before.devices[1].is_known); /* no such device */

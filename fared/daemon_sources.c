@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * daemon_sources.c - see daemon_internal.h: the route sources, started, and what they call back
+ * into
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/address.h"
+#include "base/clock.h"
+#include "bmp_source.h"
+#include "daemon_internal.h"
+#include "frr_release.h"
+#include "zapi_source.h"
+
+/* So small that it is a number of links: none carries less than a hundredth of what ours do. */
+static bool is_link_count(const struct daemon *d, const struct bgp_path_event *event, double bps)
+{
+	uint32_t n_live;
+	uint64_t local = path_table_local_bps(d->table, event->local_gpu, event->plane, &n_live);
+
+	return n_live && bps > 0 && bps * 100 < (double)local;
+}
+
+/* NULL: nothing is odd about it. */
+static const char *odd_bandwidth(const struct daemon *d, const struct bgp_path_event *event,
+				 enum bgp_bandwidth_kind kind, double bps, const char **reason)
+{
+	if (kind == BGP_BANDWIDTH_ABSENT) {
+		*reason = "the leaf sends none, or a non-transitive one; the local bandwidth "
+			  "counts, or zebra's weights";
+		return "absent";
+	}
+	if (kind == BGP_BANDWIDTH_INVALID) {
+		*reason = "no number, or negative; the local bandwidth counts, or zebra's weights";
+		return "invalid";
+	}
+	if (!is_link_count(d, event, bps))
+		return NULL;
+	*reason = "under 1% of the local links: if leaves send their number of links, set "
+		  "bgp.bandwidth_scale to a sub-port's Mb/s";
+	return "tiny";
+}
+
+/*
+ * A bandwidth that falls back to the local one, or limits it oddly, is an event, if it was not so
+ * before.
+ */
+static void record_odd_bandwidth(struct daemon *d, const struct bgp_path_event *event)
+{
+	struct event e = {.priority = LOG_WARNING, .plane = event->plane, .topic = "bandwidth"};
+	const char *reason, *odd, *was = NULL;
+	char peer[ADDRESS_TEXT_MAX];
+	struct path_view view;
+	uint32_t pair;
+
+	if (!event->reachable)
+		return;
+	odd = odd_bandwidth(d, event, event->bandwidth_kind, event->advertised_bps, &reason);
+	if (!odd)
+		return;
+	snprintf(e.reason, sizeof(e.reason), "%s", reason);
+	if (path_table_find(d->table, event->local_gpu, &event->peer, &pair) &&
+	    path_table_view(d->table, pair, event->plane, &view)) {
+		const struct path_received *old = &view.received[PATH_SOURCE_BMP];
+
+		if (old->known && old->reachable)
+			was = odd_bandwidth(d, event, old->kind, old->bps, &reason);
+	}
+	if (was && !strcmp(was, odd))
+		return;
+	snprintf(e.subject, sizeof(e.subject), "%s", address_format(&event->peer, peer));
+	snprintf(e.to, sizeof(e.to), "%s", odd);
+	daemon_add_event(d, &e);
+}
+
+static bool daemon_on_path(void *arg, const struct bgp_path_event *event)
+{
+	const struct hook *hook = arg;
+	struct daemon *d = hook->daemon;
+	char peer[ADDRESS_TEXT_MAX];
+	int rc;
+
+	if (hook->source == PATH_SOURCE_BMP)
+		record_odd_bandwidth(d, event);
+	rc = path_table_route(d->table, hook->source, event, clock_now_ns());
+	if (rc)
+		log_limited(d->log, clock_now_ns(), LOG_WARNING, path_source_name(hook->source),
+			    "path refused peer=%s plane=%u: %s", address_format(&event->peer, peer),
+			    event->plane, strerror(-rc));
+	return rc != -ENOSPC && rc != -ENOMEM;
+}
+
+/* The one place that sets a source's state: an event says old, new and the reason. */
+static void on_state(void *arg, enum bgp_source_state state, const char *reason)
+{
+	struct event e = {.priority = LOG_NOTICE, .plane = -1, .topic = "source"};
+	const struct hook *hook = arg;
+	struct daemon *d = hook->daemon;
+	struct path_source_view old;
+
+	path_table_source(d->table, hook->source, &old);
+	path_table_source_state(d->table, hook->source, state, reason, clock_now_ns());
+	snprintf(e.subject, sizeof(e.subject), "%s", path_source_name(hook->source));
+	snprintf(e.from, sizeof(e.from), "%s", path_source_state_name(old.state));
+	snprintf(e.to, sizeof(e.to), "%s", path_source_state_name(state));
+	path_table_source(d->table, hook->source, &old);
+	snprintf(e.reason, sizeof(e.reason), "%s", old.reason);
+	if (strcmp(e.from, e.to))
+		daemon_add_event(d, &e);
+}
+
+static void on_source_log(void *arg, int priority, const char *line)
+{
+	const struct hook *hook = arg;
+
+	log_limited(hook->daemon->log, clock_now_ns(), priority, path_source_name(hook->source),
+		    "%s", line);
+}
+
+/* Once for each release that is met. */
+static void log_trouble(const struct daemon *d, const char *description)
+{
+	bool is_unusable;
+	const char *trouble = frr_release_trouble(description, &is_unusable);
+
+	if (trouble && strcmp(description, d->frr_version) != 0)
+		log_line(d->log, is_unusable ? LOG_ERR : LOG_WARNING, "source", "%s: %s",
+			 description, trouble);
+}
+
+/* bgpd and zebra are of one FRR: what BMP says of one decides the protocol of the other. */
+static void on_router(void *arg, const char *description)
+{
+	const struct hook *hook = arg;
+	struct daemon *d = hook->daemon;
+
+	if (!strstr(description, "FRR"))
+		return;
+	log_trouble(d, description);
+	snprintf(d->frr_version, sizeof(d->frr_version), "%s", description);
+	if (d->zapi)
+		zapi_source_set_version(d->zapi, description);
+}
+
+static const struct bgp_source_handlers source_handlers = {
+	.on_path = daemon_on_path,
+	.on_state = on_state,
+	.on_log = on_source_log,
+	.on_router = on_router,
+};
+
+/* Which FRR zebra is, as far as is known: BMP names what runs, the configuration what ran once. */
+static const char *frr_version(const struct daemon *d, const struct config *config)
+{
+	if (d->frr_version[0])
+		return d->frr_version;
+	return config->frr_version[0] ? config->frr_version : NULL;
+}
+
+/*
+ * Starts both sources as config says. At the start of the daemon a zebra that cannot be connected
+ * to costs the cross-check, and no more; a reload (all_or_none) then changes nothing.
+ */
+int daemon_start_sources(struct daemon *d, struct config *config, bool all_or_none)
+{
+	struct zapi_source *zapi = NULL;
+	struct bmp_source *bmp;
+	int rc =
+		bmp_source_create(&bmp, d->loop, &config->bmp_address, d->bmp_uid, config->stale_ns,
+				  &config->bgp, &source_handlers, &d->hooks[PATH_SOURCE_BMP]);
+
+	if (rc) {
+		log_line(d->log, LOG_ERR, "bmp", "cannot start: %s", strerror(-rc));
+		return rc;
+	}
+	if (config->zserv_path[0]) {
+		rc = zapi_source_create(&zapi, d->loop, config->zserv_path, frr_version(d, config),
+					&config->bgp, &source_handlers,
+					&d->hooks[PATH_SOURCE_ZSERV]);
+		if (rc && all_or_none) {
+			bmp_source_destroy(bmp);
+			return rc;
+		}
+		if (rc)
+			log_line(d->log, LOG_WARNING, "zserv", "no cross-check against zebra: %s",
+				 strerror(-rc));
+	}
+	bmp_source_destroy(d->bmp);
+	zapi_source_destroy(d->zapi);
+	config_destroy(d->source_config);
+	d->bmp = bmp;
+	d->zapi = zapi;
+	d->source_config = config_take(config);
+	path_table_source_replaced(d->table, PATH_SOURCE_BMP, true, clock_now_ns());
+	path_table_source_replaced(d->table, PATH_SOURCE_ZSERV, zapi != NULL, clock_now_ns());
+	if (zapi && !frr_version(d, config))
+		on_state(&d->hooks[PATH_SOURCE_ZSERV], BGP_SOURCE_DOWN,
+			 "waiting for BMP to name FRR's release (bgp.frr_version)");
+	return 0;
+}
