@@ -9,12 +9,9 @@
 #include <string.h>
 
 #include "demo/demo.h"
-#include "hash_model.h"
-#include "inference/common.h"
-#include "optimum.h"
-
-/* Those that stay below half of the optimum need more than twice as long for the same rounds. */
-#define KERNEL_EP_S 0.28 /* four rounds: the least that ep measures */
+#include "fabric/hash_model.h"
+#include "fabric/optimum.h"
+#include "suite/trial.h"
 
 struct scenario {
 	struct fabric *fabric;
@@ -24,10 +21,8 @@ struct scenario {
 static void close_scenario(void *state)
 {
 	struct scenario *s = state;
-	uint64_t at_ns;
 
-	if (!fabric_heal(s->fabric, &at_ns))
-		fabric_settle(s->fabric);
+	fabric_restore(s->fabric);
 	free(s);
 }
 
@@ -159,8 +154,7 @@ static int ep(struct trial *t)
 	int err = fabric_prepare(t->fabric, t->strategy);
 
 	ep.traffic.qps = trial_count(t, "qps");
-	ep.measure_s =
-		strategy_mode(t->strategy) == FARE_MODE_KERNEL ? KERNEL_EP_S : t->seconds * 1.25;
+	ep.measure_s = t->seconds;
 	if (!err)
 		err = ep_run(t->fabric->cluster, t->fabric->topo, &ep, t->number, &one);
 	if (err)

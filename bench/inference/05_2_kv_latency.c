@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/common.h"
-
 #include <string.h>
+
+#include "procedure/load.h"
+#include "suite/kpis.h"
 
 #define BACKGROUND_BYTES (64u << 10)
 #define OPEN_SHARE	 0.02 /* of the pair's capacity: messages do not meet */
@@ -22,7 +23,7 @@ static int run(struct trial *t)
 		kv.mean_s = trial_number(t, "size") * 8 /
 			    (fabric_pair_bps(t->fabric, 0, dst) * OPEN_SHARE);
 	}
-	kv.read = verb_is_read(t, &can);
+	kv.read = load_is_read(t, &can);
 	if (!can)
 		return 0;
 	load = plan_load(&plan, &kv);

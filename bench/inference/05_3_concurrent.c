@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/common.h"
-
 #include <math.h>
 #include <stdlib.h>
 
-#include "stats.h"
+#include "core/stats.h"
+#include "procedure/load.h"
+#include "suite/kpis.h"
 
 static void add(struct trial *t, const struct measured *m)
 {
 	double *bps = calloc(m->n_streams + 1, sizeof(*bps)), line = 0;
 	unsigned first = trial_prefill(t);
-	struct link_use use = link_use(t, m, true, LINKS_OF_ALL);
+	struct load_links use = load_links(t, m, true, LINKS_OF_ALL);
 
 	for (unsigned i = 0; bps && i < m->n_streams; i++)
 		bps[i] = m->stream[i].bps;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/common.h"
-
 #include <string.h>
+
+#include "suite/kpis.h"
+#include "suite/trial.h"
 
 static int run(struct trial *t)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/dispatch.h"
+#include "procedure/dispatch.h"
+#include "suite/kpis.h"
 
 static int run(struct trial *t)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/dispatch.h"
-
 #include <string.h>
+
+#include "procedure/dispatch.h"
+#include "suite/kpis.h"
 
 static int run(struct trial *t)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/common.h"
-
 #include <math.h>
+
+#include "procedure/load.h"
+#include "suite/kpis.h"
 
 /* What the leaves sent to one GPU, all sub-ports. */
 static void add_marks(struct trial *t, unsigned gpu)
@@ -57,7 +58,7 @@ static int run(struct trial *t)
 	if (err)
 		return err;
 	trial_value(t, "KV_xfer_bandwidth", m.load[0].bps / 8e6, m.load[0].messages);
-	trial_value(t, "Packet_drop_rate", link_use(t, &m, false, LINKS_OF_ALL).drop_ppm, 1);
+	trial_value(t, "Packet_drop_rate", load_links(t, &m, false, LINKS_OF_ALL).drop_ppm, 1);
 	measured_fini(&m);
 	err = fabric_look(t->fabric);
 	if (!err)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/dispatch.h"
-
 #include <math.h>
 #include <string.h>
 
-#include "stats.h"
+#include "core/stats.h"
+#include "procedure/dispatch.h"
+#include "procedure/load.h"
+#include "procedure/recovery.h"
+#include "suite/kpis.h"
 
 #define KV_BYTES  (256u << 10)
 #define SMOOTH_MS 100  /* rates are means over so long */
@@ -17,7 +19,7 @@ static void plan_kv(struct trial *t, struct plan *plan, double delay_s)
 	kv.law = ARRIVAL_EVEN;
 	kv.mean_s = KV_BYTES * 8 / (fabric_line_bps(t->fabric, 0) * 0.8);
 	kv.delay_s = delay_s;
-	plan_pools(t, plan, &kv, 32, KV_BYTES);
+	load_pools(t, plan, &kv, 32, KV_BYTES);
 }
 
 static void add(struct trial *t, const struct measured *m, double delay_s)
@@ -26,17 +28,19 @@ static void add(struct trial *t, const struct measured *m, double delay_s)
 	double steady[2], settled, worst = 0;
 
 	for (unsigned i = 0; i < 2; i++) {
-		double mean = bins_mean(m->load[i].bin_bytes, n - (n - from) / 2, (n - from) / 2);
+		double mean = recovery_bins_mean(m->load[i].bin_bytes, n - (n - from) / 2,
+						 (n - from) / 2);
 
-		settled = bins_settled_ms(m->load[i].bin_bytes, n, from, mean, SMOOTH_MS, WITHIN);
+		settled =
+			recovery_settled_ms(m->load[i].bin_bytes, n, from, mean, SMOOTH_MS, WITHIN);
 		steady[i] = mean * 8e3;
 		worst = isfinite(settled) && isfinite(worst) ? fmax(worst, settled) : NAN;
 	}
-	add_settled(t, "convergence", worst, SMOOTH_MS, WITHIN);
+	load_add_settled(t, "convergence", worst, SMOOTH_MS, WITHIN);
 	trial_value(t, "KV_bandwidth", steady[0] / 8e6, 1);
 	trial_value(t, "EP_bandwidth", steady[1] / 8e6, 1);
 	trial_value(t, "JFI", stats_jfi(steady, 2), 2);
-	trial_value(t, "Packet_drop_rate", link_use(t, m, false, LINKS_OF_ALL).drop_ppm, 1);
+	trial_value(t, "Packet_drop_rate", load_links(t, m, false, LINKS_OF_ALL).drop_ppm, 1);
 	trial_missing(t, "ECN_marking_rate", "the leaves mark nothing");
 }
 

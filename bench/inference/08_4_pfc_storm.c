@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/common.h"
+#include "suite/kpis.h"
+#include "suite/trial.h"
 
 static int run(struct trial *t)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/common.h"
-
 #include <string.h>
+
+#include "procedure/service.h"
+#include "suite/kpis.h"
 
 static int one(struct trial *t, bool aware, struct serving_result *r)
 {
-	struct serving_options o = usual_service(t);
+	struct serving_options o = service_usual(t);
 
 	o.prefix_share = trial_number(t, "share") / 100;
 	o.prefix_tokens = trial_count(t, "prefix");

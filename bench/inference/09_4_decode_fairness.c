@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/common.h"
-
-#include "stats.h"
+#include "core/stats.h"
+#include "procedure/service.h"
+#include "suite/kpis.h"
 
 static int run(struct trial *t)
 {
-	struct serving_options o = usual_service(t);
+	struct serving_options o = service_usual(t);
 	struct serving_result r;
 	int err;
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/common.h"
-
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "procedure/load.h"
+#include "procedure/recovery.h"
+#include "suite/kpis.h"
 
 #define BLOCK_BYTES (256u << 10)
 #define WITHIN	    0.1
@@ -159,10 +160,11 @@ static void add_throughput(struct scaling *s, const struct measured *m)
 
 	for (size_t i = 0; i < n; i++)
 		bins[i] += m->load[s->changing].bin_bytes[i];
-	after = bins_mean(bins, n - n / 4, n / 4);
-	add_settled(s->t, "steady_state", bins_settled_ms(bins, n, at, after, SMOOTH_MS, WITHIN),
-		    SMOOTH_MS, WITHIN);
-	trial_value(s->t, "throughput_before", bins_mean(bins, 0, at) / 1e3, at);
+	after = recovery_bins_mean(bins, n - n / 4, n / 4);
+	load_add_settled(s->t, "steady_state",
+			 recovery_settled_ms(bins, n, at, after, SMOOTH_MS, WITHIN), SMOOTH_MS,
+			 WITHIN);
+	trial_value(s->t, "throughput_before", recovery_bins_mean(bins, 0, at) / 1e3, at);
 	trial_value(s->t, "throughput_after", after / 1e3, n / 4);
 }
 
@@ -185,7 +187,7 @@ static void add(struct scaling *s, const struct measured *m)
 	trial_one_way(s->t, "KV_xfer_latency", &m->load[0].delivered);
 	trial_one_way_value(s->t, "worst_latency", (double)m->load[0].delivered.max / 1e6,
 			    m->load[0].delivered.n, hist_quantile(&m->load[0].delivered, 0.5));
-	trial_value(s->t, "Packet_drop_rate", link_use(s->t, m, false, LINKS_OF_ALL).drop_ppm, 1);
+	trial_value(s->t, "Packet_drop_rate", load_links(s->t, m, false, LINKS_OF_ALL).drop_ppm, 1);
 	add_throughput(s, m);
 }
 
@@ -231,7 +233,7 @@ static int run(struct trial *t)
 	make_plan(&s);
 	err = s.plan.err ? s.plan.err : measure(&s);
 	plan_fini(&s.plan);
-	healed = restore_fabric(t);
+	healed = fabric_restore(t->fabric);
 	return err ? err : healed;
 }
 

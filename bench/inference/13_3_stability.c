@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/soak.h"
-
 #include <stdio.h>
+
+#include "procedure/soak.h"
+#include "suite/kpis.h"
 
 struct flap {
 	struct trial *t;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
+#include "core/command.h"
 #include "report/table.h"
 #include "base/utf8.h"
 

@@ -27,11 +27,6 @@ static const struct view_builder view_builders[] = {
 	[VIEW_TREND] = {REPORT_LINES, view_build_trend, false, false, true},
 };
 
-void view_series_name(const struct view_show *show, size_t i, char *out, size_t size)
-{
-	axis_text(&show->grid->series, i, out, size);
-}
-
 static int view_parse(struct view_show *show)
 {
 	for (size_t i = 0; i < TEST_MAX_COLUMNS && show->view->y[i]; i++) {

@@ -35,7 +35,4 @@ int view_build_trend(const struct view_show *show, const struct pick *panel, str
 void view_table(const struct view_show *show);
 void view_heat(const struct view_show *show);
 
-/* The name of place i on the axis of series: "" if there is no choice. */
-void view_series_name(const struct view_show *show, size_t i, char *out, size_t size);
-
 #endif

@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "command.h"
+#include "core/command.h"
 #include "engine/cluster.h"
-#include "inference/common.h"
+#include "suite/trial.h"
 
 #define CONVERGE_MS 300000
 

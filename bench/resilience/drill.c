@@ -15,9 +15,10 @@
 
 #include "base/clock.h"
 #include "engine/audit.h"
-#include "inference/common.h"
+#include "procedure/recovery.h"
+#include "procedure/soak.h"
 #include "resilience/drill_faults.h"
-#include "resilience/growth.h"
+#include "procedure/growth.h"
 
 #define MS	   UINT64_C(1000000)
 #define CONVERGE_S 60
@@ -57,43 +58,29 @@ struct drill {
 /* Every ordered pair of GPUs of different servers, flow and spray in turn. */
 static int begin_traffic(struct drill *d)
 {
-	const struct traffic_options options = {
-		.strategy = STRATEGY_FARE_SPRAY, .bins = true, .no_times = true};
-	unsigned n = d->topo->n_gpus, n_streams = 0;
-	struct traffic_stream *streams = calloc((size_t)n * n, sizeof(*streams));
-	int err = streams ? 0 : -ENOMEM;
+	struct traffic_load load = {.name = "all", .options = {.strategy = STRATEGY_FARE_SPRAY}};
+	struct plan plan = {0};
+	int err;
 
-	for (unsigned i = 0; !err && i < n * n; i++) {
-		unsigned src = i / n, dst = i % n;
-
-		if (d->topo->gpus[src].server == d->topo->gpus[dst].server)
-			continue;
-		streams[n_streams++] = (struct traffic_stream){
-			.src = src,
-			.dst = dst,
-			.slots = SLOTS,
-			.slot_bytes = SLOT_BYTES,
-			.tx_offset = (uint64_t)dst * SLOTS * SLOT_BYTES,
-			.rx_offset = (uint64_t)src * SLOTS * SLOT_BYTES,
-			.strategy = strategy_name((src + dst) % 2 ? STRATEGY_FARE_FLOW
-								  : STRATEGY_FARE_SPRAY),
-		};
-	}
-	if (!err)
-		err = traffic_open(d->cluster, d->topo, &options, streams, n_streams, NULL, 0);
-	free(streams);
+	plan_all_to_all(&plan, d->topo, plan_load(&plan, &load), 0, d->topo->n_gpus, SLOTS,
+			SLOT_BYTES);
+	for (unsigned i = 0; i < plan.n_streams; i++)
+		if ((plan.stream[i].src + plan.stream[i].dst) % 2)
+			plan.stream[i].strategy = strategy_name(STRATEGY_FARE_FLOW);
+	err = plan.err ? plan.err
+		       : traffic_open(d->cluster, d->topo, plan.load, plan.n_loads, plan.stream,
+				      plan.n_streams, true);
+	plan_fini(&plan);
 	return err ? err : cluster_all(d->cluster, "start", "started", TRAFFIC_TIMEOUT_MS);
 }
 
 /* Lets everything arrive, counts, and takes the recordings. bins: one array of n for each GPU. */
 static int end_traffic(struct drill *d, double **bins, size_t n)
 {
-	int err = cluster_all(d->cluster, "stop", NULL, 0);
+	int err = traffic_stop(d->cluster);
 
 	for (unsigned gpu = 0; !err && gpu < d->topo->n_gpus; gpu++)
-		err = cluster_await(d->cluster, gpu, "done", TRAFFIC_TIMEOUT_MS, NULL);
-	for (unsigned gpu = 0; !err && gpu < d->topo->n_gpus; gpu++)
-		err = traffic_report(d->cluster, gpu, &d->sums, NULL, NULL);
+		err = traffic_report(d->cluster, gpu, &d->sums);
 	for (unsigned gpu = 0; !err && gpu < d->topo->n_gpus; gpu++)
 		err = traffic_bins(d->cluster, gpu, d->begin_ns, bins[gpu], n);
 	if (!err && d->sums.posted == d->sums.messages)
@@ -327,7 +314,7 @@ static int tell(struct trial *t, struct drill *d, double **bins, struct recovery
 	if (d->weights_back_s >= 0)
 		trial_value(t, "weights_back", d->weights_back_s, 1);
 	trial_value(t, "all_back", d->weights_back_s >= 0, 1);
-	growth_tell(d->growth, t);
+	growth_add(d->growth, t);
 	err = add_needless(t, d);
 	return err ? err : add_kinds(t, &d->record);
 }

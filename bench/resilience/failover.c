@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inference/common.h"
-#include "interrupt.h"
+#include "core/interrupt.h"
 #include "resilience/failover_trial.h"
+#include "suite/trial.h"
 
 #define MAX_EVENTS 400000u
 #define PATHS_MS   60000
@@ -27,7 +27,7 @@ static void close_all(void *state)
 {
 	struct failover *f = state;
 
-	failover_guard_destroy(f->bench.guard);
+	undo_guard_destroy(f->bench.guard);
 	observe_stop(f->bench.observe);
 	stalls_destroy(f->bench.stalls);
 	json_decref(f->bench.lowered);
@@ -36,16 +36,15 @@ static void close_all(void *state)
 
 static void choose_traffic(struct failover_bench *b)
 {
-	b->kv = (struct kv_options){.src = 0, .dst = 1, .size_bytes = 1 << 17, .depth = 32};
+	b->dst = 1;
 	b->ep.moe = (struct moe){.tokens = 32,
 				 .top_k = 8,
 				 .experts = 64,
 				 .hidden = 7168,
 				 .element_bytes = 1,
 				 .seed = 1};
-	while (b->kv.dst < b->topo->n_gpus &&
-	       b->topo->gpus[b->kv.dst].server == b->topo->gpus[0].server)
-		b->kv.dst++;
+	while (b->dst < b->topo->n_gpus && b->topo->gpus[b->dst].server == b->topo->gpus[0].server)
+		b->dst++;
 }
 
 static int open_all(struct trial *t)
@@ -59,12 +58,14 @@ static int open_all(struct trial *t)
 	f->bench.lab = t->fabric->lab;
 	f->bench.topo = t->fabric->topo;
 	choose_traffic(&f->bench);
-	return failover_guard_create(&f->bench.guard, &t->fabric->lab);
+	return undo_guard_create(&f->bench.guard, "farebench failover", failover_scenario_undo,
+				 &f->bench.lab, sizeof(struct failover_scenario));
 }
 
 static uint64_t arena_bytes(const struct failover_bench *b)
 {
-	uint64_t ep = ep_arena_bytes(b->topo, &b->ep), kv = kv_arena_bytes(&b->kv);
+	uint64_t ep = ep_arena_bytes(b->topo, &b->ep),
+		 kv = (uint64_t)FAILOVER_KV_BYTES * FAILOVER_KV_DEPTH;
 
 	return ep > kv ? ep : kv;
 }
@@ -216,8 +217,8 @@ static int run(struct trial *t)
 	err = prepare(f, t);
 	if (err)
 		return err;
-	failover_scenario_make(&scenario, scenario_of(t), f->bench.topo, f->bench.kv.src,
-			       f->bench.kv.dst, f->n_trials++ % f->bench.topo->n_planes);
+	failover_scenario_make(&scenario, scenario_of(t), f->bench.topo, f->bench.src, f->bench.dst,
+			       f->n_trials++ % f->bench.topo->n_planes);
 	err = failover_trial_run(&f->bench, &scenario, t->strategy,
 				 strcmp(trial_text(t, "traffic"), "kv") == 0, &one);
 	if (err)

@@ -17,7 +17,7 @@
 
 #include "base/clock.h"
 #include "engine/cluster.h"
-#include "realtime.h"
+#include "core/realtime.h"
 
 struct times {
 	uint64_t done_ns, over_ns;

@@ -20,7 +20,7 @@
 #include "engine/cluster.h"
 #include "fare.h"
 #include "resilience/observe_kernel.h"
-#include "realtime.h"
+#include "core/realtime.h"
 
 /* at real-time priority: much more often would slow down what is observed */
 #define PAUSE_NS  250000

@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "fare_limits.h"
-#include "topo.h"
+#include "fabric/topo.h"
 
 enum observe_kind {
 	OBSERVE_WEIGHTS, /* who: src * n_gpus + dst; bps and verdict of each plane */

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/address.h"
-#include "lab.h"
+#include "fabric/lab.h"
 
 #define RECEIVE_BYTES (4 << 20)
 #define MESSAGE_BYTES 65536

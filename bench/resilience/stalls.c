@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "realtime.h"
+#include "core/realtime.h"
 
 struct stalls {
 	unsigned n; /* cores */

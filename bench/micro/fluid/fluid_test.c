@@ -9,10 +9,10 @@
 #include <sys/resource.h>
 
 #include "base/clock.h"
-#include "inference/common.h"
 #include "micro/fluid/fluid.h"
 #include "micro/fluid/fluid_fabric.h"
 #include "micro/fluid/fluid_pattern.h"
+#include "suite/trial.h"
 
 /* Beyond this many GPUs an all-to-all among all of them is too much memory: each has this many
  * peers, unless told otherwise. */

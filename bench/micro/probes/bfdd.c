@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "inference/common.h"
 #include "micro/probes/probes.h"
+#include "suite/trial.h"
 
 #define SESSIONS (63 * PROBES_PLANES) /* as probes-cost has with 63 peers */
 

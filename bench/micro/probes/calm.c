@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "command.h"
+#include "core/command.h"
+#include "core/interrupt.h"
 #include "demo/demo.h"
-#include "inference/common.h"
-#include "interrupt.h"
+#include "suite/trial.h"
 
 #define ASK_TIMEOUT_MS 20000
 #define HOGS_MAX       64

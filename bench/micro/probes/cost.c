@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "inference/common.h"
+#include "core/stats.h"
 #include "micro/probes/probes.h"
-#include "stats.h"
+#include "suite/trial.h"
 
 static int load_of(const struct trial *t, struct probes_load *load)
 {

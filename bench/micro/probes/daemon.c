@@ -6,9 +6,9 @@
 #include <poll.h>
 #include <string.h>
 
-#include "cpu.h"
+#include "core/cpu.h"
 #include "demo/demo.h"
-#include "inference/common.h"
+#include "suite/trial.h"
 
 /* what had traffic is probed fast for a second yet (HEALTH_ACTIVE_NS) */
 #define CALM_MS 3000

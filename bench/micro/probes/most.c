@@ -4,8 +4,8 @@
  */
 #include <stdio.h>
 
-#include "inference/common.h"
 #include "micro/probes/probes.h"
+#include "suite/trial.h"
 
 #define FIRST_PEERS 126u
 #define FULL	    97. /* a core that busy is full, and ... */

@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "command.h"
-#include "cpu.h"
+#include "core/command.h"
+#include "core/cpu.h"
 #include "frr_install.h"
 #include "micro/probes/probes.h"
 

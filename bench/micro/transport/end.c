@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "handover.h"
+#include "micro/transport/handover.h"
 
 #define WARM_S	       0.15
 #define LIMIT_S	       60 /* of one case, for what hangs */

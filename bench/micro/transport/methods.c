@@ -3,7 +3,7 @@
 
 #include <dlfcn.h>
 
-#include "command.h"
+#include "core/command.h"
 
 /* What a module brings, if it was built and its library loads. */
 static unsigned load(const char *file, const struct transport_method **out, unsigned room)

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "demo/demo.h"
-#include "inference/common.h"
+#include "suite/trial.h"
 
 #define MESSAGE_BYTES (1u << 20)
 #define DEPTH	      8

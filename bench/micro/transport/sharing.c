@@ -4,9 +4,10 @@
  */
 #include <stdio.h>
 
+#include "core/stats.h"
 #include "demo/demo.h"
-#include "inference/common.h"
-#include "stats.h"
+#include "suite/kpis.h"
+#include "suite/trial.h"
 
 #define MESSAGE_BYTES (1u << 20)
 #define DEPTH	      8

@@ -4,7 +4,7 @@
 
 #include "bench/report/fake_tests.h"
 #include "report/results_json.h"
-#include "selector.h"
+#include "figures/selector.h"
 
 static const struct results_tests tests = {fake_tests, 2};
 
