@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -162,44 +163,27 @@ static json_t *goals_measure(const struct goals *goals, const struct figure *fig
 	return root;
 }
 
-/* What lies behind a fold: the same expression without it. */
-static void goals_spread(const char *expression, const json_t *root, struct goals_outcome *out)
-{
-	double numbers[GOALS_MAX_NUMBERS];
-	struct stats_summary summary;
-	char inner[512], reason[128];
-	const char *open = strchr(expression, '(');
-	int n;
-
-	snprintf(inner, sizeof(inner), "%s", open ? open + 1 : expression);
-	if (open)
-		inner[strlen(inner) - 1] = '\0';
-	n = selector_numbers(inner, root, numbers, GOALS_MAX_NUMBERS, reason, sizeof(reason));
-	if (n <= 0 || stats_summarise(numbers, (size_t)n, &summary))
-		return;
-	out->low = summary.min;
-	out->high = summary.max;
-	out->n_numbers = n;
-}
-
 void goals_evaluate(const struct figure *figure, const json_t *root, struct goals_outcome *out)
 {
-	double numbers[GOALS_MAX_NUMBERS];
-	int n = selector_numbers(figure->json, root, numbers, GOALS_MAX_NUMBERS, out->reason,
-				 sizeof(out->reason));
+	double numbers[GOALS_MAX_NUMBERS], folded;
+	struct stats_summary summary;
+	int n = selector_numbers(figure->json, root, numbers, GOALS_MAX_NUMBERS, &folded,
+				 out->reason, sizeof(out->reason));
 
 	out->figure = figure;
 	out->verdict = GOALS_FAILED;
-	if (n > 1)
+	if (n > 1 && isnan(folded))
 		snprintf(out->reason, sizeof(out->reason),
 			 "more than one number: a fold is missing");
-	if (n != 1)
+	if (n < 1 || (n > 1 && isnan(folded)) || stats_summarise(numbers, (size_t)n, &summary))
 		return;
 	out->reason[0] = '\0';
-	out->value = numbers[0];
+	out->value = isnan(folded) ? numbers[0] : folded;
 	out->verdict = figures_goal_met(figure->goal, out->value) == 1 ? GOALS_MET : GOALS_MISSED;
-	goals_spread(figure->json, root, out);
-	if ((out->n_numbers ? out->low : out->value) < 0 && !strstr(figure->json, " - ")) {
+	out->low = summary.min;
+	out->high = summary.max;
+	out->n_numbers = n;
+	if (out->low < 0 && !strstr(figure->json, " - ")) {
 		out->verdict = GOALS_MISSED;
 		snprintf(out->reason, sizeof(out->reason),
 			 "a negative number: what was to be seen was not, at least once; --keep "

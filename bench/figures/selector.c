@@ -2,6 +2,7 @@
 #include "figures/selector.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -199,13 +200,15 @@ static int selector_list(struct selector *s, const json_t *root)
 	return 0;
 }
 
-int selector_numbers(const char *expression, const json_t *root, double *out, int max, char *reason,
-		     size_t reason_size)
+int selector_numbers(const char *expression, const json_t *root, double *out, int max,
+		     double *folded, char *reason, size_t reason_size)
 {
 	static const char *const folds[] = {"min(", "median(", "max("};
 	struct selector s = {expression, out, 0, max, 0, reason, reason_size};
 	struct stats_summary summary;
 	int fold = -1, err;
+
+	*folded = NAN;
 
 	for (int i = 0; i < 3; i++) {
 		if (strncmp(expression, folds[i], strlen(folds[i])) == 0) {
@@ -222,8 +225,7 @@ int selector_numbers(const char *expression, const json_t *root, double *out, in
 		err = stats_summarise(out, (size_t)s.n, &summary);
 		if (err)
 			return selector_fail(&s, err, "a number that is not finite");
-		out[0] = fold == 0 ? summary.min : fold == 1 ? summary.median : summary.max;
-		s.n = 1;
+		*folded = fold == 0 ? summary.min : fold == 1 ? summary.median : summary.max;
 	}
 	return s.n;
 }

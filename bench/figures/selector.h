@@ -25,11 +25,11 @@
 #include <stddef.h>
 
 /*
- * Up to max numbers into out; returns how many (>= 1). -EBADMSG: the expression is malformed or
- * picks something that is no number; -ENOENT: it picks nothing; -E2BIG: more than max, or unequal
- * lists. *reason says which part.
+ * Up to max numbers into out; returns how many (>= 1), and in *folded what the fold makes of them,
+ * NaN without one. -EBADMSG: the expression is malformed or picks something that is no number;
+ * -ENOENT: it picks nothing; -E2BIG: more than max, or unequal lists. *reason says which part.
  */
-int selector_numbers(const char *expression, const json_t *root, double *out, int max, char *reason,
-		     size_t reason_size);
+int selector_numbers(const char *expression, const json_t *root, double *out, int max,
+		     double *folded, char *reason, size_t reason_size);
 
 #endif

@@ -174,27 +174,18 @@ static int follow_farelab(struct drill *d)
 
 /* ---- the drill ------------------------------------------------------------------------------- */
 
-static bool all_back(const struct drill *d)
-{
-	for (unsigned pair = 0; pair < d->topo->n_gpus * d->topo->n_gpus; pair++) {
-		const struct observe_event *first = observe_first(d->observe, pair);
-
-		if (first &&
-		    !observe_same_weights(observe_latest(d->observe, pair)->bps, first->bps))
-			return false;
-	}
-	return true;
-}
-
 /* Paths in flap back-off return by themselves; and goodput has to be seen after that. */
 static int await_back(struct drill *d)
 {
 	uint64_t from = clock_now_ns();
 	int err = 0;
 
-	while (!err && !all_back(d) && clock_now_ns() < from + BACK_NS)
+	while (!err && !observe_weights_are_first(d->observe, d->topo) &&
+	       clock_now_ns() < from + BACK_NS)
 		err = cluster_sleep_until(d->cluster, clock_now_ns() + STEP_NS);
-	d->weights_back_s = all_back(d) ? (double)(clock_now_ns() - from) / 1e9 : -1;
+	d->weights_back_s = observe_weights_are_first(d->observe, d->topo)
+				    ? (double)(clock_now_ns() - from) / 1e9
+				    : -1;
 	if (!err)
 		err = cluster_sleep_until(d->cluster, clock_now_ns() + AFTER_NS);
 	d->end_ns = clock_now_ns();

@@ -116,7 +116,7 @@ static int await_well(struct failover_bench *b, const struct failover_scenario *
 			calm_ns = b->calm_ns[s->fault[i].plane];
 	for (;;) {
 		bool well = !observe_links_away(b->observe) && !observe_routes_away(b->observe) &&
-			    failover_weights_all_first(b->observe, b->topo);
+			    observe_weights_are_first(b->observe, b->topo);
 
 		if (err || (well && clock_now_ns() >= calm_ns))
 			return err;
@@ -231,7 +231,7 @@ static int await_back(struct failover_bench *b, const struct failover_scenario *
 
 		err = observe_n(b->observe, &n);
 		back = !observe_links_away(b->observe) && !observe_routes_away(b->observe) &&
-		       failover_weights_all_first(b->observe, b->topo);
+		       observe_weights_are_first(b->observe, b->topo);
 		if (!back)
 			settled = 0;
 		else if (!settled)

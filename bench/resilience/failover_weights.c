@@ -258,14 +258,3 @@ uint64_t failover_weights_kernel(const struct observe *o, uint32_t from, uint32_
 	}
 	return 0;
 }
-
-bool failover_weights_all_first(const struct observe *o, const struct topo *topo)
-{
-	for (unsigned pair = 0; pair < topo->n_gpus * topo->n_gpus; pair++) {
-		const struct observe_event *first = observe_first(o, pair);
-
-		if (first && !observe_same_weights(observe_latest(o, pair)->bps, first->bps))
-			return false;
-	}
-	return true;
-}

@@ -331,7 +331,7 @@ const struct observe_event *observe_latest(const struct observe *o, unsigned pai
 	return event_of(o, pair, true);
 }
 
-bool observe_same_weights(const uint64_t *a, const uint64_t *b)
+static bool observe_same_weights(const uint64_t *a, const uint64_t *b)
 {
 	for (unsigned p = 0; p < FARE_MAX_PLANES; p++)
 		if ((double)a[p] < 0.98 * (double)b[p] || (double)a[p] > 1.02 * (double)b[p])
@@ -356,4 +356,15 @@ json_t *observe_change(const struct topo *topo, const struct observe_event *was,
 			 "plane", (int)plane, "from_bps", (double)was->bps[plane], "to_bps",
 			 (double)is->bps[plane], "verdict",
 			 fare_verdict_name((enum fare_verdict)is->verdict[plane]));
+}
+
+bool observe_weights_are_first(const struct observe *o, const struct topo *topo)
+{
+	for (unsigned pair = 0; pair < topo->n_gpus * topo->n_gpus; pair++) {
+		const struct observe_event *first = observe_first(o, pair);
+
+		if (first && !observe_same_weights(observe_latest(o, pair)->bps, first->bps))
+			return false;
+	}
+	return true;
 }

@@ -67,8 +67,8 @@ const struct observe_event *observe_latest(const struct observe *o, unsigned pai
 json_t *observe_change(const struct topo *topo, const struct observe_event *was,
 		       const struct observe_event *is, unsigned plane, uint64_t begin_ns);
 
-/* Is, in each plane, a what b is, within 2%? */
-bool observe_same_weights(const uint64_t *a, const uint64_t *b);
+/* Is every pair's latest OBSERVE_WEIGHTS, in each plane, what its first was, within 2%? */
+bool observe_weights_are_first(const struct observe *o, const struct topo *topo);
 
 /*
  * When the last event of that kind before n happened; 0: none. from_ns: events before do not count.
