@@ -52,7 +52,7 @@ static void chaos_add(struct trial *t, const struct measured *m)
 	trial_value(t, "replayed", (double)m->books.replayed, n);
 }
 
-static int run(struct trial *t)
+static int demo_chaos_run(struct trial *t)
 {
 	struct plan plan = {0};
 	struct measured m;
@@ -99,6 +99,6 @@ const struct test test_demo_chaos = {
 	.seconds = {2, 2, 2},
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = demo_chaos_run,
 	.close = close_chaos,
 };

@@ -85,7 +85,7 @@ static int enter(struct trial *t)
 	return err;
 }
 
-static void add(struct trial *t, double bps, double optimum_bps, uint64_t messages)
+static void demo_goodput_add(struct trial *t, double bps, double optimum_bps, uint64_t messages)
 {
 	trial_value(t, "goodput", bps / 8e6, messages);
 	trial_value(t, "optimum", optimum_bps / 8e6, 1);
@@ -142,7 +142,7 @@ static int kv(struct trial *t)
 	plan_fini(&plan);
 	if (err)
 		return err;
-	add(t, m.load[0].bps, fabric_pair_bps(t->fabric, 0, dst), m.load[0].messages);
+	demo_goodput_add(t, m.load[0].bps, fabric_pair_bps(t->fabric, 0, dst), m.load[0].messages);
 	measured_fini(&m);
 	return add_model(t, dst, qps);
 }
@@ -160,11 +160,11 @@ static int ep(struct trial *t)
 	if (err)
 		return err;
 	t->idle = one.idle;
-	add(t, one.goodput_bps, one.optimum_bps, one.messages);
+	demo_goodput_add(t, one.goodput_bps, one.optimum_bps, one.messages);
 	return 0;
 }
 
-static int run(struct trial *t)
+static int demo_goodput_run(struct trial *t)
 {
 	int err;
 
@@ -229,6 +229,6 @@ const struct test test_demo_goodput = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = demo_goodput_run,
 	.close = close_scenario,
 };

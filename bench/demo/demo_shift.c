@@ -54,7 +54,7 @@ static int shift_add(struct trial *t, const struct measured *m, const struct rec
 	return 0;
 }
 
-static int run(struct trial *t)
+static int demo_shift_run(struct trial *t)
 {
 	const struct topo *topo = t->fabric->topo;
 	double before_bps = fabric_pair_bps(t->fabric, 0, demo_victim(topo));
@@ -118,5 +118,5 @@ const struct test test_demo_shift = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = demo_shift_run,
 };

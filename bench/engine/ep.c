@@ -14,6 +14,7 @@
 #define EP_WARM_ROUNDS 4     /* left out, as the optimum takes: filling is no steady state */
 /* strategies that reach half of the optimum end four in so many, with a part at either end */
 #define EP_MORE_ROUNDS 5
+#define EP_MAX_S       60.
 
 /* A round's matrix, without what stays inside a server. */
 static void ep_round(const struct topo *topo, const struct moe *moe, uint64_t round,
@@ -75,9 +76,9 @@ void ep_plan(const struct topo *topo, const struct ep_options *ep, struct plan *
 }
 
 /*
- * The optimum is that of the rounds that ended inside, in bit/s. The matrix of the bytes moved
- * would not do: what queues and shapers hold at the edges makes every GPU's sum a little too large
- * or too small, and the cut bound would pick the largest.
+ * -ERANGE: fewer than two rounds ended. The optimum is that of those that ended inside, in bit/s.
+ * The matrix of the bytes moved would not do: what queues and shapers hold at the edges makes every
+ * GPU's sum a little too large or too small, and the cut bound would pick the largest.
  */
 static int ep_evaluate(const struct topo *topo, const struct moe *moe, const struct measured *m,
 		       struct traffic_result *result)
@@ -100,8 +101,6 @@ static int ep_evaluate(const struct topo *topo, const struct moe *moe, const str
 		}
 	}
 	if (last == first) {
-		fprintf(stderr, "farebench: ep: fewer than two rounds ended in %.1f s\n",
-			(double)(m->to_ns - m->from_ns) / 1e9);
 		free(planned);
 		return -ERANGE;
 	}
@@ -129,14 +128,38 @@ static double ep_round_s(const struct topo *topo, const struct moe *moe)
 	return seconds;
 }
 
+static int ep_measure(struct cluster *cluster, const struct topo *topo, const struct plan *plan,
+		      double warm_s, double seconds, const struct moe *moe,
+		      struct traffic_result *result)
+{
+	const struct measure measure = {.cluster = cluster,
+					.topo = topo,
+					.loads = plan->load,
+					.n_loads = plan->n_loads,
+					.streams = plan->stream,
+					.n_streams = plan->n_streams,
+					.warm_s = warm_s,
+					.seconds = seconds,
+					.bins = true};
+	struct measured m;
+	int err = measure_run(&measure, &m);
+
+	if (err)
+		return err;
+	*result = m.books;
+	result->idle = m.idle;
+	err = ep_evaluate(topo, moe, &m, result);
+	measured_fini(&m);
+	return err;
+}
+
 int ep_run(struct cluster *cluster, const struct topo *topo, const struct ep_options *ep,
 	   unsigned repetition, struct traffic_result *result)
 {
 	struct ep_options own = *ep;
 	struct plan plan = {0};
-	struct measured m;
 	struct moe moe;
-	double round_s;
+	double round_s, seconds;
 	int err;
 
 	own.moe.seed += repetition;
@@ -148,24 +171,15 @@ int ep_run(struct cluster *cluster, const struct topo *topo, const struct ep_opt
 		return -EINVAL;
 	}
 	round_s = ep_round_s(topo, &moe);
-	err = plan.err ? plan.err
-		       : measure_run(&(struct measure){.cluster = cluster,
-						       .topo = topo,
-						       .loads = plan.load,
-						       .n_loads = plan.n_loads,
-						       .streams = plan.stream,
-						       .n_streams = plan.n_streams,
-						       .warm_s = EP_WARM_ROUNDS * round_s,
-						       .seconds = ep->measure_s +
-								  EP_MORE_ROUNDS * round_s,
-						       .bins = true},
-				     &m);
+	seconds = ep->measure_s + EP_MORE_ROUNDS * round_s;
+	/* a machine that is slower than its links needs longer for as many rounds */
+	for (err = -ERANGE; err == -ERANGE && seconds < EP_MAX_S; seconds *= 3)
+		err = plan.err ? plan.err
+			       : ep_measure(cluster, topo, &plan, EP_WARM_ROUNDS * round_s, seconds,
+					    &moe, result);
+	if (err == -ERANGE)
+		fprintf(stderr, "farebench: ep: fewer than two rounds ended in %.1f s\n",
+			seconds / 3);
 	plan_fini(&plan);
-	if (err)
-		return err;
-	*result = m.books;
-	result->idle = m.idle;
-	err = ep_evaluate(topo, &moe, &m, result);
-	measured_fini(&m);
 	return err;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * worker_base.c - what every part of a worker uses: its clock, its end, numbers of a request, groups
- * and what they count. Calls no other part.
+ * worker_base.c - what every part of a worker uses: its clock, its end, numbers of a request,
+ * groups and what they count. Calls no other part.
  */
 #include <stdarg.h>
 #include <stdio.h>

@@ -5,7 +5,8 @@
  * worker.c starts and loops; worker_requests.c does what the coordinator asks, worker_open.c begins
  * a run; worker_streams.c moves and verifies messages, worker_read.c those that are read,
  * worker_member.c opens and closes groups of a load during the run; worker_measure.c counts;
- * worker_loads.c says when which message is due. Each calls those named after it, and worker_base.c.
+ * worker_loads.c says when which message is due. Each calls those named after it, and
+ * worker_base.c.
  * Owns: struct worker, one per process. Thread: the process has one.
  */
 #ifndef WORKER_INTERNAL_H
@@ -214,9 +215,9 @@ void worker_on_offer(struct worker *w, struct worker_rx *rx, const struct fare_e
 void worker_read(struct worker *w, struct worker_rx *rx);
 uint64_t worker_on_read(struct worker *w, struct worker_rx *rx, uint64_t seq);
 
-/* ---- worker_streams.c: takes what the domain has, posts what is due, says "opened", "done" ---- */
+/* ---- worker_streams.c: takes what the domain has, posts what is due ---- */
 
-void worker_turn(struct worker *w);
+void worker_turn(struct worker *w); /* also says "opened" and "done" */
 /* The first messages are filled and posted on return. */
 void worker_start(struct worker *w);
 /* Gives every waiting receive stream the group that its peer opened meanwhile. */

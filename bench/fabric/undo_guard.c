@@ -55,7 +55,7 @@ static _Noreturn void be_guard(const struct undo_guard *g, int life)
 	_exit(undo(g) ? 1 : 0);
 }
 
-static int start(struct undo_guard *g)
+static int undo_guard_start(struct undo_guard *g)
 {
 	int ends[2], err;
 	char byte;
@@ -76,7 +76,7 @@ static int start(struct undo_guard *g)
 	return err;
 }
 
-static void release(struct undo_guard *g)
+static void undo_guard_release(struct undo_guard *g)
 {
 	if (g->life >= 0)
 		close(g->life);
@@ -101,9 +101,9 @@ int undo_guard_create(struct undo_guard **out, const char *who,
 		free(g);
 		return -ENOMEM;
 	}
-	err = start(g);
+	err = undo_guard_start(g);
 	if (err)
-		release(g);
+		undo_guard_release(g);
 	else
 		*out = g;
 	return err;
@@ -146,6 +146,6 @@ int undo_guard_destroy(struct undo_guard *g)
 		ended = ended && WIFEXITED(status);
 	}
 	rc = !ended ? undo(g) : WEXITSTATUS(status) ? -EREMOTEIO : 0;
-	release(g);
+	undo_guard_release(g);
 	return rc;
 }

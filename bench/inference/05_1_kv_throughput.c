@@ -35,7 +35,7 @@ static void add_line_used(struct trial *t, const struct measured *m)
 		trial_missing(t, "line_used", "no counter of the sender's links can be read");
 }
 
-static int run(struct trial *t)
+static int kv_throughput_run(struct trial *t)
 {
 	double size = trial_number(t, "size"), line;
 	unsigned qps = trial_count(t, "qps"), load, dst = 0;
@@ -126,5 +126,5 @@ const struct test test_5_1 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = kv_throughput_run,
 };

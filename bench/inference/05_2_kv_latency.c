@@ -7,7 +7,7 @@
 #define BACKGROUND_BYTES (64u << 10)
 #define OPEN_SHARE	 0.02 /* of the pair's capacity: messages do not meet */
 
-static int run(struct trial *t)
+static int kv_latency_run(struct trial *t)
 {
 	double share = trial_number(t, "load") / 100;
 	unsigned dst = trial_gpus(t) - 1, load;
@@ -87,5 +87,5 @@ const struct test test_5_2 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = kv_latency_run,
 };

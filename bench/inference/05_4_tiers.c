@@ -4,7 +4,7 @@
 #include "suite/kpis.h"
 #include "suite/trial.h"
 
-static int run(struct trial *t)
+static int tiers_run(struct trial *t)
 {
 	unsigned dst = trial_gpus(t) - 1, load;
 	struct traffic_load kv = trial_load(t, "kv", 0);
@@ -58,5 +58,5 @@ const struct test test_5_4 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = tiers_run,
 };

@@ -18,7 +18,7 @@ static double theory_ms(const struct trial *t, const struct model *model)
 	return bytes > 0 ? bytes * 8e3 / bps : 0;
 }
 
-static int run(struct trial *t)
+static int ttft_run(struct trial *t)
 {
 	struct serving_options o = service_usual(t);
 	bool can = true;
@@ -81,5 +81,5 @@ const struct test test_6_1 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = ttft_run,
 };

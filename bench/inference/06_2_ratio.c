@@ -4,7 +4,7 @@
 #include "procedure/service.h"
 #include "suite/kpis.h"
 
-static int run(struct trial *t)
+static int ratio_run(struct trial *t)
 {
 	struct serving_options o = service_usual(t);
 
@@ -47,5 +47,5 @@ const struct test test_6_2 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = ratio_run,
 };

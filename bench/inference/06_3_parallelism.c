@@ -10,7 +10,7 @@ static unsigned shards(const char *shape)
 	return strcmp(shape, "tp8-tp8") == 0 ? 8 : strcmp(shape, "tp8-tp4dp2") == 0 ? 8 : 4;
 }
 
-static int run(struct trial *t)
+static int parallelism_run(struct trial *t)
 {
 	const char *shape = trial_text(t, "shape");
 	struct serving_options o = service_usual(t);
@@ -61,5 +61,5 @@ const struct test test_6_3 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = parallelism_run,
 };

@@ -2,7 +2,7 @@
 #include "procedure/service.h"
 #include "suite/kpis.h"
 
-static int run(struct trial *t)
+static int queue_depth_run(struct trial *t)
 {
 	struct serving_options o = service_usual(t);
 	int err;
@@ -52,5 +52,5 @@ const struct test test_6_4 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = queue_depth_run,
 };

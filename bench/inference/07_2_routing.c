@@ -4,7 +4,7 @@
 #include "procedure/dispatch.h"
 #include "suite/kpis.h"
 
-static int run(struct trial *t)
+static int routing_run(struct trial *t)
 {
 	bool low = strcmp(trial_text(t, "mode"), "low-latency") == 0;
 	int routing = moe_routing_parse(trial_text(t, "routing"));
@@ -57,5 +57,5 @@ const struct test test_7_2 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = routing_run,
 };

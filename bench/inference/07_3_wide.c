@@ -5,7 +5,7 @@
 #include "suite/derive.h"
 #include "suite/kpis.h"
 
-static int run(struct trial *t)
+static int wide_run(struct trial *t)
 {
 	int err = dispatch_run(
 		t, &(struct dispatch){.config = "M4", .ep = trial_count(t, "ep"), .batch = 128});
@@ -17,7 +17,7 @@ static int run(struct trial *t)
 }
 
 /* (latency of the least group / latency of N) x (N / least) */
-static int derive(const struct test *test, struct rows *rows)
+static int wide_derive(const struct test *test, struct rows *rows)
 {
 	struct rows_filter filter = {.test = test->id, .kpi = "EP_alltoall_latency", .trial = 0};
 	int err = 0;
@@ -76,6 +76,6 @@ const struct test test_7_3 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
-	.derive = derive,
+	.run = wide_run,
+	.derive = wide_derive,
 };

@@ -17,7 +17,7 @@ static void plan_kv(struct trial *t, struct plan *plan)
 	load_pools(t, plan, &kv, 32, KV_BYTES);
 }
 
-static int run(struct trial *t)
+static int contention_run(struct trial *t)
 {
 	const char *traffic = trial_text(t, "traffic");
 	struct dispatch d = {.config = "M3", .ep = trial_gpus(t), .batch = 128, .period_s = 0.01};
@@ -63,7 +63,7 @@ static int penalty(struct rows *rows, const struct row *row, const char *kpi, co
 	return derive_value(rows, row, name, contended / isolated);
 }
 
-static int derive(const struct test *test, struct rows *rows)
+static int contention_derive(const struct test *test, struct rows *rows)
 {
 	struct row_param both;
 	struct rows_filter filter = {.test = test->id,
@@ -123,6 +123,6 @@ const struct test test_7_4 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
-	.derive = derive,
+	.run = contention_run,
+	.derive = contention_derive,
 };

@@ -34,7 +34,7 @@ static void add_marks(struct trial *t, unsigned gpu)
 }
 
 /* Counters begin with the threshold: so the warm-up counts, in which the queues fill. */
-static int run(struct trial *t)
+static int ecn_run(struct trial *t)
 {
 	unsigned senders = trial_count(t, "senders"), to = trial_gpus(t) - 1;
 	struct traffic_load kv = trial_load(t, "kv", 0);
@@ -101,5 +101,5 @@ const struct test test_8_1 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = ecn_run,
 };

@@ -22,7 +22,7 @@ static void plan_kv(struct trial *t, struct plan *plan, double delay_s)
 	load_pools(t, plan, &kv, 32, KV_BYTES);
 }
 
-static void add(struct trial *t, const struct measured *m, double delay_s)
+static void convergence_add(struct trial *t, const struct measured *m, double delay_s)
 {
 	size_t n = m->n_bins, from = (size_t)((delay_s - t->warm_s) * 1e3);
 	double steady[2], settled, worst = 0;
@@ -44,7 +44,7 @@ static void add(struct trial *t, const struct measured *m, double delay_s)
 	trial_missing(t, "ECN_marking_rate", "the leaves mark nothing");
 }
 
-static int run(struct trial *t)
+static int convergence_run(struct trial *t)
 {
 	struct dispatch d = {.config = "M4", .ep = trial_gpus(t), .batch = 128};
 	double delay_s = t->warm_s + t->seconds / 3;
@@ -66,7 +66,7 @@ static int run(struct trial *t)
 	plan_fini(&plan);
 	if (err)
 		return err;
-	add(t, &m, delay_s);
+	convergence_add(t, &m, delay_s);
 	measured_fini(&m);
 	return 0;
 }
@@ -102,5 +102,5 @@ const struct test test_8_3 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = convergence_run,
 };

@@ -4,7 +4,7 @@
 #include "procedure/service.h"
 #include "suite/kpis.h"
 
-static int run(struct trial *t)
+static int kv_aware_run(struct trial *t)
 {
 	struct serving_options o = service_usual(t);
 
@@ -51,5 +51,5 @@ const struct test test_9_1 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = kv_aware_run,
 };

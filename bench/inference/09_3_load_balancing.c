@@ -7,7 +7,7 @@
 
 #define KV_BYTES (1u << 20)
 
-static int run(struct trial *t)
+static int load_balancing_run(struct trial *t)
 {
 	const char *traffic = trial_text(t, "traffic");
 	struct dispatch d = {.config = "M4", .ep = trial_gpus(t), .batch = 128};
@@ -76,5 +76,5 @@ const struct test test_9_3 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = load_balancing_run,
 };

@@ -3,7 +3,7 @@
 #include "procedure/service.h"
 #include "suite/kpis.h"
 
-static int run(struct trial *t)
+static int decode_fairness_run(struct trial *t)
 {
 	struct serving_options o = service_usual(t);
 	struct serving_result r;
@@ -65,5 +65,5 @@ const struct test test_9_4 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = decode_fairness_run,
 };

@@ -2,7 +2,7 @@
 #include "procedure/service.h"
 #include "suite/kpis.h"
 
-static int run(struct trial *t)
+static int prompt_lengths_run(struct trial *t)
 {
 	const struct model *model = model_find(trial_text(t, "model"));
 	struct serving_options o = service_usual(t);
@@ -50,5 +50,5 @@ const struct test test_10_1 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = prompt_lengths_run,
 };

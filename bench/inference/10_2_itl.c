@@ -4,7 +4,7 @@
 #include "procedure/service.h"
 #include "suite/kpis.h"
 
-static int run(struct trial *t)
+static int itl_run(struct trial *t)
 {
 	const char *load = trial_text(t, "load");
 	struct serving_options o = service_usual(t);
@@ -54,5 +54,5 @@ const struct test test_10_2 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = itl_run,
 };

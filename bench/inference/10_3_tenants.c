@@ -51,7 +51,7 @@ static int serve(struct trial *t, unsigned first, unsigned n)
 	return err;
 }
 
-static int run(struct trial *t)
+static int tenants_run(struct trial *t)
 {
 	unsigned prefill = trial_prefill(t);
 	int err;
@@ -78,7 +78,7 @@ static int penalty(struct rows *rows, const struct row *row, const char *kpi, co
 	return derive_value(rows, row, name, (both - one) / one * 100);
 }
 
-static int derive(const struct test *test, struct rows *rows)
+static int tenants_derive(const struct test *test, struct rows *rows)
 {
 	struct row_param both;
 	struct rows_filter filter = {
@@ -131,6 +131,6 @@ const struct test test_10_3 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
-	.derive = derive,
+	.run = tenants_run,
+	.derive = tenants_derive,
 };

@@ -7,7 +7,7 @@
 
 #define NOISE 0.1 /* of the P99 without background: at least so much is no inflection */
 
-static int run(struct trial *t)
+static int congestion_run(struct trial *t)
 {
 	struct serving_options o = service_usual(t);
 
@@ -44,7 +44,7 @@ static int derive_strategy(struct rows *rows, const struct row *row)
 	return err || at >= known ? err : derive_value(rows, row, "inflection", points[at].x);
 }
 
-static int derive(const struct test *test, struct rows *rows)
+static int congestion_derive(const struct test *test, struct rows *rows)
 {
 	struct row_param strategies[16], first[1];
 	struct rows_filter filter = {.test = test->id, .kpi = "TTFT", .trial = 0};
@@ -107,6 +107,6 @@ const struct test test_10_4 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
-	.derive = derive,
+	.run = congestion_run,
+	.derive = congestion_derive,
 };

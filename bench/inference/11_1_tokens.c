@@ -48,7 +48,7 @@ static int search(struct trial *t, struct bound *bound)
 	return err;
 }
 
-static int run(struct trial *t)
+static int tokens_run(struct trial *t)
 {
 	struct bound bound = {0};
 	int err = search(t, &bound);
@@ -100,5 +100,5 @@ const struct test test_11_1 = {
 	.seconds = {3, 20, 60},
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = tokens_run,
 };

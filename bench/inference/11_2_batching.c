@@ -4,7 +4,7 @@
 #include "procedure/service.h"
 #include "suite/kpis.h"
 
-static int run(struct trial *t)
+static int batching_run(struct trial *t)
 {
 	struct serving_options o = service_usual(t);
 
@@ -49,5 +49,5 @@ const struct test test_11_2 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = batching_run,
 };

@@ -2,7 +2,7 @@
 #include "procedure/service.h"
 #include "suite/kpis.h"
 
-static int run(struct trial *t)
+static int preemption_run(struct trial *t)
 {
 	struct serving_options o = service_usual(t);
 
@@ -47,5 +47,5 @@ const struct test test_11_3 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = preemption_run,
 };

@@ -26,7 +26,7 @@ static int kv(struct trial *t, unsigned gpus)
 	return 0;
 }
 
-static int run(struct trial *t)
+static int scale_run(struct trial *t)
 {
 	unsigned gpus = trial_count(t, "gpus");
 	int err;
@@ -77,5 +77,5 @@ const struct test test_12_1 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = scale_run,
 };

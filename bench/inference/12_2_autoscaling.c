@@ -33,7 +33,7 @@ struct scaling {
 };
 
 /* False: the pool cannot change. */
-static bool choose(struct scaling *s)
+static bool autoscaling_choose(struct scaling *s)
 {
 	const struct topo *topo = s->t->fabric->topo;
 	bool decode = strcmp(trial_text(s->t, "pool"), "decode") == 0;
@@ -168,7 +168,7 @@ static void add_throughput(struct scaling *s, const struct measured *m)
 	trial_value(s->t, "throughput_after", after / 1e3, n / 4);
 }
 
-static void add(struct scaling *s, const struct measured *m)
+static void autoscaling_add(struct scaling *s, const struct measured *m)
 {
 	if (s->converged_ns)
 		trial_value(s->t, "fabric_convergence",
@@ -191,7 +191,7 @@ static void add(struct scaling *s, const struct measured *m)
 	add_throughput(s, m);
 }
 
-static int measure(struct scaling *s)
+static int autoscaling_measure(struct scaling *s)
 {
 	struct fabric *fabric = s->t->fabric;
 	struct measured m;
@@ -208,19 +208,19 @@ static int measure(struct scaling *s)
 		err = trial_measure(s->t, &s->plan, scale, s, &m);
 	if (err)
 		return err;
-	add(s, &m);
+	autoscaling_add(s, &m);
 	measured_fini(&m);
 	return 0;
 }
 
-static int run(struct trial *t)
+static int autoscaling_run(struct trial *t)
 {
 	struct scaling s = {.t = t, .up = strcmp(trial_text(t, "event"), "up") == 0};
 	const char *why = NULL;
 	int err, healed;
 
 	hist_init(&s.first_ns);
-	if (!choose(&s)) {
+	if (!autoscaling_choose(&s)) {
 		trial_missing(t, NULL, "the %s pool has one server", trial_text(t, "pool"));
 		return 0;
 	}
@@ -231,7 +231,7 @@ static int run(struct trial *t)
 	}
 	t->bins = true;
 	make_plan(&s);
-	err = s.plan.err ? s.plan.err : measure(&s);
+	err = s.plan.err ? s.plan.err : autoscaling_measure(&s);
 	plan_fini(&s.plan);
 	healed = fabric_restore(t->fabric);
 	return err ? err : healed;
@@ -285,5 +285,5 @@ const struct test test_12_2 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = autoscaling_run,
 };

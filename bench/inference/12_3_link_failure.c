@@ -136,7 +136,7 @@ static int service(struct trial *t, struct failure *f)
 	return err;
 }
 
-static int run(struct trial *t)
+static int link_failure_run(struct trial *t)
 {
 	struct failure f = {.t = t, .turn = 2 * t->number}, g = {.t = t, .turn = f.turn + 1};
 	int err, healed;
@@ -199,5 +199,5 @@ const struct test test_12_3 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = link_failure_run,
 };

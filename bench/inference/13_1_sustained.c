@@ -2,12 +2,12 @@
 #include "procedure/soak.h"
 #include "suite/kpis.h"
 
-static int run(struct trial *t)
+static int sustained_run(struct trial *t)
 {
 	return soak_sample(t, NULL, NULL);
 }
 
-static int derive(const struct test *test, struct rows *rows)
+static int sustained_derive(const struct test *test, struct rows *rows)
 {
 	return soak_slope(rows, test->id, "TTFT_p99", "slope_TTFT");
 }
@@ -42,6 +42,6 @@ const struct test test_13_1 = {
 	.seconds = {3, 30, 900},
 	.kpis = kpis,
 	.views = views,
-	.run = run,
-	.derive = derive,
+	.run = sustained_run,
+	.derive = sustained_derive,
 };

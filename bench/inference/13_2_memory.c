@@ -20,7 +20,7 @@ static void add_memory(struct trial *t)
 	trial_value(t, "descriptors", descriptors, 1);
 }
 
-static int run(struct trial *t)
+static int memory_run(struct trial *t)
 {
 	int err = soak_sample(t, NULL, NULL);
 
@@ -31,7 +31,7 @@ static int run(struct trial *t)
 	return 0;
 }
 
-static int derive(const struct test *test, struct rows *rows)
+static int memory_derive(const struct test *test, struct rows *rows)
 {
 	int err = soak_slope(rows, test->id, "worker_memory", "slope_worker");
 
@@ -70,6 +70,6 @@ const struct test test_13_2 = {
 	.seconds = {1.5, 30, 900},
 	.kpis = kpis,
 	.views = views,
-	.run = run,
-	.derive = derive,
+	.run = memory_run,
+	.derive = memory_derive,
 };

@@ -24,7 +24,8 @@
 
 /* NULL: no memory. */
 json_t *results_json(const struct results *results, const struct results_tests *tests);
-/* Any document (taken; NULL: -ENOMEM) into a file ("-": standard output). -errno, after saying why. */
+/* Any document (taken; NULL: -ENOMEM) into a file ("-": standard output). -errno, after saying
+ * why. */
 int results_json_dump(json_t *root, const char *path);
 
 #endif

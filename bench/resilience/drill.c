@@ -278,7 +278,8 @@ static int add_needless(struct trial *t, const struct drill *d)
 	return err;
 }
 
-static int tell(struct trial *t, struct drill *d, double **bins, struct recovery *gpus, size_t n)
+static int drill_tell(struct trial *t, struct drill *d, double **bins, struct recovery *gpus,
+		      size_t n)
 {
 	double healthy = 0, after = 0;
 	int err = end_traffic(d, bins, n);
@@ -322,7 +323,7 @@ static int evaluate(struct trial *t, struct drill *d)
 		err = bins[gpu] ? 0 : -ENOMEM;
 	}
 	if (!err)
-		err = tell(t, d, bins, gpus, n);
+		err = drill_tell(t, d, bins, gpus, n);
 	for (unsigned gpu = 0; bins && gpu < d->topo->n_gpus; gpu++)
 		free(bins[gpu]);
 	free(bins);
@@ -356,7 +357,7 @@ static int drill(struct trial *t, struct drill *d)
 	return err ? err : evaluate(t, d);
 }
 
-static int run(struct trial *t)
+static int drill_run(struct trial *t)
 {
 	struct drill d = {.lab = t->fabric->lab,
 			  .topo = t->fabric->topo,
@@ -453,5 +454,5 @@ const struct test test_drill = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = drill_run,
 };

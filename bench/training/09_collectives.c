@@ -96,7 +96,7 @@ static void add_links(struct trial *t, const struct watched *w, unsigned ranks)
 	trial_value(t, "Link_utilization_mean", use.mean * 100, use.n);
 }
 
-static int measure(struct trial *t, enum collective c, unsigned ranks, uint64_t bytes)
+static int collectives_measure(struct trial *t, enum collective c, unsigned ranks, uint64_t bytes)
 {
 	struct watched w = {.t = t};
 	struct mpi_job job = training_job(t, c, ranks, bytes);
@@ -123,7 +123,7 @@ static int measure(struct trial *t, enum collective c, unsigned ranks, uint64_t 
 	return err;
 }
 
-static int run(struct trial *t)
+static int collectives_run(struct trial *t)
 {
 	/* the tests follow each other as enum collective has them */
 	enum collective c = (enum collective)(t->test->id[strlen("T9.")] - '1');
@@ -137,14 +137,14 @@ static int run(struct trial *t)
 	if (!err)
 		err = training_degrade(t, trial_text(t, "fabric"), ranks);
 	if (!err)
-		err = measure(t, c, ranks, bytes);
+		err = collectives_measure(t, c, ranks, bytes);
 	healed = training_restore(t);
 	return err ? err : healed;
 }
 
 /* ---- all of them ---- */
 
-static int derive(const struct test *test, struct rows *rows)
+static int collectives_derive(const struct test *test, struct rows *rows)
 {
 	struct rows_filter filter = {.test = test->id, .kpi = "BusBW", .trial = 0};
 	int err = 0;
@@ -256,7 +256,7 @@ static const struct view views[] = {
 		.id = "T" of, .name = title, .clause = TRAINING_DRAFT of, .dut = "DUT-F",          \
 		.summary = says, .needs = TRAINING_NEEDS, .strategies = mpi_strategies,            \
 		.trials = {1, 3, 3}, .seconds = {2, 10, 60}, .params = params, .kpis = kpis,       \
-		.views = views, .run = run, .derive = derive,                                      \
+		.views = views, .run = collectives_run, .derive = collectives_derive,              \
 	}
 
 const struct test test_t9_1 = COLLECTIVE_TEST("9.1", "AllReduce Benchmark",

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * goodput.c - bytes from one process to another: by message size, by the number of QPs, and what they
- * cost when both ends sleep. The soft provider and the QP group beside other transports.
+ * goodput.c - bytes from one process to another: by message size, by the number of QPs, and what
+ * they cost when both ends sleep. The soft provider and the QP group beside other transports.
  */
 #include "micro/transport/session.h"
 
-static int run(struct trial *t)
+static int goodput_run(struct trial *t)
 {
 	return session_goodput(t, &(struct session_how){.qps = 1});
 }
@@ -42,7 +42,7 @@ const struct test test_transport_goodput = {
 					    "bytes", "method", NULL, "goodput", "of_ceiling", "cpu",
 					    "handover"),
 				       VIEWS_END},
-	.run = run,
+	.run = goodput_run,
 	.derive = session_derive,
 };
 

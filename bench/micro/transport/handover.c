@@ -35,7 +35,7 @@ static bool go_to(unsigned core, cpu_set_t *before)
 	       !pthread_setaffinity_np(pthread_self(), sizeof(one), &one);
 }
 
-static void await(const struct line *line, uint64_t turn)
+static void handover_await(const struct line *line, uint64_t turn)
 {
 	while (atomic_load_explicit(&line->turn, memory_order_acquire) != turn)
 		;
@@ -52,7 +52,7 @@ static void *far_main(void *arg)
 	}
 	atomic_store(&far->ready, 1);
 	for (uint64_t turn = 1; turn < 2u * TRIPS * ROUNDS; turn += 2) {
-		await(far->line, turn);
+		handover_await(far->line, turn);
 		atomic_store_explicit(&far->line->turn, turn + 1, memory_order_release);
 	}
 	return NULL;
@@ -69,7 +69,7 @@ static double play(struct line *line)
 
 		for (unsigned i = 0; i < TRIPS; i++, turn += 2) {
 			atomic_store_explicit(&line->turn, turn + 1, memory_order_release);
-			await(line, turn + 2);
+			handover_await(line, turn + 2);
 		}
 		ns[r] = ((double)clock_now_ns() - start) / (2.0 * TRIPS);
 	}

@@ -5,7 +5,7 @@
 #include "micro/transport/session.h"
 #include "suite/trial.h"
 
-static int run(struct trial *t)
+static int latency_run(struct trial *t)
 {
 	static const char *const kpi[] = {"half_rtt_p50", "half_rtt_p99", "half_rtt_p999",
 					  "half_rtt_max"};
@@ -49,5 +49,5 @@ const struct test test_transport_latency = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = latency_run,
 };

@@ -126,8 +126,8 @@ static const struct transport_method *method_of(const struct session *s, const s
 }
 
 /* What a method that failed means for the run. */
-static int judge(struct session *s, struct trial *t, const struct transport_case *c,
-		 const struct transport_outcome *out, int err)
+static int session_judge(struct session *s, struct trial *t, const struct transport_case *c,
+			 const struct transport_outcome *out, int err)
 {
 	if (err != -EOPNOTSUPP && !is_foreign(c->method))
 		return err;
@@ -175,7 +175,7 @@ int session_measure(struct trial *t, const struct session_how *how, struct trans
 
 	err = transport_run(&s->net, &c, out);
 	if (err)
-		return judge(s, t, &c, out, err);
+		return session_judge(s, t, &c, out, err);
 	out->handover_ns = fmax(before, transport_handover_ns());
 	if (is_far(s, t, out->handover_ns))
 		t->again = "the ends' cores were too far apart (max_handover)";

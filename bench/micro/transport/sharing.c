@@ -24,7 +24,7 @@ static unsigned second_of(const struct topo *topo, unsigned dst)
 	return gpu;
 }
 
-static void add(struct trial *t, const struct measured *m, unsigned dst)
+static void sharing_add(struct trial *t, const struct measured *m, unsigned dst)
 {
 	double bps[SENDERS], sum = 0;
 
@@ -36,7 +36,7 @@ static void add(struct trial *t, const struct measured *m, unsigned dst)
 	trial_value(t, "of_live", sum / fabric_line_bps(t->fabric, dst), 1);
 }
 
-static int run(struct trial *t)
+static int sharing_run(struct trial *t)
 {
 	unsigned dst = demo_victim(t->fabric->topo), second = second_of(t->fabric->topo, dst);
 	struct plan plan = {0};
@@ -57,7 +57,7 @@ static int run(struct trial *t)
 	plan_fini(&plan);
 	if (err)
 		return err;
-	add(t, &m, dst);
+	sharing_add(t, &m, dst);
 	measured_fini(&m);
 	return 0;
 }
@@ -87,5 +87,5 @@ const struct test test_transport_sharing = {
 	.params = NULL,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = sharing_run,
 };
