@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "goals.h"
+#include "figures/goals.h"
 #include "demo/demo.h"
 #include "launch/agent.h"
 #include "report/compare_show.h"

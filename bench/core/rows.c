@@ -268,3 +268,10 @@ int rows_part(struct rows **out, const struct rows *from, const struct rows_filt
 		*out = rows;
 	return err;
 }
+
+size_t rows_next(const struct rows *rows, const struct rows_filter *filter, size_t from)
+{
+	while (from < rows_count(rows) && !row_matches(rows_at(rows, from), filter))
+		from++;
+	return from;
+}

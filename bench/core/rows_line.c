@@ -290,3 +290,31 @@ int row_parse(struct row *row, const char *line, size_t length, const char **rea
 	row_fini(row);
 	return strcmp(*reason, "no memory") == 0 ? -ENOMEM : -EBADMSG;
 }
+
+const struct row_param *row_param(const struct row *row, const char *name)
+{
+	for (unsigned i = 0; i < row->n_params; i++)
+		if (strcmp(row->param[i].name, name) == 0)
+			return &row->param[i];
+	return NULL;
+}
+
+static bool row_has(const char *wanted, const char *is)
+{
+	return !wanted || !*wanted || strcmp(wanted, is) == 0;
+}
+
+bool row_matches(const struct row *row, const struct rows_filter *filter)
+{
+	if (!row_has(filter->test, row->test) || !row_has(filter->kpi, row->kpi) ||
+	    !row_has(filter->strategy, row->strategy) ||
+	    (filter->trial >= 0 && row->trial != (unsigned)filter->trial))
+		return false;
+	for (unsigned i = 0; i < filter->n_params; i++) {
+		const struct row_param *param = row_param(row, filter->param[i].name);
+
+		if (!param || strcmp(param->text, filter->param[i].text) != 0)
+			return false;
+	}
+	return true;
+}

@@ -8,39 +8,22 @@
 
 #include "core/rows.h"
 
-const struct row_param *row_param(const struct row *row, const char *name)
+struct rows_filter rows_like(const struct row *row)
 {
-	for (unsigned i = 0; i < row->n_params; i++)
-		if (strcmp(row->param[i].name, name) == 0)
-			return &row->param[i];
-	return NULL;
+	return (struct rows_filter){.test = row->test,
+				    .kpi = row->kpi,
+				    .strategy = row->strategy,
+				    .n_params = row->n_params,
+				    .param = row->param,
+				    .trial = -1};
 }
 
-static bool row_has(const char *wanted, const char *is)
+bool rows_are_measured(const struct rows *rows)
 {
-	return !wanted || !*wanted || strcmp(wanted, is) == 0;
-}
-
-bool row_matches(const struct row *row, const struct rows_filter *filter)
-{
-	if (!row_has(filter->test, row->test) || !row_has(filter->kpi, row->kpi) ||
-	    !row_has(filter->strategy, row->strategy) ||
-	    (filter->trial >= 0 && row->trial != (unsigned)filter->trial))
-		return false;
-	for (unsigned i = 0; i < filter->n_params; i++) {
-		const struct row_param *param = row_param(row, filter->param[i].name);
-
-		if (!param || strcmp(param->text, filter->param[i].text) != 0)
-			return false;
-	}
-	return true;
-}
-
-size_t rows_next(const struct rows *rows, const struct rows_filter *filter, size_t from)
-{
-	while (from < rows_count(rows) && !row_matches(rows_at(rows, from), filter))
-		from++;
-	return from;
+	for (size_t i = 0; i < rows_count(rows); i++)
+		if (!rows_at(rows, i)->missing && rows_at(rows, i)->kpi[0] != '_')
+			return true;
+	return false;
 }
 
 int rows_values(const struct rows *rows, const struct rows_filter *filter, double **out)

@@ -12,10 +12,10 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "interrupt.h"
-#include "options.h"
+#include "core/interrupt.h"
+#include "core/options.h"
 #include "suite/suite.h"
-#include "trial_guard.h"
+#include "suite/trial_guard.h"
 
 extern const struct test test_demo_goodput, test_demo_shift, test_demo_chaos;
 

@@ -11,7 +11,6 @@
 #include <jansson.h>
 
 #include "engine/ep.h"
-#include "engine/kv.h"
 #include "suite/trial.h"
 
 #define DEMO_PLANE     1 /* the one that suffers */
@@ -23,8 +22,9 @@ unsigned demo_victim(const struct topo *topo);
 /* `farelab fail|heal LAB ...`; "" if the scenario is a healthy fabric. */
 void demo_words(const struct topo *topo, const char *scenario, char *out, size_t size);
 
-/* Small messages, many under way: what a fault does is seen at once. */
-struct kv_options demo_kv(const struct topo *topo, enum strategy strategy);
+/* Adds KV transfers of small messages to the plan, many under way: what a fault does is seen at
+ * once. */
+void demo_kv(const struct trial *t, struct plan *plan);
 /* All-to-all of a size that rounds take as long at any rate. */
 struct ep_options demo_ep(const struct topo *topo, enum strategy strategy);
 /* A cluster whose memory suffices for all of the demonstration. */

@@ -3,20 +3,13 @@
  * demo_chaos.c - bgpd, then fared of the sender's server end by SIGKILL while messages fly, and
  * come back while they still do.
  */
-#include <errno.h>
-#include <stdlib.h>
-
-#include "base/clock.h"
 #include "demo/demo.h"
-#include "inference/common.h"
-#include "resilience/shift.h"
-
-#define BEFORE_NS 300000000u
-#define SETTLE_NS 500000000u
+#include "procedure/fault.h"
+#include "suite/trial.h"
 
 static const char *const daemons[] = {"bgpd", "fared"};
 
-static int tell(struct fabric *fabric, const char *verb, const char *daemon)
+static int chaos_do(struct fabric *fabric, const char *verb, const char *daemon)
 {
 	const char *args[] = {daemon, fabric->topo->servers[fabric->topo->gpus[0].server].name,
 			      NULL};
@@ -27,76 +20,63 @@ static int tell(struct fabric *fabric, const char *verb, const char *daemon)
 /* Both live again, also where a trial was cut short. */
 static void close_chaos(void *state)
 {
-	tell(state, "heal", daemons[0]);
-	tell(state, "heal", daemons[1]);
+	chaos_do(state, "heal", daemons[0]);
+	chaos_do(state, "heal", daemons[1]);
 }
 
-static int kill_and_heal(struct fabric *fabric)
+/* A quarter of the window for each step; the last quarter is after all of them. */
+static int chaos_kill_and_heal(void *arg, uint64_t from_ns, uint64_t to_ns)
 {
+	struct fabric *fabric = arg;
 	int err = 0;
 
-	for (int i = 0; !err && i < 4; i++) {
-		err = tell(fabric, i < 2 ? "fail" : "heal", daemons[i % 2]);
+	for (unsigned i = 0; !err && i < 4; i++) {
+		err = cluster_sleep_until(fabric->cluster, from_ns + (to_ns - from_ns) / 4 * i);
 		if (!err)
-			err = cluster_sleep_until(fabric->cluster, clock_now_ns() + SETTLE_NS);
+			err = chaos_do(fabric, i < 2 ? "fail" : "heal", daemons[i % 2]);
 	}
 	return err;
 }
 
-static void add(struct trial *t, const struct kv_options *kv, const struct traffic_result *sums,
-		const uint64_t *times, size_t n, uint64_t from, uint64_t to)
+static void chaos_add(struct trial *t, const struct measured *m)
 {
-	double verified = traffic_progress(times, n, to) - traffic_progress(times, n, from);
+	const struct recovery goodput = fault_goodput(m);
+	uint64_t n = m->books.messages;
 
 	trial_value(t, "messages", (double)n, n);
-	trial_value(t, "lost", (double)(sums->posted - sums->messages), n);
-	trial_value(t, "longest_gap", shift_longest_gap_ms(times, n, from, to), n);
+	trial_value(t, "lost", (double)(m->books.posted - n), n);
+	trial_value(t, "longest_gap", recovery_gap_ms(&goodput, m->from_ns, m->to_ns), n);
 	trial_value(t, "of_optimum",
-		    verified * (double)kv->size_bytes * 8e9 / (double)(to - from) /
-			    fabric_pair_bps(t->fabric, kv->src, kv->dst),
+		    m->load[0].bps / fabric_pair_bps(t->fabric, 0, demo_victim(t->fabric->topo)),
 		    n);
-	trial_value(t, "replayed", (double)sums->replayed, n);
+	trial_value(t, "replayed", (double)m->books.replayed, n);
 }
 
-static int run(struct trial *t)
+static int demo_chaos_run(struct trial *t)
 {
-	struct fabric *fabric = t->fabric;
-	struct kv_options kv = demo_kv(fabric->topo, STRATEGY_FARE_SPRAY);
-	struct traffic_result sums = {0};
-	struct cpu_times before, after;
-	uint64_t from, to, *times;
-	size_t n;
-	int err = demo_cluster(fabric);
+	struct plan plan = {0};
+	struct measured m;
+	int err = demo_cluster(t->fabric);
 
-	*t->state = fabric;
-	if (!err)
-		err = kv_begin(fabric->cluster, fabric->topo, &kv);
-	if (!err)
-		err = cluster_sleep_until(fabric->cluster, clock_now_ns() + BEFORE_NS);
-	from = clock_now_ns();
-	if (!err)
-		err = cpu_read(&before);
-	if (!err)
-		err = kill_and_heal(fabric);
-	if (!err)
-		err = cpu_read(&after);
-	if (!err)
-		err = cpu_idle(&before, &after, &t->idle);
-	to = clock_now_ns();
+	*t->state = t->fabric;
+	t->strategy = STRATEGY_FARE_SPRAY;
+	t->bins = true;
+	demo_kv(t, &plan);
 	/* fails unless every message posted was completed, verified and credited exactly once */
 	if (!err)
-		err = kv_end(fabric->cluster, &kv, &sums, &times, &n);
+		err = trial_measure(t, &plan, chaos_kill_and_heal, t->fabric, &m);
+	plan_fini(&plan);
 	if (err)
 		return err;
-	add(t, &kv, &sums, times, n, from, to);
-	free(times);
-	return fabric_settle(fabric);
+	chaos_add(t, &m);
+	measured_fini(&m);
+	return fabric_settle(t->fabric);
 }
 
 static const struct kpi kpis[] = {
 	{"messages", "", "DUT-N", "each checked byte by byte", BETTER_NONE, 0},
 	{"lost", "", "DUT-N", "messages", BETTER_LOWER, 0},
-	{"longest_gap", "ms", "DUT-N", "between verified messages", BETTER_LOWER, 0},
+	{"longest_gap", "ms", "DUT-N", "without a byte acknowledged", BETTER_LOWER, 0},
 	{"of_optimum", "", "DUT-F", "goodput meanwhile, of the optimum", BETTER_HIGHER, 0},
 	{"replayed", "", "DUT-N", "chunks sent again", BETTER_NONE, 0},
 	LIST_END};
@@ -119,6 +99,6 @@ const struct test test_demo_chaos = {
 	.seconds = {2, 2, 2},
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = demo_chaos_run,
 	.close = close_chaos,
 };

@@ -9,12 +9,9 @@
 #include <string.h>
 
 #include "demo/demo.h"
-#include "hash_model.h"
-#include "inference/common.h"
-#include "optimum.h"
-
-/* Those that stay below half of the optimum need more than twice as long for the same rounds. */
-#define KERNEL_EP_S 0.28 /* four rounds: the least that ep measures */
+#include "fabric/hash_model.h"
+#include "fabric/optimum.h"
+#include "suite/trial.h"
 
 struct scenario {
 	struct fabric *fabric;
@@ -24,10 +21,8 @@ struct scenario {
 static void close_scenario(void *state)
 {
 	struct scenario *s = state;
-	uint64_t at_ns;
 
-	if (!fabric_heal(s->fabric, &at_ns))
-		fabric_settle(s->fabric);
+	fabric_restore(s->fabric);
 	free(s);
 }
 
@@ -90,7 +85,7 @@ static int enter(struct trial *t)
 	return err;
 }
 
-static void add(struct trial *t, double bps, double optimum_bps, uint64_t messages)
+static void demo_goodput_add(struct trial *t, double bps, double optimum_bps, uint64_t messages)
 {
 	trial_value(t, "goodput", bps / 8e6, messages);
 	trial_value(t, "optimum", optimum_bps / 8e6, 1);
@@ -147,7 +142,7 @@ static int kv(struct trial *t)
 	plan_fini(&plan);
 	if (err)
 		return err;
-	add(t, m.load[0].bps, fabric_pair_bps(t->fabric, 0, dst), m.load[0].messages);
+	demo_goodput_add(t, m.load[0].bps, fabric_pair_bps(t->fabric, 0, dst), m.load[0].messages);
 	measured_fini(&m);
 	return add_model(t, dst, qps);
 }
@@ -159,18 +154,17 @@ static int ep(struct trial *t)
 	int err = fabric_prepare(t->fabric, t->strategy);
 
 	ep.traffic.qps = trial_count(t, "qps");
-	ep.measure_s =
-		strategy_mode(t->strategy) == FARE_MODE_KERNEL ? KERNEL_EP_S : t->seconds * 1.25;
+	ep.measure_s = t->seconds;
 	if (!err)
 		err = ep_run(t->fabric->cluster, t->fabric->topo, &ep, t->number, &one);
 	if (err)
 		return err;
 	t->idle = one.idle;
-	add(t, one.goodput_bps, one.optimum_bps, one.messages);
+	demo_goodput_add(t, one.goodput_bps, one.optimum_bps, one.messages);
 	return 0;
 }
 
-static int run(struct trial *t)
+static int demo_goodput_run(struct trial *t)
 {
 	int err;
 
@@ -235,6 +229,6 @@ const struct test test_demo_goodput = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = demo_goodput_run,
 	.close = close_scenario,
 };

@@ -14,6 +14,9 @@
 #define DEMO_TOKENS	    256u
 #define DEMO_TOKENS_AT_MBPS 160u
 
+#define DEMO_KV_BYTES (128u << 10)
+#define DEMO_KV_DEPTH 32
+
 unsigned demo_victim(const struct topo *topo)
 {
 	unsigned gpu = 1;
@@ -38,13 +41,12 @@ void demo_words(const struct topo *topo, const char *scenario, char *out, size_t
 			 topo->leaves[topo->gpus[0].plane[DEMO_PLANE].leaf].name);
 }
 
-struct kv_options demo_kv(const struct topo *topo, enum strategy strategy)
+void demo_kv(const struct trial *t, struct plan *plan)
 {
-	return (struct kv_options){.src = 0,
-				   .dst = demo_victim(topo),
-				   .size_bytes = 1 << 17,
-				   .depth = 32,
-				   .traffic = {.strategy = strategy}};
+	struct traffic_load load = trial_load(t, "kv", 0);
+
+	plan_stream(plan, plan_load(plan, &load), 0, demo_victim(t->fabric->topo), DEMO_KV_DEPTH,
+		    DEMO_KV_BYTES);
 }
 
 struct ep_options demo_ep(const struct topo *topo, enum strategy strategy)
@@ -61,9 +63,8 @@ struct ep_options demo_ep(const struct topo *topo, enum strategy strategy)
 
 int demo_cluster(struct fabric *fabric)
 {
-	struct kv_options kv = demo_kv(fabric->topo, STRATEGY_FARE_SPRAY);
 	struct ep_options ep = demo_ep(fabric->topo, STRATEGY_FARE_SPRAY);
-	uint64_t of_kv = kv_arena_bytes(&kv), of_ep;
+	uint64_t of_kv = (uint64_t)DEMO_KV_BYTES * DEMO_KV_DEPTH, of_ep;
 
 	ep.moe.tokens = DEMO_TOKENS; /* whatever the rate will be */
 	of_ep = ep_arena_bytes(fabric->topo, &ep);

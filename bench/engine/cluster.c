@@ -9,8 +9,8 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "interrupt.h"
-#include "optimum.h"
+#include "core/interrupt.h"
+#include "fabric/optimum.h"
 #include "engine/rendezvous.h"
 
 #define CLUSTER_START_MS       30000

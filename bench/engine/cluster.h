@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "topo.h"
+#include "fabric/topo.h"
 
 struct cluster;
 struct rendezvous;

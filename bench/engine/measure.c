@@ -250,7 +250,7 @@ static int measure_collect(const struct measure *measure, struct measured *out)
 				(double)(out->to_ns - out->from_ns);
 		json_decref(answer);
 		if (!err)
-			err = traffic_report(measure->cluster, gpu, &out->books, NULL, NULL);
+			err = traffic_report(measure->cluster, gpu, &out->books);
 	}
 	for (unsigned i = 0; rounds && i < measure->n_loads; i++)
 		measure_rounds(out, i, &rounds[i]);
@@ -308,9 +308,9 @@ int measure_run(const struct measure *measure, struct measured *out)
 	cluster_forget(measure->cluster);
 	err = measured_alloc(measure, out);
 	if (!err)
-		err = traffic_open_loads(measure->cluster, measure->topo, measure->loads,
-					 measure->n_loads, measure->streams, measure->n_streams,
-					 measure->bins, false);
+		err = traffic_open(measure->cluster, measure->topo, measure->loads,
+				   measure->n_loads, measure->streams, measure->n_streams,
+				   measure->bins);
 	out->from_ns =
 		clock_now_ns() + (uint64_t)(measure->warm_s * 1e9) + measure_fill_ns(measure);
 	out->to_ns = out->from_ns + (uint64_t)(measure->seconds * 1e9);

@@ -9,7 +9,7 @@
 #define MEASURE_H
 
 #include "core/hist.h"
-#include "cpu.h"
+#include "core/cpu.h"
 #include "engine/traffic.h"
 
 struct measured_load {

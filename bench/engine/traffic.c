@@ -106,9 +106,8 @@ static json_t *traffic_request(struct cluster *cluster, const struct topo *topo,
 	return json_pack("{s:s, s:O, s:o, s:o}", "op", "open", "loads", loads, "tx", tx, "rx", rx);
 }
 
-int traffic_open_loads(struct cluster *cluster, const struct topo *topo,
-		       const struct traffic_load *loads, unsigned n_loads,
-		       const struct traffic_stream *streams, unsigned n, bool bins, bool times)
+int traffic_open(struct cluster *cluster, const struct topo *topo, const struct traffic_load *loads,
+		 unsigned n_loads, const struct traffic_stream *streams, unsigned n, bool bins)
 {
 	json_t *list = json_array();
 	uint32_t nonce;
@@ -127,7 +126,6 @@ int traffic_open_loads(struct cluster *cluster, const struct topo *topo,
 		if (request) {
 			json_object_set_new(request, "nonce", json_integer((json_int_t)nonce));
 			json_object_set_new(request, "bins", json_boolean(bins));
-			json_object_set_new(request, "no_times", json_boolean(!times));
 		}
 		err = cluster_send(cluster, gpu, request);
 	}
@@ -135,20 +133,6 @@ int traffic_open_loads(struct cluster *cluster, const struct topo *topo,
 	for (unsigned gpu = 0; !err && gpu < cluster_size(cluster); gpu++)
 		err = cluster_await(cluster, gpu, "opened", TRAFFIC_TIMEOUT_MS, NULL);
 	return err;
-}
-
-int traffic_open(struct cluster *cluster, const struct topo *topo,
-		 const struct traffic_options *options, const struct traffic_stream *streams,
-		 unsigned n, const struct moe *moe, uint64_t rounds)
-{
-	struct traffic_load load = {.name = "all",
-				    .options = *options,
-				    .moe = moe,
-				    .rounds = moe ? rounds : 0,
-				    .overlap = 2};
-
-	return traffic_open_loads(cluster, topo, &load, 1, streams, n, options->bins,
-				  !options->no_times);
 }
 
 int traffic_start(struct cluster *cluster, uint64_t from_ns, uint64_t to_ns)
@@ -216,10 +200,9 @@ static uint64_t traffic_counter(json_t *report, const char *key)
 	return (uint64_t)json_integer_value(json_object_get(report, key));
 }
 
-int traffic_report(struct cluster *cluster, unsigned gpu, struct traffic_result *result,
-		   uint64_t **times_ns, size_t *n_times)
+int traffic_report(struct cluster *cluster, unsigned gpu, struct traffic_result *result)
 {
-	json_t *report, *times;
+	json_t *report;
 	int err = cluster_send(cluster, gpu, json_pack("{s:s}", "op", "report"));
 
 	if (!err)
@@ -237,16 +220,8 @@ int traffic_report(struct cluster *cluster, unsigned gpu, struct traffic_result 
 	result->path_deaths += traffic_counter(report, "path_deaths");
 	result->path_rebuilds += traffic_counter(report, "path_rebuilds");
 	result->needless_moves += traffic_counter(report, "flow_needless_moves");
-	if (times_ns) {
-		times = json_object_get(report, "times_ns");
-		*n_times = json_array_size(times);
-		*times_ns = calloc(*n_times + 1, sizeof(**times_ns));
-		for (size_t i = 0; *times_ns && i < *n_times; i++)
-			(*times_ns)[i] = (uint64_t)json_integer_value(json_array_get(times, i));
-		err = *times_ns ? 0 : -ENOMEM;
-	}
 	json_decref(report);
-	return err;
+	return 0;
 }
 
 int traffic_bins(struct cluster *cluster, unsigned gpu, uint64_t from_ns, double *bytes, size_t n)
@@ -299,22 +274,4 @@ double traffic_bins_bytes(const double *bytes, size_t n, uint64_t base_ns, uint6
 			sum += bytes[i] * (double)(high - low) / (double)TRAFFIC_BIN_NS;
 	}
 	return sum;
-}
-
-double traffic_progress(const uint64_t *times_ns, size_t n, uint64_t t_ns)
-{
-	size_t low = 0, high = n;
-
-	while (low < high) { /* how many are at or before t */
-		size_t middle = low + (high - low) / 2;
-
-		if (times_ns[middle] <= t_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0 || low == n)
-		return (double)low;
-	return (double)low +
-	       (double)(t_ns - times_ns[low - 1]) / (double)(times_ns[low] - times_ns[low - 1]);
 }

@@ -3,8 +3,8 @@
  * traffic.h - one run of traffic among the workers: what all tests share.
  *
  * Owns: nothing between calls; the workers hold the state. In: who sends to whom (a traffic_stream
- * each), by which strategy; out: groups connected, then closed, and reports of what was verified
- * where. Thread: the coordinator's.
+ * each), by which strategy; out: groups connected, then closed, and reports of what was verified.
+ * Thread: the coordinator's.
  *
  * Every run opens groups anew: new QPs, new source ports, a new nonce in the pattern, so that runs
  * are independent draws and packets of an earlier run can only be found as wrong bytes, never
@@ -18,10 +18,10 @@
 
 #include "engine/arrivals.h"
 #include "engine/cluster.h"
-#include "cpu.h"
+#include "core/cpu.h"
 #include "engine/moe.h"
 #include "engine/strategy.h"
-#include "topo.h"
+#include "fabric/topo.h"
 
 #define TRAFFIC_TIMEOUT_MS 60000
 #define TRAFFIC_BIN_NS	   UINT64_C(1000000)
@@ -41,8 +41,6 @@ struct traffic_options {
 	uint32_t chunk_bytes; /* 0: libfare's default, also below */
 	uint32_t window_bytes;
 	bool random_ports; /* fare strategies too: show what learning ports gains */
-	bool bins;	   /* record what is acknowledged in each millisecond: traffic_bins() */
-	bool no_times;	   /* do not record when each message was verified: for long runs */
 };
 
 /*
@@ -102,14 +100,12 @@ struct traffic_result {
 int traffic_qps(const struct topo *topo, const struct traffic_options *options, unsigned *qps,
 		unsigned *per_sub_port);
 
-/* Opens the streams (moe: rounds of it, else until stopped) and waits until all are connected. */
-int traffic_open(struct cluster *cluster, const struct topo *topo,
-		 const struct traffic_options *options, const struct traffic_stream *streams,
-		 unsigned n, const struct moe *moe, uint64_t rounds);
-/* The same with several loads at once. */
-int traffic_open_loads(struct cluster *cluster, const struct topo *topo,
-		       const struct traffic_load *loads, unsigned n_loads,
-		       const struct traffic_stream *streams, unsigned n, bool bins, bool times);
+/*
+ * Opens the streams of these loads and waits until all are connected. bins: records what is
+ * acknowledged in each millisecond, for traffic_bins().
+ */
+int traffic_open(struct cluster *cluster, const struct topo *topo, const struct traffic_load *loads,
+		 unsigned n_loads, const struct traffic_stream *streams, unsigned n, bool bins);
 /* All begin; what is due between the two times (monotonic) is measured: traffic_measured(). */
 int traffic_start(struct cluster *cluster, uint64_t from_ns, uint64_t to_ns);
 /* One message of n bytes on a stream whose arrivals are by command. */
@@ -125,10 +121,8 @@ int traffic_stop(struct cluster *cluster);
 /* Closes everything at both ends. */
 int traffic_close(struct cluster *cluster);
 
-/* Asks gpu for its report; *times_ns (may be NULL: not wanted) is the caller's. Adds its counters
- * to result. */
-int traffic_report(struct cluster *cluster, unsigned gpu, struct traffic_result *result,
-		   uint64_t **times_ns, size_t *n_times);
+/* Asks gpu for its report, and adds its counters to result. */
+int traffic_report(struct cluster *cluster, unsigned gpu, struct traffic_result *result);
 
 /*
  * Adds what gpu sent and had acknowledged to bytes[], a bin per millisecond from from_ns on. Before
@@ -144,11 +138,5 @@ int traffic_load_bins(struct cluster *cluster, unsigned gpu, int load, uint64_t 
  */
 double traffic_bins_bytes(const double *bytes, size_t n, uint64_t base_ns, uint64_t from_ns,
 			  uint64_t to_ns);
-
-/*
- * Messages done by time t, counting the one under way in part: linear between the neighbours'
- * times. times must not fall. Pure.
- */
-double traffic_progress(const uint64_t *times_ns, size_t n, uint64_t t_ns);
 
 #endif

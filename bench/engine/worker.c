@@ -5,7 +5,6 @@
 #include <getopt.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,16 +13,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "lab.h"
+#include "fabric/lab.h"
 #include "engine/planted.h"
 #include "engine/worker_internal.h"
-
-static uint64_t worker_planted_ns; /* what a clock is wrong by that is to be found out */
-
-uint64_t worker_now_ns(const struct worker *w)
-{
-	return clock_now_ns() - (uint64_t)w->clock_offset_ns + worker_planted_ns;
-}
 
 /*
  * How long this process stood still: it woke so long after it wanted to, or a turn took as long.
@@ -43,7 +35,7 @@ static void worker_plant(struct worker *w)
 	static bool stood;
 
 	if (PLANTED(shifted_clock) && w->gpu == 1)
-		worker_planted_ns = 20000000;
+		w->planted_ns = 20000000;
 	if (PLANTED(stalled_gpu) && w->gpu == 1 && w->running && !stood &&
 	    worker_in_window(w, worker_now_ns(w))) {
 		stood = true;
@@ -51,33 +43,6 @@ static void worker_plant(struct worker *w)
 	}
 	if (!w->running)
 		stood = false;
-}
-
-void worker_fail(struct worker *w, const char *format, ...)
-{
-	char text[512];
-	va_list ap;
-
-	va_start(ap, format);
-	vsnprintf(text, sizeof(text), format, ap);
-	va_end(ap);
-	if (w->coordinator) {
-		json_t *event = json_pack("{s:s, s:i, s:s}", "event", "error", "gpu", (int)w->gpu,
-					  "text", text);
-
-		rendezvous_send(w->coordinator, event);
-		json_decref(event);
-	} else {
-		fprintf(stderr, "farebench worker %u: %s\n", w->gpu, text);
-	}
-	exit(1);
-}
-
-void worker_send(struct worker *w, json_t *event)
-{
-	if (!event || rendezvous_send(w->coordinator, event))
-		exit(1); /* the coordinator is gone, and it was the only one to tell */
-	json_decref(event);
 }
 
 /* When a message is due, or a tenth of a second has passed. */
@@ -244,10 +209,9 @@ int worker_main(int argc, char **argv)
 	/* a worker without its coordinator must not load the fabric */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_TIMERSLACK, 1000UL); /* messages are due to the microsecond */
-	w->samples = calloc(WORKER_MAX_SAMPLES, sizeof(*w->samples));
 	/* before the namespace is entered: the address is the coordinator's */
 	fd = rendezvous_connect(options.rendezvous);
-	if (!w->samples || fd < 0 || rendezvous_create(&w->coordinator, fd)) {
+	if (fd < 0 || rendezvous_create(&w->coordinator, fd)) {
 		fprintf(stderr, "farebench worker %u: %s: %s\n", w->gpu, options.rendezvous,
 			strerror(fd < 0 ? -fd : ENOMEM));
 		return 1;
@@ -266,7 +230,6 @@ int worker_main(int argc, char **argv)
 	fare_domain_close(w->domain);
 	fare_detach(w->fare);
 	rendezvous_destroy(w->coordinator);
-	free(w->samples);
 	free(w->bins);
 	json_decref(w->counters_from);
 	json_decref(w->counters_to);

@@ -2,11 +2,12 @@
 /*
  * worker_internal.h - what the files of a worker share: its state, and what each offers the others.
  *
- * worker.c starts, loops and talks to the coordinator; worker_requests.c does what the coordinator
- * asks, worker_open.c begins a run, worker_member.c opens and closes groups of a load during it;
- * worker_loads.c says when which message is due; worker_streams.c moves and verifies messages,
- * worker_read.c those that are read; worker_measure.c counts. Owns: struct worker, one per process.
- * Thread: the process has one.
+ * worker.c starts and loops; worker_requests.c does what the coordinator asks, worker_open.c begins
+ * a run; worker_streams.c moves and verifies messages, worker_read.c those that are read,
+ * worker_member.c opens and closes groups of a load during the run; worker_measure.c counts;
+ * worker_loads.c says when which message is due. Each calls those named after it, and
+ * worker_base.c.
+ * Owns: struct worker, one per process. Thread: the process has one.
  */
 #ifndef WORKER_INTERNAL_H
 #define WORKER_INTERNAL_H
@@ -22,14 +23,13 @@
 #include "engine/rendezvous.h"
 #include "engine/stream.h"
 #include "engine/traffic.h"
-#include "cpu.h"
+#include "core/cpu.h"
 #include "fare.h"
 #include "launch/limits.h"
 
 #define WORKER_MAX_STREAMS  1024
 #define WORKER_MAX_LOADS    16
 #define WORKER_MAX_EARLY    256
-#define WORKER_MAX_SAMPLES  100000 /* so that a report stays well below a rendezvous line */
 #define WORKER_MAX_ROUNDS   100000
 #define WORKER_CREDIT	    UINT64_MAX /* context of what a receiver writes */
 #define WORKER_MAX_COMMANDS 4096       /* of a stream, not yet posted */
@@ -124,6 +124,7 @@ struct worker {
 	uint64_t arena_bytes;
 	uint32_t gpu, local_gpu;
 	int64_t clock_offset_ns; /* of this host's clock, ahead of the coordinator's */
+	uint64_t planted_ns;	 /* what a planted defect adds to it (planted.h) */
 	struct limits limits;
 	struct limits_meter meter;
 	bool held; /* the limit of the rate made messages wait, in the window */
@@ -136,7 +137,7 @@ struct worker {
 	struct fare_group *early[WORKER_MAX_EARLY];
 	unsigned n_early;
 	uint32_t nonce;
-	bool running, stopping, opened, done, no_times;
+	bool running, stopping, opened, done;
 	uint64_t open_ns; /* when the run in force was asked for */
 	uint64_t start_ns;
 	uint64_t wake_ns;  /* when a message is due that cannot be posted yet; UINT64_MAX: none */
@@ -152,14 +153,13 @@ struct worker {
 	uint64_t unsent;		 /* messages that came before they were sent */
 	uint64_t stall_ns;		 /* longest in the window that this process stood still */
 	uint64_t retransmitted_before;	 /* by the endpoint, in earlier runs */
-	uint64_t *samples; /* when each message was verified; with rounds: stream by stream, in
-			      order of rounds */
-	size_t n_samples;
 	/* payload acknowledged per load and ms since bins_ns (WORKER_MAX_BINS of each load);
 	 * NULL: not asked for */
 	uint32_t *bins;
 	uint64_t bins_ns, bin, acked_bytes[WORKER_MAX_LOADS]; /* bin: the one under way */
 };
+
+/* ---- worker_base.c: used by all, calls none of them ---- */
 
 /* The coordinator's monotonic clock, as far as its offset is known. */
 uint64_t worker_now_ns(const struct worker *w);
@@ -167,46 +167,14 @@ uint64_t worker_now_ns(const struct worker *w);
 _Noreturn void worker_fail(struct worker *w, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void worker_send(struct worker *w, json_t *event); /* takes event */
-
-/* worker_streams.c: takes what the domain has, posts what is due, says "opened" and "done". */
-void worker_turn(struct worker *w);
-/* The first messages are filled and posted on return. */
-void worker_start(struct worker *w);
-/* Gives every waiting receive stream the group that its peer opened meanwhile. */
-void worker_claim_early(struct worker *w);
-
-/* A message arrived whole: verifies, counts and credits it. */
-void worker_message(struct worker *w, struct worker_rx *rx, uint32_t tag, uint64_t bytes);
-/*
- * worker_read.c: loads whose receivers read. The sender offers message seq of so many bytes:
- * 0, or -errno as of fare_group_send(). The receiver is offered one; reads what it can; has read.
- */
-int worker_offer(struct worker_tx *tx, uint64_t seq, uint64_t bytes);
-void worker_on_offer(struct worker *w, struct worker_rx *rx, const struct fare_event *event);
-void worker_read(struct worker *w, struct worker_rx *rx);
-void worker_on_read(struct worker *w, struct worker_rx *rx, uint64_t seq);
-
 /* Not to be slept over. */
 void worker_wake_at(struct worker *w, uint64_t at_ns);
-/* worker_loads.c: is the stream's message seq due? True: *due_ns says since when. False:
- * w->wake_ns is brought forward, if time alone is missing. */
-bool worker_is_due(struct worker *w, struct worker_tx *tx, uint64_t seq, uint64_t *due_ns);
-/* Sequence numbers below this may be posted, as far as rounds go. */
-uint64_t worker_limit(const struct worker *w, const struct worker_load *load);
-void worker_round_posted(struct worker_load *load, uint64_t seq, uint64_t now);
-/* Something of the load arrived: ends the rounds that are whole. */
-void worker_rounds_end(struct worker *w, struct worker_load *load, uint64_t now);
-
-/* worker_measure.c: called often; marks the ends of the window, fills bins. */
-void worker_measure(struct worker *w, uint64_t now);
 bool worker_in_window(const struct worker *w, uint64_t t_ns);
-json_t *worker_measured(struct worker *w);
-
-/* worker_member.c: what the coordinator asks of a load that joins or leaves. */
-void worker_op_join(struct worker *w, json_t *request);
-void worker_op_leave(struct worker *w, json_t *request);
-/* Called each turn: says "joined" and "left". */
-void worker_members(struct worker *w);
+/* An integer of a request, 0..max; else the worker fails. */
+uint64_t worker_number(struct worker *w, json_t *object, const char *key, uint64_t max);
+/* Of a peer: one that this host does not allow ends the worker, before anything is sent. */
+void worker_address(struct worker *w, json_t *object, struct in6_addr *out);
+void worker_open_group(struct worker *w, struct worker_tx *tx);
 /* Zeroes before the group was opened, the last ones after it was closed. */
 void worker_tx_stats(const struct worker_tx *tx, struct fare_group_stats *out);
 /* Payload that crossed so far: of a stream that is read the receiver knows. */
@@ -215,17 +183,54 @@ void worker_rx_mark(const struct worker_rx *rx, struct worker_mark *out);
 /* Packets that the endpoint sent again, as its groups tell. */
 uint64_t worker_retransmitted(const struct worker *w);
 
-/* worker_open.c: begins a run; worker_close_*() ends it. */
+/* ---- worker_loads.c ---- */
+
+/* Is the stream's message seq due? True: *due_ns says since when. False: w->wake_ns is brought
+ * forward, if time alone is missing. */
+bool worker_is_due(struct worker *w, struct worker_tx *tx, uint64_t seq, uint64_t *due_ns);
+/* Sequence numbers below this may be posted, as far as rounds go. */
+uint64_t worker_limit(const struct worker *w, const struct worker_load *load);
+void worker_round_posted(struct worker_load *load, uint64_t seq, uint64_t now);
+/* Something of the load arrived: ends the rounds that are whole. */
+void worker_rounds_end(struct worker *w, struct worker_load *load, uint64_t now);
+
+/* ---- worker_measure.c: called often; marks the ends of the window, fills bins ---- */
+
+void worker_measure(struct worker *w, uint64_t now);
+json_t *worker_measured(struct worker *w);
+
+/* ---- worker_member.c: what the coordinator asks of a load that joins or leaves ---- */
+
+void worker_op_join(struct worker *w, json_t *request);
+void worker_op_leave(struct worker *w, json_t *request);
+/* Called each turn: says "joined" and "left". */
+void worker_members(struct worker *w);
+
+/* ---- worker_read.c: loads whose receivers read ---- */
+
+/* The sender offers message seq of so many bytes: 0, or -errno as of fare_group_send(). */
+int worker_offer(struct worker_tx *tx, uint64_t seq, uint64_t bytes);
+/* The receiver is offered one; reads what it can; has read one: how many bytes. */
+void worker_on_offer(struct worker *w, struct worker_rx *rx, const struct fare_event *event);
+void worker_read(struct worker *w, struct worker_rx *rx);
+uint64_t worker_on_read(struct worker *w, struct worker_rx *rx, uint64_t seq);
+
+/* ---- worker_streams.c: takes what the domain has, posts what is due ---- */
+
+void worker_turn(struct worker *w); /* also says "opened" and "done" */
+/* The first messages are filled and posted on return. */
+void worker_start(struct worker *w);
+/* Gives every waiting receive stream the group that its peer opened meanwhile. */
+void worker_claim_early(struct worker *w);
+
+/* ---- worker_open.c: begins a run; worker_close_*() ends it ---- */
+
 void worker_open(struct worker *w, json_t *request);
-void worker_open_group(struct worker *w, struct worker_tx *tx);
 void worker_close_tx(struct worker *w);
 void worker_close_rx(struct worker *w);
-/* An integer of a request, 0..max; else the worker fails. */
-uint64_t worker_number(struct worker *w, json_t *object, const char *key, uint64_t max);
-/* Of a peer: one that this host does not allow ends the worker, before anything is sent. */
-void worker_address(struct worker *w, json_t *object, struct in6_addr *out);
 
-/* worker_requests.c: does one request (borrowed); false: it was the last. */
+/* ---- worker_requests.c: does one request (borrowed); false: it was the last ---- */
+
 bool worker_request(struct worker *w, json_t *request);
 
 #endif

@@ -4,12 +4,6 @@
  */
 #include "engine/worker_internal.h"
 
-void worker_wake_at(struct worker *w, uint64_t at_ns)
-{
-	if (at_ns < w->wake_ns)
-		w->wake_ns = at_ns;
-}
-
 /* Rounds of which everything has arrived here. */
 static uint64_t worker_rounds_whole(const struct worker *w, const struct worker_load *load)
 {

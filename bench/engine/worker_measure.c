@@ -107,11 +107,6 @@ void worker_measure(struct worker *w, uint64_t now)
 		w->wake_ns = w->to_ns;
 }
 
-bool worker_in_window(const struct worker *w, uint64_t t_ns)
-{
-	return t_ns >= w->from_ns && (!w->to_ns || t_ns < w->to_ns);
-}
-
 static json_t *worker_load_json(const struct worker_load *load)
 {
 	json_t *starts = json_array(), *ends = json_array();

@@ -6,44 +6,6 @@
 
 #include "engine/worker_internal.h"
 
-void worker_tx_stats(const struct worker_tx *tx, struct fare_group_stats *out)
-{
-	*out = tx->last;
-	if (tx->group)
-		fare_group_stats(tx->group, out);
-}
-
-void worker_tx_mark(const struct worker_tx *tx, struct worker_mark *out)
-{
-	struct fare_group_stats stats = {0};
-
-	if (!tx->load->read)
-		worker_tx_stats(tx, &stats);
-	memcpy(out->plane_bytes, stats.plane_bytes, sizeof(out->plane_bytes));
-}
-
-void worker_rx_mark(const struct worker_rx *rx, struct worker_mark *out)
-{
-	struct fare_group_stats stats = {0};
-
-	if (rx->load->read && rx->group)
-		fare_group_stats(rx->group, &stats);
-	memcpy(out->plane_bytes, stats.plane_bytes, sizeof(out->plane_bytes));
-}
-
-uint64_t worker_retransmitted(const struct worker *w)
-{
-	struct fare_group_stats stats;
-	uint64_t most = 0;
-
-	for (unsigned i = 0; i < w->n_tx; i++) {
-		worker_tx_stats(&w->tx[i], &stats);
-		if (stats.retransmitted_packets > most)
-			most = stats.retransmitted_packets;
-	}
-	return most;
-}
-
 static struct worker_load *member_load(struct worker *w, json_t *request, enum worker_presence from)
 {
 	struct worker_load *load = &w->load[worker_number(w, request, "load", w->n_loads - 1)];

@@ -6,34 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/address.h"
 #include "engine/moe.h"
 #include "engine/strategy.h"
 #include "engine/worker_internal.h"
-
-uint64_t worker_number(struct worker *w, json_t *object, const char *key, uint64_t max)
-{
-	json_t *value = json_object_get(object, key);
-
-	if (!json_is_integer(value) || json_integer_value(value) < 0 ||
-	    (uint64_t)json_integer_value(value) > max)
-		worker_fail(w, "request: %s: an integer 0..%llu is expected", key,
-			    (unsigned long long)max);
-	return (uint64_t)json_integer_value(value);
-}
-
-void worker_address(struct worker *w, json_t *object, struct in6_addr *out)
-{
-	const char *text = json_string_value(json_object_get(object, "address"));
-
-	if (!text || address_parse(text, out))
-		worker_fail(w, "request: address: %s is none", text ? text : "nothing");
-	if (!limits_allow(&w->limits, out))
-		worker_fail(w,
-			    "request: address: %s is outside of 198.18.0.0/15, 2001:db8::/32 and "
-			    "what this host's inventory allows: nothing was sent",
-			    text);
-}
 
 static void *worker_zeroed(struct worker *w, size_t n, size_t size)
 {
@@ -181,19 +156,6 @@ static void worker_read_group(struct worker *w, struct worker_tx *tx, json_t *lo
 		tx->options.mode = strategy_mode((enum strategy)strategy_parse(strategy));
 }
 
-void worker_open_group(struct worker *w, struct worker_tx *tx)
-{
-	uint32_t is[2] = {w->nonce, tx->key};
-	struct fare_group_options options = tx->options;
-	int err;
-
-	options.private_data = is;
-	options.private_bytes = sizeof(is);
-	err = fare_group_open(&tx->group, w->domain, &tx->peer, &options);
-	if (err)
-		worker_fail(w, "opening a group toward GPU %u: %s", tx->gpu, strerror(-err));
-}
-
 /* ---- sizes that a routing decides ---- */
 
 static void worker_read_moe(struct worker *w, json_t *object, struct moe *moe)
@@ -322,19 +284,6 @@ static void worker_reset(struct worker *w, json_t *request)
 	w->from_ns = w->to_ns = 0;
 	w->open_ns = worker_now_ns(w);
 	w->verified_bytes = w->proof_sent = w->proof_seen = w->unsent = w->stall_ns = 0;
-	w->no_times = json_is_true(json_object_get(request, "no_times"));
-	w->n_samples = 0;
-}
-
-/* The times of a run with rounds lie stream by stream. */
-static void worker_open_times(struct worker *w)
-{
-	if (w->no_times || w->n_loads != 1 || !w->load[0].rounds)
-		return;
-	w->n_samples = (size_t)w->load[0].rounds * w->n_rx;
-	if (w->n_samples > WORKER_MAX_SAMPLES)
-		worker_fail(w, "request: %llu rounds are more than can be recorded",
-			    (unsigned long long)w->load[0].rounds);
 }
 
 static void worker_read_streams(struct worker *w, json_t *tx, json_t *rx)
@@ -372,7 +321,6 @@ void worker_open(struct worker *w, json_t *request)
 	worker_read_streams(w, tx, json_object_get(request, "rx"));
 	json_array_foreach (loads, i, item)
 		worker_open_rounds(w, &w->load[i], json_object_get(item, "moe"));
-	worker_open_times(w);
 	worker_open_bins(w, request);
 	worker_claim_early(w);
 	json_array_foreach (tx, i, item)

@@ -57,7 +57,7 @@ void worker_read(struct worker *w, struct worker_rx *rx)
 	}
 }
 
-void worker_on_read(struct worker *w, struct worker_rx *rx, uint64_t seq)
+uint64_t worker_on_read(struct worker *w, struct worker_rx *rx, uint64_t seq)
 {
 	unsigned slot = (unsigned)(seq % rx->books.slots);
 	uint64_t bytes = rx->offered[slot];
@@ -66,5 +66,5 @@ void worker_on_read(struct worker *w, struct worker_rx *rx, uint64_t seq)
 		worker_fail(w, "from GPU %u: a read was completed twice, or never posted", rx->gpu);
 	rx->reading[slot] = false;
 	rx->offered[slot] = 0;
-	worker_message(w, rx, (uint32_t)seq, bytes);
+	return bytes;
 }

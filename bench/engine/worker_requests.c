@@ -78,13 +78,10 @@ static void worker_op_bins(struct worker *w, json_t *request)
 
 static void worker_op_report(struct worker *w)
 {
-	json_t *times = json_array();
 	uint64_t posted = 0, credited = 0, verified = 0, replayed = 0, deaths = 0, rebuilds = 0,
 		 retransmitted = worker_retransmitted(w) - w->retransmitted_before, moves = 0,
 		 needless = 0, duplicates = 0;
 
-	for (size_t i = 0; i < w->n_samples; i++)
-		json_array_append_new(times, json_integer((json_int_t)w->samples[i]));
 	for (unsigned i = 0; i < w->n_tx; i++) {
 		struct fare_group_stats stats;
 
@@ -100,19 +97,18 @@ static void worker_op_report(struct worker *w)
 	}
 	for (unsigned i = 0; i < w->n_rx; i++)
 		verified += w->rx[i].books.n_verified;
-	worker_send(w,
-		    json_pack("{s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
-			      "s:I, s:I, s:I}",
-			      "event", "report", "times_ns", times, "verified_bytes",
-			      (json_int_t)w->verified_bytes, "posted", (json_int_t)posted,
-			      "credited", (json_int_t)credited, "verified", (json_int_t)verified,
-			      "replayed", (json_int_t)replayed, "path_deaths", (json_int_t)deaths,
-			      "path_rebuilds", (json_int_t)rebuilds, "retransmitted",
-			      (json_int_t)retransmitted, "flow_moves", (json_int_t)moves,
-			      "flow_needless_moves", (json_int_t)needless,
-			      "duplicate_notifications", (json_int_t)duplicates, "proof_sent",
-			      (json_int_t)w->proof_sent, "proof_seen", (json_int_t)w->proof_seen,
-			      "early", (json_int_t)w->unsent));
+	worker_send(w, json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
+				 "s:I, s:I, s:I}",
+				 "event", "report", "verified_bytes", (json_int_t)w->verified_bytes,
+				 "posted", (json_int_t)posted, "credited", (json_int_t)credited,
+				 "verified", (json_int_t)verified, "replayed", (json_int_t)replayed,
+				 "path_deaths", (json_int_t)deaths, "path_rebuilds",
+				 (json_int_t)rebuilds, "retransmitted", (json_int_t)retransmitted,
+				 "flow_moves", (json_int_t)moves, "flow_needless_moves",
+				 (json_int_t)needless, "duplicate_notifications",
+				 (json_int_t)duplicates, "proof_sent", (json_int_t)w->proof_sent,
+				 "proof_seen", (json_int_t)w->proof_seen, "early",
+				 (json_int_t)w->unsent));
 }
 
 static void worker_op_paths(struct worker *w, json_t *request)

@@ -138,14 +138,6 @@ static void worker_credit(struct worker *w, struct worker_rx *rx)
 	}
 }
 
-static void worker_sample(struct worker *w)
-{
-	if (w->n_samples == WORKER_MAX_SAMPLES)
-		worker_fail(w, "more than %d samples: shorten the run or enlarge the messages",
-			    WORKER_MAX_SAMPLES);
-	w->samples[w->n_samples++] = worker_now_ns(w);
-}
-
 /* Checks that it is the message that is due, whole and right. Returns its sequence number. */
 static uint64_t worker_check(struct worker *w, struct worker_rx *rx, uint32_t tag, uint64_t came,
 			     struct message_header *header)
@@ -197,7 +189,8 @@ static void worker_count(struct worker *w, struct worker_rx *rx, uint64_t bytes,
 					 (json_int_t)w->event_ns));
 }
 
-void worker_message(struct worker *w, struct worker_rx *rx, uint32_t tag, uint64_t bytes)
+/* A message arrived whole: verifies, counts and credits it. */
+static void worker_message(struct worker *w, struct worker_rx *rx, uint32_t tag, uint64_t bytes)
 {
 	struct message_header header;
 	uint64_t seq = worker_check(w, rx, tag, bytes, &header);
@@ -207,10 +200,6 @@ void worker_message(struct worker *w, struct worker_rx *rx, uint32_t tag, uint64
 		rx->books.n_verified--;
 	worker_count(w, rx, bytes, &header);
 	rx->credit[seq % rx->books.slots] = seq + 1;
-	if (!w->no_times && rx->load->rounds)
-		w->samples[(size_t)(rx - w->rx) * rx->load->rounds + seq] = worker_now_ns(w);
-	else if (!w->no_times)
-		worker_sample(w);
 	worker_credit(w, rx);
 	worker_rounds_end(w, rx->load, w->event_ns);
 }
@@ -339,7 +328,8 @@ static void worker_on_event(struct worker *w, const struct fare_event *event)
 		if (tx)
 			worker_completed(w, tx, event->context);
 		else if (rx && event->context != WORKER_CREDIT)
-			worker_on_read(w, rx, event->context);
+			worker_message(w, rx, (uint32_t)event->context,
+				       worker_on_read(w, rx, event->context));
 		else if (rx)
 			worker_credit(w, rx);
 		break;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "optimum.h"
+#include "fabric/optimum.h"
 #include "suite/test.h"
 
 #define FABRIC_CONVERGE_S 60
@@ -88,10 +88,12 @@ void fabric_close(struct fabric *fabric)
 	cluster_destroy(fabric->cluster);
 	if (fabric->weights == 1)
 		fabric_weights(fabric, false);
-	if (fabric->hosts)
+	if (fabric->hosts) {
+		hosts_heal(fabric->hosts, &at_ns); /* also what could not be healed before */
 		hosts_close(fabric->hosts);
-	else
+	} else {
 		topo_destroy(fabric->topo);
+	}
 	memset(fabric, 0, sizeof(*fabric));
 }
 
@@ -261,6 +263,14 @@ int fabric_settle(struct fabric *fabric)
 	if (!err && fabric->cluster)
 		err = fabric_await_members(fabric, NULL, FABRIC_PATHS_MS);
 	return err;
+}
+
+int fabric_restore(struct fabric *fabric)
+{
+	uint64_t at_ns;
+	int err = fabric_heal(fabric, &at_ns);
+
+	return err ? err : fabric_settle(fabric);
 }
 
 int fabric_daemons(struct fabric *fabric)

@@ -16,9 +16,9 @@
 
 #include "engine/cluster.h"
 #include "engine/strategy.h"
-#include "lab.h"
+#include "fabric/lab.h"
 #include "launch/hosts.h"
-#include "topo.h"
+#include "fabric/topo.h"
 
 /* A sub-port taken for gray comes back that late when nothing is sent. */
 #define FABRIC_PATHS_MS 180000
@@ -91,6 +91,8 @@ int fabric_mark_at(struct fabric *fabric, uint64_t kb);
 int fabric_look(struct fabric *fabric);
 /* Until the topology, the routes and what workers see agree with each other; reads it anew. */
 int fabric_settle(struct fabric *fabric);
+/* Heals what is in force, and waits until all see it. */
+int fabric_restore(struct fabric *fabric);
 /* Waits until the lab has converged, and reads anew which daemons run there; the topology stays. */
 int fabric_daemons(struct fabric *fabric);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/common.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "procedure/load.h"
+#include "suite/kpis.h"
 
 #define OUTSTANDING (4u << 20) /* bytes under way at least, where 16 messages are as much */
 
@@ -26,7 +27,7 @@ static bool divides(const struct trial *t, unsigned qps)
 /* The links carry probes, and what is sent again, too: what is left of them is idle time. */
 static void add_line_used(struct trial *t, const struct measured *m)
 {
-	struct link_use use = link_use(t, m, false, (int)t->fabric->topo->gpus[0].server);
+	struct load_links use = load_links(t, m, false, (int)t->fabric->topo->gpus[0].server);
 
 	if (use.n)
 		trial_value(t, "line_used", use.mean * 100, use.n);
@@ -34,7 +35,7 @@ static void add_line_used(struct trial *t, const struct measured *m)
 		trial_missing(t, "line_used", "no counter of the sender's links can be read");
 }
 
-static int run(struct trial *t)
+static int kv_throughput_run(struct trial *t)
 {
 	double size = trial_number(t, "size"), line;
 	unsigned qps = trial_count(t, "qps"), load, dst = 0;
@@ -59,7 +60,7 @@ static int run(struct trial *t)
 			      qps);
 		return 0;
 	}
-	kv.read = verb_is_read(t, &can);
+	kv.read = load_is_read(t, &can);
 	if (!can)
 		return 0;
 	load = plan_load(&plan, &kv);
@@ -125,5 +126,5 @@ const struct test test_5_1 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = kv_throughput_run,
 };

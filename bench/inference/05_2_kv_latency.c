@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/common.h"
-
 #include <string.h>
+
+#include "procedure/load.h"
+#include "suite/kpis.h"
 
 #define BACKGROUND_BYTES (64u << 10)
 #define OPEN_SHARE	 0.02 /* of the pair's capacity: messages do not meet */
 
-static int run(struct trial *t)
+static int kv_latency_run(struct trial *t)
 {
 	double share = trial_number(t, "load") / 100;
 	unsigned dst = trial_gpus(t) - 1, load;
@@ -22,7 +23,7 @@ static int run(struct trial *t)
 		kv.mean_s = trial_number(t, "size") * 8 /
 			    (fabric_pair_bps(t->fabric, 0, dst) * OPEN_SHARE);
 	}
-	kv.read = verb_is_read(t, &can);
+	kv.read = load_is_read(t, &can);
 	if (!can)
 		return 0;
 	load = plan_load(&plan, &kv);
@@ -86,5 +87,5 @@ const struct test test_5_2 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = kv_latency_run,
 };

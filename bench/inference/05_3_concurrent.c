@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/common.h"
-
 #include <math.h>
 #include <stdlib.h>
 
-#include "stats.h"
+#include "core/stats.h"
+#include "procedure/load.h"
+#include "suite/kpis.h"
 
-static void add(struct trial *t, const struct measured *m)
+static void concurrent_add(struct trial *t, const struct measured *m)
 {
 	double *bps = calloc(m->n_streams + 1, sizeof(*bps)), line = 0;
 	unsigned first = trial_prefill(t);
-	struct link_use use = link_use(t, m, true, LINKS_OF_ALL);
+	struct load_links use = load_links(t, m, true, LINKS_OF_ALL);
 
 	for (unsigned i = 0; bps && i < m->n_streams; i++)
 		bps[i] = m->stream[i].bps;
@@ -26,7 +26,7 @@ static void add(struct trial *t, const struct measured *m)
 	free(bps);
 }
 
-static int run(struct trial *t)
+static int concurrent_run(struct trial *t)
 {
 	unsigned first = trial_prefill(t), decode = trial_gpus(t) - first, load;
 	struct traffic_load kv = trial_load(t, "kv", 0);
@@ -42,7 +42,7 @@ static int run(struct trial *t)
 	plan_fini(&plan);
 	if (err)
 		return err;
-	add(t, &m);
+	concurrent_add(t, &m);
 	measured_fini(&m);
 	return 0;
 }
@@ -83,5 +83,5 @@ const struct test test_5_3 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = concurrent_run,
 };

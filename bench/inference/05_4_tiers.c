@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/common.h"
-
 #include <string.h>
 
-static int run(struct trial *t)
+#include "suite/kpis.h"
+#include "suite/trial.h"
+
+static int tiers_run(struct trial *t)
 {
 	unsigned dst = trial_gpus(t) - 1, load;
 	struct traffic_load kv = trial_load(t, "kv", 0);
@@ -57,5 +58,5 @@ const struct test test_5_4 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = tiers_run,
 };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/common.h"
-#include "optimum.h"
+#include "fabric/optimum.h"
+#include "procedure/load.h"
+#include "procedure/service.h"
+#include "suite/kpis.h"
 
 /* S_KV over the rate of all links, less what their token buckets let pass at once. */
 static double theory_ms(const struct trial *t, const struct model *model)
@@ -16,13 +18,13 @@ static double theory_ms(const struct trial *t, const struct model *model)
 	return bytes > 0 ? bytes * 8e3 / bps : 0;
 }
 
-static int run(struct trial *t)
+static int ttft_run(struct trial *t)
 {
-	struct serving_options o = usual_service(t);
+	struct serving_options o = service_usual(t);
 	bool can = true;
 	int err;
 
-	o.read = verb_is_read(t, &can);
+	o.read = load_is_read(t, &can);
 	if (!can)
 		return 0;
 	o.trace = NULL; /* lengths of its own */
@@ -31,7 +33,7 @@ static int run(struct trial *t)
 	o.pieces = trial_count(t, "pieces");
 	o.page_tokens = trial_count(t, "page");
 	o.per_s = service_capacity(&o) * trial_number(t, "load") / 100;
-	err = run_service(t, &o, NULL, NULL);
+	err = service_run(t, &o, NULL, NULL);
 	if (!err)
 		trial_value(t, "T_transfer_theory", theory_ms(t, o.model), 1);
 	return err;
@@ -79,5 +81,5 @@ const struct test test_6_1 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = ttft_run,
 };

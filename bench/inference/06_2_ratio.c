@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/common.h"
-
 #include <stdio.h>
 
-static int run(struct trial *t)
+#include "procedure/service.h"
+#include "suite/kpis.h"
+
+static int ratio_run(struct trial *t)
 {
-	struct serving_options o = usual_service(t);
+	struct serving_options o = service_usual(t);
 
 	if (sscanf(trial_text(t, "ratio"), "%uP%uD", &o.n_prefill, &o.n_decode) != 2 ||
 	    !o.n_prefill || !o.n_decode || o.n_prefill > SERVING_MAX_WORKERS ||
@@ -16,7 +17,7 @@ static int run(struct trial *t)
 	}
 	o.batch = 8;
 	o.per_s = trial_number(t, "rate");
-	return run_service(t, &o, NULL, NULL);
+	return service_run(t, &o, NULL, NULL);
 }
 
 static const struct param params[] = {
@@ -46,5 +47,5 @@ const struct test test_6_2 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = ratio_run,
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/common.h"
-
 #include <string.h>
+
+#include "procedure/service.h"
+#include "suite/kpis.h"
 
 /* Shards of a cache: a transfer goes as so many flows as the wider side has ranks. */
 static unsigned shards(const char *shape)
@@ -9,10 +10,10 @@ static unsigned shards(const char *shape)
 	return strcmp(shape, "tp8-tp8") == 0 ? 8 : strcmp(shape, "tp8-tp4dp2") == 0 ? 8 : 4;
 }
 
-static int run(struct trial *t)
+static int parallelism_run(struct trial *t)
 {
 	const char *shape = trial_text(t, "shape");
-	struct serving_options o = usual_service(t);
+	struct serving_options o = service_usual(t);
 	int err;
 
 	o.pieces = shards(shape);
@@ -20,7 +21,7 @@ static int run(struct trial *t)
 	o.n_decode *= strcmp(shape, "tp8-tp8") == 0 ? 1 : strcmp(shape, "tp8-tp4dp2") == 0 ? 2 : 4;
 	o.n_prefill *= strcmp(shape, "tp4dp2-tp2dp4") == 0 ? 2 : 1;
 	o.per_s = service_capacity(&o) * 0.5 * trial_prefill(t) / o.n_prefill;
-	err = run_service(t, &o, NULL, NULL);
+	err = service_run(t, &o, NULL, NULL);
 	if (!err)
 		trial_value(t, "flows", o.n_prefill * o.n_decode, 1);
 	return err;
@@ -60,5 +61,5 @@ const struct test test_6_3 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = parallelism_run,
 };

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/common.h"
+#include "procedure/service.h"
+#include "suite/kpis.h"
 
-static int run(struct trial *t)
+static int queue_depth_run(struct trial *t)
 {
-	struct serving_options o = usual_service(t);
+	struct serving_options o = service_usual(t);
 	int err;
 
 	o.per_s = service_capacity(&o) * trial_number(t, "over");
-	err = run_service(t, &o, NULL, NULL);
+	err = service_run(t, &o, NULL, NULL);
 	trial_missing(t, "ECN_PFC", "nothing marks or pauses on this fabric");
 	return err;
 }
@@ -51,5 +52,5 @@ const struct test test_6_4 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = queue_depth_run,
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/dispatch.h"
+#include "procedure/dispatch.h"
+#include "suite/kpis.h"
 
-static int run(struct trial *t)
+static int dispatch_test_run(struct trial *t)
 {
 	return dispatch_run(t, &(struct dispatch){.config = trial_text(t, "config"),
 						  .ep = trial_count(t, "ep"),
@@ -40,5 +41,5 @@ const struct test test_7_1 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = dispatch_test_run,
 };

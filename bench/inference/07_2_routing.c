@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/dispatch.h"
-
 #include <string.h>
 
-static int run(struct trial *t)
+#include "procedure/dispatch.h"
+#include "suite/kpis.h"
+
+static int routing_run(struct trial *t)
 {
 	bool low = strcmp(trial_text(t, "mode"), "low-latency") == 0;
 	int routing = moe_routing_parse(trial_text(t, "routing"));
@@ -56,5 +57,5 @@ const struct test test_7_2 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = routing_run,
 };

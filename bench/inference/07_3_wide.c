@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/dispatch.h"
-
 #include <math.h>
 
-static int run(struct trial *t)
+#include "procedure/dispatch.h"
+#include "suite/derive.h"
+#include "suite/kpis.h"
+
+static int wide_run(struct trial *t)
 {
 	int err = dispatch_run(
 		t, &(struct dispatch){.config = "M4", .ep = trial_count(t, "ep"), .batch = 128});
@@ -15,16 +17,16 @@ static int run(struct trial *t)
 }
 
 /* (latency of the least group / latency of N) x (N / least) */
-static int derive(struct rows *rows)
+static int wide_derive(const struct test *test, struct rows *rows)
 {
-	struct rows_filter filter = {.test = "7.3", .kpi = "EP_alltoall_latency", .trial = 0};
+	struct rows_filter filter = {.test = test->id, .kpi = "EP_alltoall_latency", .trial = 0};
 	int err = 0;
 
 	for (size_t i = rows_next(rows, &filter, 0); !err && i < rows_count(rows);
 	     i = rows_next(rows, &filter, i + 1)) {
 		struct row row = *rows_at(rows, i);
 		struct row_param levels[16];
-		struct rows_filter same = {.test = "7.3",
+		struct rows_filter same = {.test = test->id,
 					   .strategy = row.strategy,
 					   .kpi = "EP_alltoall_latency",
 					   .trial = -1};
@@ -33,10 +35,10 @@ static int derive(struct rows *rows)
 
 		if (n == 0 || row.missing || row.n_params == 0)
 			continue;
-		least = kpi_median(rows, "7.3", row.strategy, "EP_alltoall_latency", 1, &levels[0],
-				   0.5);
-		here = kpi_median(rows, "7.3", row.strategy, "EP_alltoall_latency", 1,
-				  &row.param[0], 0.5);
+		least = derive_median(rows, test->id, row.strategy, "EP_alltoall_latency", 1,
+				      &levels[0], 0.5);
+		here = derive_median(rows, test->id, row.strategy, "EP_alltoall_latency", 1,
+				     &row.param[0], 0.5);
 		err = derive_value(rows, &row, "scaling_efficiency",
 				   least / here * row.param[0].number / levels[0].number);
 	}
@@ -74,6 +76,6 @@ const struct test test_7_3 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
-	.derive = derive,
+	.run = wide_run,
+	.derive = wide_derive,
 };

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/dispatch.h"
-
 #include <string.h>
+
+#include "procedure/dispatch.h"
+#include "procedure/load.h"
+#include "suite/derive.h"
+#include "suite/kpis.h"
 
 #define KV_BYTES (256u << 10)
 
@@ -11,10 +14,10 @@ static void plan_kv(struct trial *t, struct plan *plan)
 
 	kv.law = ARRIVAL_POISSON;
 	kv.mean_s = KV_BYTES * 8 / (fabric_line_bps(t->fabric, 0) * trial_number(t, "load") / 100);
-	plan_pools(t, plan, &kv, 32, KV_BYTES);
+	load_pools(t, plan, &kv, 32, KV_BYTES);
 }
 
-static int run(struct trial *t)
+static int contention_run(struct trial *t)
 {
 	const char *traffic = trial_text(t, "traffic");
 	struct dispatch d = {.config = "M3", .ep = trial_gpus(t), .batch = 128, .period_s = 0.01};
@@ -41,7 +44,7 @@ static int run(struct trial *t)
 		trial_one_way(t, "KV_xfer_latency", &m.load[0].delivered);
 	if (has_ep)
 		trial_one_way(t, "EP_alltoall_latency", &m.load[has_kv].round);
-	trial_value(t, "Packet_drop_rate", link_use(t, &m, false, LINKS_OF_ALL).drop_ppm, 1);
+	trial_value(t, "Packet_drop_rate", load_links(t, &m, false, LINKS_OF_ALL).drop_ppm, 1);
 	trial_missing(t, "ECN_PFC", "nothing marks or pauses on this fabric");
 	measured_fini(&m);
 	return 0;
@@ -54,16 +57,16 @@ static int penalty(struct rows *rows, const struct row *row, const char *kpi, co
 	double contended, isolated;
 
 	memcpy(param, row->param, sizeof(param));
-	contended = kpi_median(rows, "7.4", row->strategy, kpi, 2, param, 0.99);
+	contended = derive_median(rows, "7.4", row->strategy, kpi, 2, param, 0.99);
 	row_param_set(&param[0], "traffic", alone);
-	isolated = kpi_median(rows, "7.4", row->strategy, kpi, 2, param, 0.99);
+	isolated = derive_median(rows, "7.4", row->strategy, kpi, 2, param, 0.99);
 	return derive_value(rows, row, name, contended / isolated);
 }
 
-static int derive(struct rows *rows)
+static int contention_derive(const struct test *test, struct rows *rows)
 {
 	struct row_param both;
-	struct rows_filter filter = {.test = "7.4",
+	struct rows_filter filter = {.test = test->id,
 				     .kpi = "EP_alltoall_latency",
 				     .n_params = 1,
 				     .param = &both,
@@ -120,6 +123,6 @@ const struct test test_7_4 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
-	.derive = derive,
+	.run = contention_run,
+	.derive = contention_derive,
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/common.h"
-
 #include <math.h>
+
+#include "procedure/load.h"
+#include "suite/kpis.h"
 
 /* What the leaves sent to one GPU, all sub-ports. */
 static void add_marks(struct trial *t, unsigned gpu)
@@ -33,7 +34,7 @@ static void add_marks(struct trial *t, unsigned gpu)
 }
 
 /* Counters begin with the threshold: so the warm-up counts, in which the queues fill. */
-static int run(struct trial *t)
+static int ecn_run(struct trial *t)
 {
 	unsigned senders = trial_count(t, "senders"), to = trial_gpus(t) - 1;
 	struct traffic_load kv = trial_load(t, "kv", 0);
@@ -57,7 +58,7 @@ static int run(struct trial *t)
 	if (err)
 		return err;
 	trial_value(t, "KV_xfer_bandwidth", m.load[0].bps / 8e6, m.load[0].messages);
-	trial_value(t, "Packet_drop_rate", link_use(t, &m, false, LINKS_OF_ALL).drop_ppm, 1);
+	trial_value(t, "Packet_drop_rate", load_links(t, &m, false, LINKS_OF_ALL).drop_ppm, 1);
 	measured_fini(&m);
 	err = fabric_look(t->fabric);
 	if (!err)
@@ -100,5 +101,5 @@ const struct test test_8_1 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = ecn_run,
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/common.h"
+#include "suite/kpis.h"
+#include "suite/trial.h"
 
-static int run(struct trial *t)
+static int pfc_run(struct trial *t)
 {
 	trial_missing(t, NULL, "no priority flow control");
 	return 0;
@@ -38,5 +39,5 @@ const struct test test_8_2 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = pfc_run,
 };

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/dispatch.h"
-
 #include <math.h>
 #include <string.h>
 
-#include "stats.h"
+#include "core/stats.h"
+#include "procedure/dispatch.h"
+#include "procedure/load.h"
+#include "procedure/recovery.h"
+#include "suite/kpis.h"
 
 #define KV_BYTES  (256u << 10)
 #define SMOOTH_MS 100  /* rates are means over so long */
@@ -17,30 +19,32 @@ static void plan_kv(struct trial *t, struct plan *plan, double delay_s)
 	kv.law = ARRIVAL_EVEN;
 	kv.mean_s = KV_BYTES * 8 / (fabric_line_bps(t->fabric, 0) * 0.8);
 	kv.delay_s = delay_s;
-	plan_pools(t, plan, &kv, 32, KV_BYTES);
+	load_pools(t, plan, &kv, 32, KV_BYTES);
 }
 
-static void add(struct trial *t, const struct measured *m, double delay_s)
+static void convergence_add(struct trial *t, const struct measured *m, double delay_s)
 {
 	size_t n = m->n_bins, from = (size_t)((delay_s - t->warm_s) * 1e3);
 	double steady[2], settled, worst = 0;
 
 	for (unsigned i = 0; i < 2; i++) {
-		double mean = bins_mean(m->load[i].bin_bytes, n - (n - from) / 2, (n - from) / 2);
+		double mean = recovery_bins_mean(m->load[i].bin_bytes, n - (n - from) / 2,
+						 (n - from) / 2);
 
-		settled = bins_settled_ms(m->load[i].bin_bytes, n, from, mean, SMOOTH_MS, WITHIN);
+		settled =
+			recovery_settled_ms(m->load[i].bin_bytes, n, from, mean, SMOOTH_MS, WITHIN);
 		steady[i] = mean * 8e3;
 		worst = isfinite(settled) && isfinite(worst) ? fmax(worst, settled) : NAN;
 	}
-	add_settled(t, "convergence", worst, SMOOTH_MS, WITHIN);
+	load_add_settled(t, "convergence", worst, SMOOTH_MS, WITHIN);
 	trial_value(t, "KV_bandwidth", steady[0] / 8e6, 1);
 	trial_value(t, "EP_bandwidth", steady[1] / 8e6, 1);
 	trial_value(t, "JFI", stats_jfi(steady, 2), 2);
-	trial_value(t, "Packet_drop_rate", link_use(t, m, false, LINKS_OF_ALL).drop_ppm, 1);
+	trial_value(t, "Packet_drop_rate", load_links(t, m, false, LINKS_OF_ALL).drop_ppm, 1);
 	trial_missing(t, "ECN_marking_rate", "the leaves mark nothing");
 }
 
-static int run(struct trial *t)
+static int convergence_run(struct trial *t)
 {
 	struct dispatch d = {.config = "M4", .ep = trial_gpus(t), .batch = 128};
 	double delay_s = t->warm_s + t->seconds / 3;
@@ -62,7 +66,7 @@ static int run(struct trial *t)
 	plan_fini(&plan);
 	if (err)
 		return err;
-	add(t, &m, delay_s);
+	convergence_add(t, &m, delay_s);
 	measured_fini(&m);
 	return 0;
 }
@@ -98,5 +102,5 @@ const struct test test_8_3 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = convergence_run,
 };

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/common.h"
-
 #include <string.h>
 
-static int run(struct trial *t)
+#include "procedure/service.h"
+#include "suite/kpis.h"
+
+static int kv_aware_run(struct trial *t)
 {
-	struct serving_options o = usual_service(t);
+	struct serving_options o = service_usual(t);
 
 	o.router = strcmp(trial_text(t, "router"), "kv-aware") == 0 ? ROUTER_KV_AWARE
 								    : ROUTER_ROUND_ROBIN;
@@ -13,7 +14,7 @@ static int run(struct trial *t)
 	o.n_decode *= 4;
 	o.kv_tokens = 24000;
 	o.per_s = trial_number(t, "rate");
-	return run_service(t, &o, NULL, NULL);
+	return service_run(t, &o, NULL, NULL);
 }
 
 static const struct param params[] = {
@@ -50,5 +51,5 @@ const struct test test_9_1 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = kv_aware_run,
 };

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/common.h"
-
 #include <string.h>
+
+#include "procedure/service.h"
+#include "suite/kpis.h"
 
 static int one(struct trial *t, bool aware, struct serving_result *r)
 {
-	struct serving_options o = usual_service(t);
+	struct serving_options o = service_usual(t);
 
 	o.prefix_share = trial_number(t, "share") / 100;
 	o.prefix_tokens = trial_count(t, "prefix");
@@ -16,8 +17,8 @@ static int one(struct trial *t, bool aware, struct serving_result *r)
 	return serving_run(t, &o, NULL, NULL, r);
 }
 
-static void compare(struct trial *t, const struct serving_result *with,
-		    const struct serving_result *without)
+static void prefix_compare(struct trial *t, const struct serving_result *with,
+			   const struct serving_result *without)
 {
 	trial_value(t, "Prefix_hit_rate",
 		    with->prefix_lookups
@@ -36,7 +37,7 @@ static void compare(struct trial *t, const struct serving_result *with,
 }
 
 /* The same requests (one seed), with reuse and without, one after the other. */
-static int run(struct trial *t)
+static int prefix_run(struct trial *t)
 {
 	struct serving_result without = {0}, with = {0};
 	int err = one(t, false, &without);
@@ -44,7 +45,7 @@ static int run(struct trial *t)
 	if (!err)
 		err = one(t, true, &with);
 	if (!err)
-		compare(t, &with, &without);
+		prefix_compare(t, &with, &without);
 	serving_fini(&without);
 	serving_fini(&with);
 	return err;
@@ -84,5 +85,5 @@ const struct test test_9_2 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = prefix_run,
 };

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/dispatch.h"
-
 #include <string.h>
+
+#include "procedure/dispatch.h"
+#include "procedure/load.h"
+#include "suite/kpis.h"
 
 #define KV_BYTES (1u << 20)
 
-static int run(struct trial *t)
+static int load_balancing_run(struct trial *t)
 {
 	const char *traffic = trial_text(t, "traffic");
 	struct dispatch d = {.config = "M4", .ep = trial_gpus(t), .batch = 128};
 	struct traffic_load kv = trial_load(t, "kv", 0);
 	struct plan plan = {0};
-	struct link_use use;
+	struct load_links use;
 	struct measured m;
 	struct moe moe;
 	char why[128];
@@ -22,14 +24,14 @@ static int run(struct trial *t)
 		return 0;
 	}
 	if (strcmp(traffic, "ep") != 0)
-		plan_pools(t, &plan, &kv, 4, KV_BYTES);
+		load_pools(t, &plan, &kv, 4, KV_BYTES);
 	if (strcmp(traffic, "kv") != 0)
 		dispatch_plan(t, &d, &plan, &moe);
 	err = trial_measure(t, &plan, NULL, NULL, &m);
 	plan_fini(&plan);
 	if (err)
 		return err;
-	use = link_use(t, &m, true, LINKS_OF_ALL);
+	use = load_links(t, &m, true, LINKS_OF_ALL);
 	trial_value(t, "JFI", use.jfi, use.n);
 	trial_value(t, "Link_utilization_max", use.max * 100, use.n);
 	trial_value(t, "Link_utilization_min", use.min * 100, use.n);
@@ -74,5 +76,5 @@ const struct test test_9_3 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = load_balancing_run,
 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/common.h"
+#include "core/stats.h"
+#include "procedure/service.h"
+#include "suite/kpis.h"
 
-#include "stats.h"
-
-static int run(struct trial *t)
+static int decode_fairness_run(struct trial *t)
 {
-	struct serving_options o = usual_service(t);
+	struct serving_options o = service_usual(t);
 	struct serving_result r;
 	int err;
 
@@ -65,5 +65,5 @@ const struct test test_9_4 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = decode_fairness_run,
 };

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/common.h"
+#include "procedure/service.h"
+#include "suite/kpis.h"
 
-static int run(struct trial *t)
+static int prompt_lengths_run(struct trial *t)
 {
 	const struct model *model = model_find(trial_text(t, "model"));
-	struct serving_options o = usual_service(t);
+	struct serving_options o = service_usual(t);
 
 	if (!model) {
 		trial_missing(t, NULL, "%s is none of CFG-A to CFG-D", trial_text(t, "model"));
@@ -15,7 +16,7 @@ static int run(struct trial *t)
 	o.prompt = (struct lengths){LENGTHS_FIXED, trial_count(t, "prompt"), 0, 0};
 	o.output = (struct lengths){LENGTHS_FIXED, 1, 0, 0};
 	o.per_s = 0; /* no load beside */
-	return run_service(t, &o, NULL, NULL);
+	return service_run(t, &o, NULL, NULL);
 }
 
 static const struct param params[] = {PARAM("prompt", PARAM_COUNT, "tokens", "of every request",
@@ -49,5 +50,5 @@ const struct test test_10_1 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = prompt_lengths_run,
 };

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/common.h"
-
 #include <string.h>
 
-static int run(struct trial *t)
+#include "procedure/service.h"
+#include "suite/kpis.h"
+
+static int itl_run(struct trial *t)
 {
 	const char *load = trial_text(t, "load");
-	struct serving_options o = usual_service(t);
+	struct serving_options o = service_usual(t);
 
 	o.model = model_find("CFG-A"); /* the shortest step: most tokens in a trial's time */
 	o.trace = NULL;		       /* lengths of its own */
@@ -17,7 +18,7 @@ static int run(struct trial *t)
 	o.per_s = 200; /* all at the beginning */
 	o.background = strcmp(load, "none") == 0 ? 0 : strcmp(load, "half") == 0 ? 0.5 : 0.9;
 	o.extra_dispatch = strcmp(load, "heavy") == 0;
-	return run_service(t, &o, NULL, NULL);
+	return service_run(t, &o, NULL, NULL);
 }
 
 static const struct param params[] = {
@@ -53,5 +54,5 @@ const struct test test_10_2 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = itl_run,
 };

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/common.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "procedure/service.h"
+#include "suite/derive.h"
+#include "suite/kpis.h"
 
 #define TENANTS 2
 
 /* Half of the GPUs of both pools: as many workers, half of the load of a service that has all. */
 static struct serving_options tenant_service(const struct trial *t, unsigned tenant)
 {
-	struct serving_options o = usual_service(t);
+	struct serving_options o = service_usual(t);
 
 	o.tenant = tenant;
 	o.tenants = TENANTS;
@@ -25,7 +27,7 @@ static void add_tenant(struct trial *t, unsigned tenant, struct serving_result *
 	const char *const names[TENANTS] = {"first", "second"};
 
 	trial_with(t, "tenant", names[tenant]);
-	add_service(t, r);
+	service_add(t, r);
 	trial_with(t, "tenant", NULL);
 }
 
@@ -49,7 +51,7 @@ static int serve(struct trial *t, unsigned first, unsigned n)
 	return err;
 }
 
-static int run(struct trial *t)
+static int tenants_run(struct trial *t)
 {
 	unsigned prefill = trial_prefill(t);
 	int err;
@@ -69,18 +71,18 @@ static int run(struct trial *t)
 static int penalty(struct rows *rows, const struct row *row, const char *kpi, const char *name)
 {
 	struct row_param alone[2] = {row->param[0], row->param[1]};
-	double both = kpi_median(rows, "10.3", row->strategy, kpi, 2, row->param, 0.99), one;
+	double both = derive_median(rows, "10.3", row->strategy, kpi, 2, row->param, 0.99), one;
 
 	row_param_set(&alone[0], "tenants", "alone");
-	one = kpi_median(rows, "10.3", row->strategy, kpi, 2, alone, 0.99);
+	one = derive_median(rows, "10.3", row->strategy, kpi, 2, alone, 0.99);
 	return derive_value(rows, row, name, (both - one) / one * 100);
 }
 
-static int derive(struct rows *rows)
+static int tenants_derive(const struct test *test, struct rows *rows)
 {
 	struct row_param both;
 	struct rows_filter filter = {
-		.test = "10.3", .kpi = "TTFT", .n_params = 1, .param = &both, .trial = 0};
+		.test = test->id, .kpi = "TTFT", .n_params = 1, .param = &both, .trial = 0};
 	int err = 0;
 
 	row_param_set(&both, "tenants", "together");
@@ -129,6 +131,6 @@ const struct test test_10_3 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
-	.derive = derive,
+	.run = tenants_run,
+	.derive = tenants_derive,
 };

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/common.h"
-
 #include <math.h>
+
+#include "procedure/service.h"
+#include "suite/derive.h"
+#include "suite/kpis.h"
 
 #define NOISE 0.1 /* of the P99 without background: at least so much is no inflection */
 
-static int run(struct trial *t)
+static int congestion_run(struct trial *t)
 {
-	struct serving_options o = usual_service(t);
+	struct serving_options o = service_usual(t);
 
 	o.per_s = service_capacity(&o) * 0.3;
 	o.trace = NULL; /* lengths of its own */
 	o.prompt = (struct lengths){LENGTHS_FIXED, 1024, 0, 0};
 	o.background = trial_number(t, "background") / 100;
-	return run_service(t, &o, NULL, NULL);
+	return service_run(t, &o, NULL, NULL);
 }
 
 /* P99 over that without background, and where the curve leaves its low end. */
@@ -29,8 +31,8 @@ static int derive_strategy(struct rows *rows, const struct row *row)
 	for (size_t i = 0; !err && i < n; i++) {
 		struct row level = *row;
 
-		if (!kpi_point(rows, "10.4", row->strategy, "TTFT", &levels[i], 0.99,
-			       &points[known]))
+		if (!derive_point(rows, "10.4", row->strategy, "TTFT", &levels[i], 0.99,
+				  &points[known]))
 			continue;
 		level.param[0] = levels[i];
 		known++;
@@ -42,17 +44,17 @@ static int derive_strategy(struct rows *rows, const struct row *row)
 	return err || at >= known ? err : derive_value(rows, row, "inflection", points[at].x);
 }
 
-static int derive(struct rows *rows)
+static int congestion_derive(const struct test *test, struct rows *rows)
 {
 	struct row_param strategies[16], first[1];
-	struct rows_filter filter = {.test = "10.4", .kpi = "TTFT", .trial = 0};
+	struct rows_filter filter = {.test = test->id, .kpi = "TTFT", .trial = 0};
 	size_t n = rows_levels(rows, &filter, "strategy", strategies, 16);
 	int err = 0;
 
 	if (!rows_levels(rows, &filter, "background", first, 1))
 		return 0;
 	for (size_t i = 0; !err && i < n; i++) {
-		struct rows_filter one = {.test = "10.4",
+		struct rows_filter one = {.test = test->id,
 					  .kpi = "TTFT",
 					  .strategy = strategies[i].text,
 					  .n_params = 1,
@@ -105,6 +107,6 @@ const struct test test_10_4 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
-	.derive = derive,
+	.run = congestion_run,
+	.derive = congestion_derive,
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/common.h"
-
 #include <math.h>
+
+#include "procedure/service.h"
+#include "suite/kpis.h"
 
 #define STEPS 5 /* of the search */
 
@@ -12,7 +13,7 @@ struct bound {
 
 static int one(struct trial *t, double rate, struct serving_result *r, bool *held)
 {
-	struct serving_options o = usual_service(t);
+	struct serving_options o = service_usual(t);
 	int err;
 
 	o.per_s = rate;
@@ -25,7 +26,7 @@ static int one(struct trial *t, double rate, struct serving_result *r, bool *hel
 /* Binary search between nothing and 1.5 times what prefill can compute. */
 static int search(struct trial *t, struct bound *bound)
 {
-	struct serving_options o = usual_service(t);
+	struct serving_options o = service_usual(t);
 	double low = 0, high = service_capacity(&o) * 1.5;
 	int err = 0;
 
@@ -47,7 +48,7 @@ static int search(struct trial *t, struct bound *bound)
 	return err;
 }
 
-static int run(struct trial *t)
+static int tokens_run(struct trial *t)
 {
 	struct bound bound = {0};
 	int err = search(t, &bound);
@@ -59,7 +60,7 @@ static int run(struct trial *t)
 
 		for (unsigned i = 0; i < trial_gpus(t); i++)
 			line += fabric_line_bps(t->fabric, i);
-		add_service(t, &bound.at);
+		service_add(t, &bound.at);
 		trial_value(t, "Request_Rate", bound.rate, bound.at.requests);
 		trial_value(t, "Link_utilization", bound.at.fabric_bps / line * 100, 1);
 	}
@@ -99,5 +100,5 @@ const struct test test_11_1 = {
 	.seconds = {3, 20, 60},
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = tokens_run,
 };

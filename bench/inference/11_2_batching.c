@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/common.h"
-
 #include <string.h>
 
-static int run(struct trial *t)
+#include "procedure/service.h"
+#include "suite/kpis.h"
+
+static int batching_run(struct trial *t)
 {
-	struct serving_options o = usual_service(t);
+	struct serving_options o = service_usual(t);
 
 	o.batch = trial_count(t, "batch");
 	o.static_batch = strcmp(trial_text(t, "batching"), "static") == 0;
 	o.trace = NULL; /* lengths of its own */
 	o.prompt = (struct lengths){LENGTHS_UNIFORM, 128, 1024, 0};
 	o.per_s = service_capacity(&o) * 0.6;
-	return run_service(t, &o, NULL, NULL);
+	return service_run(t, &o, NULL, NULL);
 }
 
 static const struct param params[] = {
@@ -48,5 +49,5 @@ const struct test test_11_2 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = batching_run,
 };

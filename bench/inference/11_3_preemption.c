@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/common.h"
+#include "procedure/service.h"
+#include "suite/kpis.h"
 
-static int run(struct trial *t)
+static int preemption_run(struct trial *t)
 {
-	struct serving_options o = usual_service(t);
+	struct serving_options o = service_usual(t);
 
 	o.trace = NULL; /* lengths of its own */
 	o.prompt = (struct lengths){LENGTHS_UNIFORM, 512, 2048, 0};
 	o.kv_tokens = 12000;
 	o.output = (struct lengths){LENGTHS_UNIFORM, 16, 48, 0};
 	o.per_s = service_bound(t, &o, trial_number(t, "over") / 100);
-	return run_service(t, &o, NULL, NULL);
+	return service_run(t, &o, NULL, NULL);
 }
 
 static const struct param params[] = {
@@ -46,5 +47,5 @@ const struct test test_11_3 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = preemption_run,
 };

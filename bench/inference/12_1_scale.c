@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/common.h"
-#include "inference/dispatch.h"
+#include "procedure/dispatch.h"
+#include "procedure/load.h"
+#include "suite/kpis.h"
 
 static int kv(struct trial *t, unsigned gpus)
 {
 	struct traffic_load load = trial_load(t, "kv", 0);
 	struct plan plan = {0};
-	struct link_use use;
+	struct load_links use;
 	struct measured m;
 	unsigned at = plan_load(&plan, &load), half = gpus / 2;
 	int err;
@@ -19,13 +20,13 @@ static int kv(struct trial *t, unsigned gpus)
 		return err;
 	trial_value(t, "KV_xfer_bandwidth", m.load[0].bps / 8e6 / half, m.load[0].messages);
 	trial_one_way(t, "KV_xfer_latency", &m.load[0].delivered);
-	use = link_use(t, &m, true, LINKS_OF_ALL);
+	use = load_links(t, &m, true, LINKS_OF_ALL);
 	trial_value(t, "Link_utilization_max", use.max * 100, use.n);
 	measured_fini(&m);
 	return 0;
 }
 
-static int run(struct trial *t)
+static int scale_run(struct trial *t)
 {
 	unsigned gpus = trial_count(t, "gpus");
 	int err;
@@ -76,5 +77,5 @@ const struct test test_12_1 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = scale_run,
 };

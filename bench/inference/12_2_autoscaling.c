@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/common.h"
-
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "procedure/load.h"
+#include "procedure/recovery.h"
+#include "suite/kpis.h"
 
 #define BLOCK_BYTES (256u << 10)
 #define WITHIN	    0.1
@@ -32,7 +33,7 @@ struct scaling {
 };
 
 /* False: the pool cannot change. */
-static bool choose(struct scaling *s)
+static bool autoscaling_choose(struct scaling *s)
 {
 	const struct topo *topo = s->t->fabric->topo;
 	bool decode = strcmp(trial_text(s->t, "pool"), "decode") == 0;
@@ -159,14 +160,15 @@ static void add_throughput(struct scaling *s, const struct measured *m)
 
 	for (size_t i = 0; i < n; i++)
 		bins[i] += m->load[s->changing].bin_bytes[i];
-	after = bins_mean(bins, n - n / 4, n / 4);
-	add_settled(s->t, "steady_state", bins_settled_ms(bins, n, at, after, SMOOTH_MS, WITHIN),
-		    SMOOTH_MS, WITHIN);
-	trial_value(s->t, "throughput_before", bins_mean(bins, 0, at) / 1e3, at);
+	after = recovery_bins_mean(bins, n - n / 4, n / 4);
+	load_add_settled(s->t, "steady_state",
+			 recovery_settled_ms(bins, n, at, after, SMOOTH_MS, WITHIN), SMOOTH_MS,
+			 WITHIN);
+	trial_value(s->t, "throughput_before", recovery_bins_mean(bins, 0, at) / 1e3, at);
 	trial_value(s->t, "throughput_after", after / 1e3, n / 4);
 }
 
-static void add(struct scaling *s, const struct measured *m)
+static void autoscaling_add(struct scaling *s, const struct measured *m)
 {
 	if (s->converged_ns)
 		trial_value(s->t, "fabric_convergence",
@@ -185,11 +187,11 @@ static void add(struct scaling *s, const struct measured *m)
 	trial_one_way(s->t, "KV_xfer_latency", &m->load[0].delivered);
 	trial_one_way_value(s->t, "worst_latency", (double)m->load[0].delivered.max / 1e6,
 			    m->load[0].delivered.n, hist_quantile(&m->load[0].delivered, 0.5));
-	trial_value(s->t, "Packet_drop_rate", link_use(s->t, m, false, LINKS_OF_ALL).drop_ppm, 1);
+	trial_value(s->t, "Packet_drop_rate", load_links(s->t, m, false, LINKS_OF_ALL).drop_ppm, 1);
 	add_throughput(s, m);
 }
 
-static int measure(struct scaling *s)
+static int autoscaling_measure(struct scaling *s)
 {
 	struct fabric *fabric = s->t->fabric;
 	struct measured m;
@@ -206,19 +208,19 @@ static int measure(struct scaling *s)
 		err = trial_measure(s->t, &s->plan, scale, s, &m);
 	if (err)
 		return err;
-	add(s, &m);
+	autoscaling_add(s, &m);
 	measured_fini(&m);
 	return 0;
 }
 
-static int run(struct trial *t)
+static int autoscaling_run(struct trial *t)
 {
 	struct scaling s = {.t = t, .up = strcmp(trial_text(t, "event"), "up") == 0};
 	const char *why = NULL;
 	int err, healed;
 
 	hist_init(&s.first_ns);
-	if (!choose(&s)) {
+	if (!autoscaling_choose(&s)) {
 		trial_missing(t, NULL, "the %s pool has one server", trial_text(t, "pool"));
 		return 0;
 	}
@@ -229,9 +231,9 @@ static int run(struct trial *t)
 	}
 	t->bins = true;
 	make_plan(&s);
-	err = s.plan.err ? s.plan.err : measure(&s);
+	err = s.plan.err ? s.plan.err : autoscaling_measure(&s);
 	plan_fini(&s.plan);
-	healed = restore_fabric(t);
+	healed = fabric_restore(t->fabric);
 	return err ? err : healed;
 }
 
@@ -283,5 +285,5 @@ const struct test test_12_2 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = autoscaling_run,
 };

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/common.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "procedure/fault.h"
+#include "procedure/load.h"
+#include "procedure/service.h"
+#include "suite/kpis.h"
 
 #define SMOOTH_MS 100
 #define WITHIN	  0.1
@@ -14,7 +17,6 @@ struct failure {
 	unsigned turn; /* how many failures there were */
 	char words[96];
 	uint64_t at_ns, due_ns;
-	bool failed;
 };
 
 /*
@@ -54,55 +56,45 @@ static bool failure_words(struct failure *f, const char *what)
 	return topo->n_planes > 1;
 }
 
-static int fail_when_due(struct failure *f)
-{
-	f->failed = true;
-	return fabric_fail(f->t->fabric, f->words, &f->at_ns);
-}
-
 /* ---- bulk transfers: how long bytes were missing ---- */
 
-static int fail_bulk(void *arg, uint64_t from_ns, uint64_t to_ns)
-{
-	struct failure *f = arg;
-	int err = cluster_sleep_until(f->t->fabric->cluster, from_ns + (to_ns - from_ns) / 3);
-
-	return err ? err : fail_when_due(f);
-}
-
 /* Longest time below half, and until the rate has become what it stays. */
-static void add_bulk(struct trial *t, const struct measured *m, const struct failure *f)
+static void add_bulk(struct trial *t, const struct measured *m, const struct recovery *r,
+		     uint64_t inject_ns)
 {
-	const double *bins = m->load[0].bin_bytes;
-	size_t n = m->n_bins, at = (size_t)((f->at_ns - m->from_ns) / 1000000u), gap = 0,
+	const double *bins = r->bytes;
+	size_t n = r->n, at = (size_t)((inject_ns - r->from_ns) / RECOVERY_BIN_NS), gap = 0,
 	       longest = 0;
-	double after = bins_mean(bins, n - n / 4, n / 4), before = bins_mean(bins, 0, at);
+	double after = recovery_bins_mean(bins, n - n / 4, n / 4),
+	       before = recovery_bins_mean(bins, 0, at);
 
 	for (size_t i = at; i < n; i++) {
 		gap = bins[i] < after / 2 ? gap + 1 : 0;
 		longest = gap > longest ? gap : longest;
 	}
 	trial_value(t, "disruption", (double)longest, 1);
-	add_settled(t, "convergence", bins_settled_ms(bins, n, at, after, SMOOTH_MS, WITHIN),
-		    SMOOTH_MS, WITHIN);
+	load_add_settled(t, "convergence",
+			 recovery_settled_ms(bins, n, at, after, SMOOTH_MS, WITHIN), SMOOTH_MS,
+			 WITHIN);
 	trial_value(t, "capacity_kept", after / before * 100, 1);
-	trial_value(t, "Packet_drop_rate", link_use(t, m, false, LINKS_OF_ALL).drop_ppm, 1);
+	trial_value(t, "Packet_drop_rate", load_links(t, m, false, LINKS_OF_ALL).drop_ppm, 1);
 }
 
-static int bulk(struct trial *t, struct failure *f)
+static int bulk(struct trial *t, const struct failure *f)
 {
 	struct traffic_load kv = trial_load(t, "kv", 0);
 	struct plan plan = {0};
+	struct recovery goodput;
 	struct measured m;
+	uint64_t inject_ns;
 	int err;
 
 	plan_stream(&plan, plan_load(&plan, &kv), 0, trial_gpus(t) - 1, 16, 64u << 10);
-	t->bins = true;
-	err = trial_measure(t, &plan, fail_bulk, f, &m);
+	err = fault_measure(t, &plan, f->words, 1 / 3., &inject_ns, &m, &goodput);
 	plan_fini(&plan);
 	if (err)
 		return err;
-	add_bulk(t, &m, f);
+	add_bulk(t, &m, &goodput, inject_ns);
 	measured_fini(&m);
 	return 0;
 }
@@ -115,12 +107,12 @@ static int fail_service(void *arg, uint64_t now_ns)
 
 	if (f->due_ns == 0)
 		f->due_ns = now_ns + (uint64_t)(f->t->seconds * 0.5e9);
-	return f->failed || now_ns < f->due_ns ? 0 : fail_when_due(f);
+	return f->at_ns || now_ns < f->due_ns ? 0 : fabric_fail(f->t->fabric, f->words, &f->at_ns);
 }
 
 static int service(struct trial *t, struct failure *f)
 {
-	struct serving_options o = usual_service(t);
+	struct serving_options o = service_usual(t);
 	struct serving_result r;
 	int err;
 
@@ -136,7 +128,7 @@ static int service(struct trial *t, struct failure *f)
 			else if (r.done_s[i] < t->seconds * 0.5 + 1 && ++k)
 				after = fmax(after, r.done_ttft_s[i]);
 		}
-		add_service(t, &r);
+		service_add(t, &r);
 		trial_one_way_value(t, "TTFT_degradation", n && k ? (after - before) * 1e3 : NAN, k,
 				    before * 1e9);
 	}
@@ -144,7 +136,7 @@ static int service(struct trial *t, struct failure *f)
 	return err;
 }
 
-static int run(struct trial *t)
+static int link_failure_run(struct trial *t)
 {
 	struct failure f = {.t = t, .turn = 2 * t->number}, g = {.t = t, .turn = f.turn + 1};
 	int err, healed;
@@ -161,11 +153,11 @@ static int run(struct trial *t)
 		return 0;
 	}
 	err = bulk(t, &f);
-	healed = restore_fabric(t);
+	healed = fabric_restore(t->fabric);
 	err = err ? err : healed;
 	if (!err)
 		err = service(t, &g);
-	healed = restore_fabric(t);
+	healed = fabric_restore(t->fabric);
 	return err ? err : healed;
 }
 
@@ -207,5 +199,5 @@ const struct test test_12_3 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = link_failure_run,
 };

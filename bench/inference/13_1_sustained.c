@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/soak.h"
+#include "procedure/soak.h"
+#include "suite/kpis.h"
 
-static int run(struct trial *t)
+static int sustained_run(struct trial *t)
 {
 	return soak_sample(t, NULL, NULL);
 }
 
-static int derive(struct rows *rows)
+static int sustained_derive(const struct test *test, struct rows *rows)
 {
-	return soak_slope(rows, "13.1", "TTFT_p99", "slope_TTFT");
+	return soak_slope(rows, test->id, "TTFT_p99", "slope_TTFT");
 }
 
 static const struct kpi kpis[] = {
@@ -41,6 +42,6 @@ const struct test test_13_1 = {
 	.seconds = {3, 30, 900},
 	.kpis = kpis,
 	.views = views,
-	.run = run,
-	.derive = derive,
+	.run = sustained_run,
+	.derive = sustained_derive,
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/soak.h"
+#include "procedure/soak.h"
+#include "suite/kpis.h"
 
 static void add_memory(struct trial *t)
 {
@@ -19,7 +20,7 @@ static void add_memory(struct trial *t)
 	trial_value(t, "descriptors", descriptors, 1);
 }
 
-static int run(struct trial *t)
+static int memory_run(struct trial *t)
 {
 	int err = soak_sample(t, NULL, NULL);
 
@@ -30,13 +31,13 @@ static int run(struct trial *t)
 	return 0;
 }
 
-static int derive(struct rows *rows)
+static int memory_derive(const struct test *test, struct rows *rows)
 {
-	int err = soak_slope(rows, "13.2", "worker_memory", "slope_worker");
+	int err = soak_slope(rows, test->id, "worker_memory", "slope_worker");
 
 	if (!err)
-		err = soak_slope(rows, "13.2", "fared_memory", "slope_fared");
-	return err ? err : soak_slope(rows, "13.2", "descriptors", "slope_descriptors");
+		err = soak_slope(rows, test->id, "fared_memory", "slope_fared");
+	return err ? err : soak_slope(rows, test->id, "descriptors", "slope_descriptors");
 }
 
 static const struct kpi kpis[] = {
@@ -69,6 +70,6 @@ const struct test test_13_2 = {
 	.seconds = {1.5, 30, 900},
 	.kpis = kpis,
 	.views = views,
-	.run = run,
-	.derive = derive,
+	.run = memory_run,
+	.derive = memory_derive,
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inference/soak.h"
-
 #include <stdio.h>
+
+#include "procedure/soak.h"
+#include "suite/kpis.h"
 
 struct flap {
 	struct trial *t;
@@ -37,7 +38,7 @@ static int flap(void *arg, uint64_t now_ns)
 	return 0;
 }
 
-static int run(struct trial *t)
+static int stability_run(struct trial *t)
 {
 	struct flap f = {.t = t};
 	bool middle = t->number == t->test->trials[t->profile] / 2;
@@ -82,5 +83,5 @@ const struct test test_13_3 = {
 	.seconds = {4, 30, 900},
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = stability_run,
 };

@@ -11,37 +11,18 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "command.h"
-#include "interrupt.h"
+#include "core/command.h"
+#include "core/interrupt.h"
 #include "launch/agent_internal.h"
 #include "launch/handshake.h"
 #include "launch/host_counters.h"
-#include "machine.h"
-#include "options.h"
+#include "core/machine.h"
+#include "core/options.h"
 
 #define AGENT_TURN_MS	  200
 #define AGENT_WAIT_S	  60
 #define AGENT_COMMAND_MS  10000
 #define AGENT_MAX_DEVICES (FARE_MAX_LOCAL_GPUS * FARE_MAX_PLANES * FARE_MAX_SUB_PORTS)
-
-const struct inventory_host *agent_host(const struct agent *a)
-{
-	return &a->inventory->host[a->host];
-}
-
-int agent_connect(struct agent *a, struct rendezvous **out)
-{
-	int fd = rendezvous_connect(a->connect), err;
-	const char *reason;
-
-	if (fd < 0)
-		return fd;
-	err = handshake_enter(out, fd, &a->key, &reason);
-	if (err)
-		fprintf(stderr, "farebench agent %s: %s: not admitted: %s\n", a->name, a->connect,
-			reason);
-	return err;
-}
 
 /* ---- answers ---- */
 

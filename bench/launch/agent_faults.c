@@ -12,8 +12,13 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "command.h"
+#include "core/command.h"
 #include "launch/agent_internal.h"
+
+const struct inventory_host *agent_host(const struct agent *a)
+{
+	return &a->inventory->host[a->host];
+}
 
 #define AGENT_SHELL_MS 30000
 

@@ -14,7 +14,7 @@
 #include "engine/rendezvous.h"
 #include "launch/agent_request.h"
 #include "qp/control_seal.h"
-#include "undo_guard.h"
+#include "fabric/undo_guard.h"
 
 struct agent {
 	struct inventory *inventory;

@@ -18,6 +18,21 @@
 #include "base/clock.h"
 #include "base/address.h"
 #include "launch/agent_internal.h"
+#include "launch/handshake.h"
+
+int agent_connect(struct agent *a, struct rendezvous **out)
+{
+	int fd = rendezvous_connect(a->connect), err;
+	const char *reason;
+
+	if (fd < 0)
+		return fd;
+	err = handshake_enter(out, fd, &a->key, &reason);
+	if (err)
+		fprintf(stderr, "farebench agent %s: %s: not admitted: %s\n", a->name, a->connect,
+			reason);
+	return err;
+}
 
 #define AGENT_GRACE_MS	 5000
 #define AGENT_MAX_ARGS	 64

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "interrupt.h"
+#include "core/interrupt.h"
 #include "launch/admission.h"
 #include "launch/handshake.h"
 #include "launch/hosts_internal.h"
@@ -379,11 +379,8 @@ static bool hosts_has_spoken(const struct hosts_member *member)
 
 void hosts_close(struct hosts *hosts)
 {
-	uint64_t at_ns;
-
 	if (!hosts)
 		return;
-	hosts_heal(hosts, &at_ns);
 	for (unsigned i = 0; hosts->member && i < hosts->n; i++) {
 		struct hosts_member *member = &hosts->member[i];
 		json_t *quit = json_pack("{s:s}", "op", "quit");

@@ -18,7 +18,7 @@ struct hosts;
 
 /* Waits until every host's agent is there. -ETIMEDOUT, -EINTR, -errno. */
 int hosts_open(struct hosts **out, const struct launch_options *options);
-void hosts_close(struct hosts *hosts); /* heals; the agents end. NULL is fine */
+void hosts_close(struct hosts *hosts); /* the agents end, and heal what is in force. NULL is fine */
 
 const struct inventory *hosts_inventory(const struct hosts *hosts);
 /* "kernel", "processor", "cores" and "devices" of a host, as its agent says: for people. */

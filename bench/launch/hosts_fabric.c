@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "lab.h"
+#include "fabric/lab.h"
 #include "launch/host_counters.h"
 #include "launch/hosts_internal.h"
 

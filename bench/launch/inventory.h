@@ -34,7 +34,7 @@
 #include <stddef.h>
 
 #include "launch/limits.h"
-#include "topo.h"
+#include "fabric/topo.h"
 
 #define INVENTORY_MAX_BYTES  (1u << 20)
 #define INVENTORY_ERROR_MAX  512

@@ -46,7 +46,7 @@ struct job {
 };
 
 /* Number i of rank from's vector in that turn. Sums of 1,024 ranks stay exact: they wrap. */
-static uint32_t number(int from, uint32_t turn, size_t i)
+static uint32_t mpi_coll_number(int from, uint32_t turn, size_t i)
 {
 	return (uint32_t)i * 2654435761u + (uint32_t)from * 40503u + turn * 65537u;
 }
@@ -61,7 +61,7 @@ static void reduce_run(struct job *j)
 static void vector_fill(struct job *j, uint32_t turn, size_t stride)
 {
 	for (size_t i = 0; i < j->n; i += stride)
-		j->tx[i] = number(j->rank, turn, i);
+		j->tx[i] = mpi_coll_number(j->rank, turn, i);
 }
 
 static unsigned long reduce_check(struct job *j, uint32_t turn, size_t stride)
@@ -70,7 +70,7 @@ static unsigned long reduce_check(struct job *j, uint32_t turn, size_t stride)
 	unsigned long wrong = 0;
 
 	for (size_t i = 0; i < j->n; i += stride)
-		wrong += j->rx[i] != ranks * number(0, turn, i) + pairs * 40503u;
+		wrong += j->rx[i] != ranks * mpi_coll_number(0, turn, i) + pairs * 40503u;
 	return wrong;
 }
 
@@ -89,7 +89,8 @@ static unsigned long to_all_check(struct job *j, uint32_t turn, size_t stride)
 
 	for (int r = 0; r < j->ranks; r++)
 		for (size_t i = (stride - mine % stride) % stride; i < j->each; i += stride)
-			wrong += j->rx[(size_t)r * j->each + i] != number(r, turn, mine + i);
+			wrong += j->rx[(size_t)r * j->each + i] !=
+				 mpi_coll_number(r, turn, mine + i);
 	return wrong;
 }
 
@@ -102,7 +103,7 @@ static void gather_run(struct job *j)
 static void part_fill(struct job *j, uint32_t turn, size_t stride)
 {
 	for (size_t i = 0; i < j->each; i += stride)
-		j->tx[i] = number(j->rank, turn, i);
+		j->tx[i] = mpi_coll_number(j->rank, turn, i);
 }
 
 static unsigned long gather_check(struct job *j, uint32_t turn, size_t stride)
@@ -111,7 +112,7 @@ static unsigned long gather_check(struct job *j, uint32_t turn, size_t stride)
 
 	for (int r = 0; r < j->ranks; r++)
 		for (size_t i = 0; i < j->each; i += stride)
-			wrong += j->rx[(size_t)r * j->each + i] != number(r, turn, i);
+			wrong += j->rx[(size_t)r * j->each + i] != mpi_coll_number(r, turn, i);
 	return wrong;
 }
 
@@ -136,7 +137,7 @@ static unsigned long latency_check(struct job *j, uint32_t turn, size_t stride)
 	unsigned long wrong = 0;
 
 	for (size_t i = 0; i < j->n && j->rank < 2; i += stride)
-		wrong += j->rx[i] != number(1 - j->rank, turn, i);
+		wrong += j->rx[i] != mpi_coll_number(1 - j->rank, turn, i);
 	return wrong;
 }
 
@@ -239,7 +240,7 @@ static int times_init(struct times *t, int n)
 	return t->took_ns && t->slowest_ns && t->start_ns ? 0 : -1;
 }
 
-static void say(const struct job *j, const char *event, uint64_t at_ns)
+static void mpi_coll_say(const struct job *j, const char *event, uint64_t at_ns)
 {
 	if (j->rank)
 		return;
@@ -247,15 +248,15 @@ static void say(const struct job *j, const char *event, uint64_t at_ns)
 	fflush(stdout);
 }
 
-static void measure(struct job *j, struct times *t, uint32_t turn)
+static void mpi_coll_measure(struct job *j, struct times *t, uint32_t turn)
 {
 	MPI_Barrier(MPI_COMM_WORLD);
 	t->begin_ns = clock_now_ns();
-	say(j, "begun", t->begin_ns);
+	mpi_coll_say(j, "begun", t->begin_ns);
 	for (int i = 0; i < t->n; i++)
 		t->took_ns[i] = iterate(j, ++turn, i < t->n - 1 ? STRIDE : 1, &t->start_ns[i]);
 	t->end_ns = clock_now_ns();
-	say(j, "ended", t->end_ns);
+	mpi_coll_say(j, "ended", t->end_ns);
 	MPI_Reduce(t->took_ns, t->slowest_ns, t->n, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
 	MPI_Reduce(j->rank ? &t->end_ns : MPI_IN_PLACE, &t->end_ns, 1, MPI_UINT64_T, MPI_MAX, 0,
 		   MPI_COMM_WORLD);
@@ -273,7 +274,7 @@ static void print_library(void)
 	printf(", \"library\": \"%s\"", text);
 }
 
-static void answer(const struct job *j, const struct times *t, const unsigned long sums[2])
+static void mpi_coll_answer(const struct job *j, const struct times *t, const unsigned long sums[2])
 {
 	char algorithm[64];
 
@@ -293,7 +294,7 @@ static void answer(const struct job *j, const struct times *t, const unsigned lo
 	fflush(stdout);
 }
 
-static int usage(void)
+static int mpi_coll_usage(void)
 {
 	fputs("usage: fare-mpi-coll allreduce|alltoall|allgather|latency|bandwidth BYTES SECONDS "
 	      "[COMPUTE_MS [MIN_ITERATIONS]]\n"
@@ -341,7 +342,7 @@ int main(int argc, char **argv)
 	MPI_Init(&argc, &argv);
 	if (parse(&j, argc, argv)) {
 		MPI_Finalize();
-		return usage();
+		return mpi_coll_usage();
 	}
 	j.tx = malloc(j.bytes);
 	j.rx = malloc(j.bytes);
@@ -349,12 +350,12 @@ int main(int argc, char **argv)
 		fprintf(stderr, "fare-mpi-coll: no memory for %zu bytes\n", j.bytes);
 		MPI_Abort(MPI_COMM_WORLD, 1);
 	}
-	measure(&j, &t, turn);
+	mpi_coll_measure(&j, &t, turn);
 	mine[0] = j.checked;
 	mine[1] = j.wrong;
 	MPI_Allreduce(mine, sums, 2, MPI_UNSIGNED_LONG, MPI_SUM, MPI_COMM_WORLD);
 	if (j.rank == 0)
-		answer(&j, &t, sums);
+		mpi_coll_answer(&j, &t, sums);
 	MPI_Finalize();
 	return sums[1] != 0;
 }

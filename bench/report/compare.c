@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stats.h"
+#include "core/stats.h"
 
 const char *compare_verdict_name(enum compare_verdict verdict)
 {
@@ -181,12 +181,7 @@ struct compare_work {
 
 static int compare_add(struct compare_work *work, const struct row *row, const char *kpi)
 {
-	const struct rows_filter filter = {.test = row->test,
-					   .kpi = row->kpi,
-					   .strategy = row->strategy,
-					   .n_params = row->n_params,
-					   .param = row->param,
-					   .trial = -1};
+	const struct rows_filter filter = rows_like(row);
 	struct compare_item *item;
 	size_t used = 0;
 	int err = compare_room(work->out);
@@ -209,12 +204,7 @@ static int compare_add(struct compare_work *work, const struct row *row, const c
 
 static bool compare_same_place(const struct row *a, const struct row *b)
 {
-	const struct rows_filter filter = {.test = b->test,
-					   .kpi = b->kpi,
-					   .strategy = b->strategy,
-					   .n_params = b->n_params,
-					   .param = b->param,
-					   .trial = -1};
+	const struct rows_filter filter = rows_like(b);
 
 	return a->n_params == b->n_params && row_matches(a, &filter) &&
 	       strcmp(a->strategy, b->strategy) == 0;

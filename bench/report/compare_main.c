@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "report/compare_show.h"
+#include "report/results_json.h"
 
 #define COMPARE_MIN_PERCENT 2.0
 
@@ -67,21 +68,6 @@ static int compare_parse(int argc, char **argv, struct compare_options *o)
 	return 0;
 }
 
-static int compare_write_json(const struct compare *compare, const struct compare_options *o)
-{
-	json_t *json = compare_json(compare, o->a, o->b);
-	int err = json ? 0 : -ENOMEM;
-
-	if (!err && strcmp(o->json, "-") == 0)
-		err = json_dumpf(json, stdout, JSON_INDENT(1)) || putchar('\n') < 0 ? -EIO : 0;
-	else if (!err)
-		err = json_dump_file(json, o->json, JSON_INDENT(1)) ? -EIO : 0;
-	json_decref(json);
-	if (err)
-		fprintf(stderr, "farebench: %s: %s\n", o->json, strerror(-err));
-	return err;
-}
-
 static int compare_show(const struct compare *compare, const struct compare_options *o)
 {
 	struct doc *doc;
@@ -98,7 +84,7 @@ static int compare_show(const struct compare *compare, const struct compare_opti
 	if (!err && !(o->json && strcmp(o->json, "-") == 0))
 		doc_print(doc, stdout);
 	if (!err && o->json)
-		err = compare_write_json(compare, o);
+		err = results_json_dump(compare_json(compare, o->a, o->b), o->json);
 	doc_destroy(doc);
 	return err;
 }

@@ -85,10 +85,17 @@ static struct picture_series *picture_last(struct picture *picture)
 	return &picture->series[picture->plot.n_series - 1];
 }
 
+/* Levels of x stand at their index. */
+static bool picture_is_bars(const struct picture *picture)
+{
+	return picture->plot.kind == REPORT_BARS || picture->plot.kind == REPORT_STACK ||
+	       picture->plot.kind == REPORT_HEAT;
+}
+
 int picture_point(struct picture *picture, double x, const struct report_cell *cell)
 {
 	struct picture_series *s = picture_last(picture);
-	bool is_bar = picture->plot.kind == REPORT_BARS || picture->plot.kind == REPORT_STACK;
+	bool is_bar = picture_is_bars(picture);
 
 	if (cell->kind != CELL_NUMBER && !is_bar)
 		return 0;
@@ -125,6 +132,20 @@ int picture_label(struct picture *picture, const char *text)
 	return s->label[s->n - 1] ? 0 : -ENOMEM;
 }
 
+int picture_field(struct picture *picture, size_t x, size_t y, double value, const char *text)
+{
+	const struct report_cell cell = {
+		.kind = CELL_NUMBER, .value = (double)y, .low = value, .high = value};
+	struct picture_series *s = picture_last(picture);
+	int err = picture_point(picture, (double)x, &cell);
+
+	if (err)
+		return err;
+	s->open[s->n - 1] = !isfinite(value);
+	s->has_interval = s->has_open = true;
+	return picture_label(picture, text);
+}
+
 void picture_ring(struct picture *picture, size_t series, size_t point)
 {
 	picture->series[series].ringed[point] = true;
@@ -142,7 +163,7 @@ double picture_x(const struct axis *axis, size_t i)
 void picture_axis(struct picture *picture, const struct axis *axis, const struct test *test,
 		  bool logarithmic)
 {
-	bool is_bars = picture->plot.kind == REPORT_BARS || picture->plot.kind == REPORT_STACK;
+	bool is_bars = picture_is_bars(picture);
 
 	axis_label(axis, test, picture->x_label, sizeof(picture->x_label));
 	picture->plot.log_x = logarithmic && !is_bars;
@@ -162,6 +183,7 @@ void picture_axis(struct picture *picture, const struct axis *axis, const struct
 
 double picture_max(const struct picture *picture, bool right)
 {
+	bool is_heat = picture->plot.kind == REPORT_HEAT;
 	double max = 0, sum = 0;
 
 	for (size_t i = 0; i < picture->plot.n_series; i++) {
@@ -170,9 +192,9 @@ double picture_max(const struct picture *picture, bool right)
 
 		for (size_t k = 0; k < s->n; k++)
 			if (isfinite(s->y[k]))
-				highest = fmax(highest, fmax(s->y[k], s->high[k]));
+				highest = fmax(highest, fmax(s->high[k], is_heat ? 0 : s->y[k]));
 		sum += highest;
-		if (picture->shown[i].right == right)
+		if (is_heat || picture->shown[i].right == right)
 			max = fmax(max, highest);
 	}
 	return picture->plot.kind == REPORT_STACK ? sum : max;
@@ -180,9 +202,12 @@ double picture_max(const struct picture *picture, bool right)
 
 bool picture_is_empty(const struct picture *picture)
 {
+	bool is_heat = picture->plot.kind == REPORT_HEAT;
+
 	for (size_t i = 0; i < picture->plot.n_series; i++)
 		for (size_t k = 0; k < picture->series[i].n; k++)
-			if (isfinite(picture->series[i].y[k]))
+			if (isfinite(is_heat ? picture->series[i].high[k]
+					     : picture->series[i].y[k]))
 				return false;
 	return true;
 }

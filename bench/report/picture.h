@@ -23,7 +23,7 @@ struct picture_series {
 
 struct picture {
 	char title[300], x_label[120], y_label[140], y2_label[140];
-	const char *tic[AXIS_MAX_LEVELS];
+	const char *tic[AXIS_MAX_LEVELS], *row[AXIS_MAX_LEVELS];
 	double tic_x[AXIS_MAX_LEVELS];
 	struct report_series shown[REPORT_MAX_SERIES];
 	struct picture_series series[REPORT_MAX_SERIES];
@@ -40,6 +40,8 @@ struct report_series *picture_add(struct picture *picture, const char *name);
  * place empty. -ENOMEM. */
 int picture_point(struct picture *picture, double x, const struct report_cell *cell);
 int picture_xy(struct picture *picture, double x, double y);
+/* A field of REPORT_HEAT to the last series: its colour, its text. Not finite: it has no colour. */
+int picture_field(struct picture *picture, size_t x, size_t y, double value, const char *text);
 /* To the last point. */
 int picture_label(struct picture *picture, const char *text);
 /* Rings around points of series. */
@@ -53,7 +55,7 @@ void picture_axis(struct picture *picture, const struct axis *axis, const struct
 		  bool logarithmic);
 double picture_x(const struct axis *axis, size_t i);
 
-/* The largest value (with its interval) on the left axis, or on the right. */
+/* The largest value (with its interval) on the left axis, or on the right; of colours. */
 double picture_max(const struct picture *picture, bool right);
 /* Points into picture. */
 const struct report_plot *picture_plot(struct picture *picture);

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
-#include "machine.h"
+#include "core/command.h"
+#include "core/machine.h"
 #include "report/report_plot.h"
 #include "base/utf8.h"
 

@@ -41,11 +41,18 @@ struct report_series {
 	bool reference;		  /* dashed in the colour of text: what others are compared with */
 };
 
-enum report_plot_kind { REPORT_LINES, REPORT_STEPS, REPORT_POINTS, REPORT_BARS, REPORT_STACK };
+enum report_plot_kind {
+	REPORT_LINES,
+	REPORT_STEPS,
+	REPORT_POINTS,
+	REPORT_BARS,
+	REPORT_STACK,
+	REPORT_HEAT /* one series: a field at each x and y, its colour y_low, its text label */
+};
 
 struct report_plot {
 	const char *title, *x_label, *y_label; /* NULL: none; labels hold the unit */
-	const char *y2_label;		       /* of the right axis; NULL: there is none */
+	const char *y2_label; /* of the right axis, or of colours; NULL: there is none */
 	enum report_plot_kind kind;
 	bool log_x, log_y;
 	bool compact;	/* one of several side by side */
@@ -55,6 +62,8 @@ struct report_plot {
 	const char *const *categories;
 	const double *tic_x;
 	size_t n_tics;
+	const char *const *rows; /* REPORT_HEAT: a name for each y */
+	size_t n_rows;
 	size_t n_series;
 	const struct report_series *series;
 	double y_mark;	      /* a dashed line across at this height; 0: none */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
+#include "core/command.h"
 #include "report/table.h"
 #include "base/utf8.h"
 
@@ -32,7 +32,7 @@ static const char *const report_plot_fills[] = {"solid 0.9", "pattern 4", "solid
 
 static bool report_plot_is_bars(const struct report_plot *plot)
 {
-	return plot->kind == REPORT_BARS || plot->kind == REPORT_STACK;
+	return plot->kind == REPORT_BARS || plot->kind == REPORT_STACK || plot->kind == REPORT_HEAT;
 }
 
 static size_t report_plot_style(const struct report_plot *plot, size_t index)
@@ -115,6 +115,8 @@ static double report_plot_x(const struct report_plot *plot, size_t index, size_t
 
 	if (plot->kind == REPORT_STACK)
 		return (double)i;
+	if (plot->kind == REPORT_HEAT)
+		return plot->series[index].x[i];
 	if (plot->kind == REPORT_BARS)
 		return (double)i + ((double)index - ((double)plot->n_series - 1) / 2) * width;
 	return plot->series[index].x[i];
@@ -227,7 +229,7 @@ static void report_plot_axes(const struct report_plot *plot, FILE *file)
 		"set tics nomirror out scale 0.6\n"
 		"set grid y lc rgb '#888888' lw 0.5 dt 3\n"
 		"set xlabel ",
-		plot->y2_label ? 11 : 3);
+		plot->y2_label && plot->kind != REPORT_HEAT ? 11 : 3);
 	report_plot_quote(plot->x_label, file);
 	fputc('\n', file);
 	if (plot->log_x)
@@ -235,7 +237,7 @@ static void report_plot_axes(const struct report_plot *plot, FILE *file)
 	else if (plot->tic_x)
 		fputs("set offsets graph 0.03, graph 0.03, 0, 0\n", file);
 	report_plot_y_axis(plot, "y", plot->y_label, plot->log_y, plot->y_max, file);
-	if (plot->y2_label) {
+	if (plot->y2_label && plot->kind != REPORT_HEAT) {
 		report_plot_y_axis(plot, "y2", plot->y2_label, false, plot->y2_max, file);
 		fputs("set y2tics nomirror out scale 0.6\n", file);
 	}
@@ -364,9 +366,41 @@ static void report_plot_marks(const struct report_plot *plot, size_t index, FILE
 			index, axis);
 }
 
+/* A field for each point, and its text: light enough for dark letters. */
+static void report_plot_heat(const struct report_plot *plot, FILE *file)
+{
+	fputs("set palette defined (0 '#fff3c4', 1 '#6fb1e0')\nset cblabel ", file);
+	report_plot_quote(plot->y2_label, file);
+	if (plot->y2_max > 0)
+		fprintf(file, " offset 2\nset cbrange [0:%.9g]\n", plot->y2_max);
+	else
+		fputs(" offset 2\nset cbrange [0:*]\n", file);
+	fprintf(file,
+		"set xrange [-0.5:%zu.5]\nset yrange [%zu.5:-0.5]\nunset grid\nset xtics scale 0 ",
+		plot->n_tics - 1, plot->n_rows - 1);
+	report_plot_tics(plot, plot->n_tics, file);
+	fputs("set ytics scale 0 (", file);
+	for (size_t i = 0; i < plot->n_rows; i++) {
+		fputs(i ? ", " : "", file);
+		report_plot_quote(plot->rows[i], file);
+		fprintf(file, " %zu", i);
+	}
+	fputs(")\n", file);
+	report_plot_data(plot, 0, file);
+	fputs("plot $d0 using 1:2:($1-0.5):($1+0.5):($2-0.5):($2+0.5):($5>0?1/0:$3) with "
+	      "boxxyerror fs solid 1 noborder lc palette notitle, "
+	      "$d0 using 1:($5>0?1/0:$2):8 with labels tc rgb '#111111' notitle, "
+	      "$d0 using 1:($5>0?$2:1/0):8 with labels tc rgb 'black' notitle\n",
+	      file);
+}
+
 void report_plot_script(const struct report_plot *plot, FILE *file)
 {
 	report_plot_axes(plot, file);
+	if (plot->kind == REPORT_HEAT) {
+		report_plot_heat(plot, file);
+		return;
+	}
 	if (report_plot_is_bars(plot)) {
 		report_plot_categories(plot, file);
 	} else if (plot->categories) {

@@ -88,11 +88,7 @@ static void json_row(json_t *object, const struct test *test, const struct row *
 static int json_cell(json_t *object, const struct test *test, const struct rows *rows,
 		     const struct row *first)
 {
-	const struct rows_filter filter = {.kpi = first->kpi,
-					   .strategy = first->strategy,
-					   .n_params = first->n_params,
-					   .param = first->param,
-					   .trial = -1};
+	const struct rows_filter filter = rows_like(first);
 	struct column column;
 	struct report_cell cell;
 	int err;
@@ -200,11 +196,9 @@ json_t *results_json(const struct results *results, const struct results_tests *
 	return NULL;
 }
 
-int results_json_write(const struct results *results, const struct results_tests *tests,
-		       const char *path)
+int results_json_dump(json_t *root, const char *path)
 {
 	size_t flags = JSON_INDENT(1) | JSON_REAL_PRECISION(9);
-	json_t *root = results_json(results, tests);
 	int err = root ? 0 : -ENOMEM;
 
 	if (!err && strcmp(path, "-") == 0)

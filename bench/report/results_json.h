@@ -24,8 +24,8 @@
 
 /* NULL: no memory. */
 json_t *results_json(const struct results *results, const struct results_tests *tests);
-/* The same into a file ("-": standard output). -errno, after saying why. */
-int results_json_write(const struct results *results, const struct results_tests *tests,
-		       const char *path);
+/* Any document (taken; NULL: -ENOMEM) into a file ("-": standard output). -errno, after saying
+ * why. */
+int results_json_dump(json_t *root, const char *path);
 
 #endif

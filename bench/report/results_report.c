@@ -11,14 +11,6 @@
 
 #define REPORT_MAX_LINKS 64
 
-static bool report_is_measured(const struct rows *rows)
-{
-	for (size_t i = 0; i < rows_count(rows); i++)
-		if (!rows_at(rows, i)->missing && rows_at(rows, i)->kpi[0] != '_')
-			return true;
-	return false;
-}
-
 static const char *report_first_reason(const struct rows *rows)
 {
 	for (size_t i = 0; i < rows_count(rows); i++)
@@ -40,7 +32,7 @@ static void report_test(struct doc *doc, const struct results *results, const st
 	snprintf(id, sizeof(id), "test-%s", test->id);
 	doc_heading(doc, 3, id, title);
 	doc_text(doc, "%s (%s)", test->summary, test->dut);
-	if (report_is_measured(rows))
+	if (rows_are_measured(rows))
 		for (const struct view *view = test->views; view && view->title; view++)
 			view_show(doc, test, view, rows);
 	else

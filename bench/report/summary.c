@@ -228,15 +228,6 @@ static void summary_test(struct doc *doc, const struct test *test, const struct 
 	free(strategies);
 }
 
-/* A row that says something: a number, a distribution, words. */
-static bool summary_has_results(const struct rows *rows)
-{
-	for (size_t i = 0; i < rows_count(rows); i++)
-		if (!rows_at(rows, i)->missing && rows_at(rows, i)->kpi[0] != '_')
-			return true;
-	return false;
-}
-
 void summary_kpis(struct doc *doc, const struct results *results, const struct results_tests *tests)
 {
 	doc_heading(doc, 2, "kpis", "KPI summary");
@@ -253,7 +244,7 @@ void summary_kpis(struct doc *doc, const struct results *results, const struct r
 		doc_fail(doc, err);
 		if (err)
 			continue;
-		if (summary_has_results(rows))
+		if (rows_are_measured(rows))
 			summary_test(doc, tests->test[i], rows);
 		rows_close(rows);
 	}

@@ -19,6 +19,7 @@ struct view_builder {
 static const struct view_builder view_builders[] = {
 	[VIEW_LINES] = {REPORT_LINES, view_build_lines, false, false, false},
 	[VIEW_CDF] = {REPORT_STEPS, view_build_cdf, true, false, true},
+	[VIEW_HEAT] = {REPORT_HEAT, view_build_heat, false, false, false},
 	[VIEW_STACK] = {REPORT_STACK, view_build_stack, false, true, false},
 	[VIEW_BARS] = {REPORT_BARS, view_build_bars, false, false, false},
 	[VIEW_DUAL] = {REPORT_LINES, view_build_dual, false, false, false},
@@ -26,11 +27,6 @@ static const struct view_builder view_builders[] = {
 	[VIEW_SHADED] = {REPORT_LINES, view_build_shaded, false, true, false},
 	[VIEW_TREND] = {REPORT_LINES, view_build_trend, false, false, true},
 };
-
-void view_series_name(const struct view_show *show, size_t i, char *out, size_t size)
-{
-	axis_text(&show->grid->series, i, out, size);
-}
 
 static int view_parse(struct view_show *show)
 {
@@ -95,7 +91,7 @@ static void view_legend(const struct view_show *show, struct picture *const *pan
 {
 	bool open = false, rings = false;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && show->view->kind != VIEW_HEAT; i++) {
 		open |= view_has_open(panel[i]);
 		rings |= view_has_rings(panel[i]);
 	}
@@ -132,7 +128,7 @@ static void view_draw(const struct view_show *show, struct picture *const *panel
 		panel[i]->plot.log_y = show->view->log_y;
 		panel[i]->plot.from_zero = show->view->kind != VIEW_TREND;
 		if (n > 1 && !view_builders[show->view->kind].own_scale) {
-			panel[i]->plot.y_max = max;
+			panel[i]->plot.y_max = show->view->kind == VIEW_HEAT ? 0 : max;
 			panel[i]->plot.y2_max = max2;
 		}
 		doc_plot(show->doc, picture_plot(panel[i]));
@@ -199,8 +195,6 @@ void view_show(struct doc *doc, const struct test *test, const struct view *view
 			doc_fail(doc, err);
 		else if (view->kind == VIEW_TABLE)
 			view_table(show);
-		else if (view->kind == VIEW_HEAT)
-			view_heat(show);
 		else
 			view_pictures(show);
 	}

@@ -41,7 +41,7 @@ int view_build_bars(const struct view_show *show, const struct pick *panel, stru
 	for (size_t i = 0; !err && i < axis_places(&show->grid->series); i++) {
 		char name[140];
 
-		view_series_name(show, i, name, sizeof(name));
+		axis_text(&show->grid->series, i, name, sizeof(name));
 		if (!picture_add(out, name))
 			break;
 		err = view_bar_points(show, panel, (int)i, &show->y[0], out);
@@ -96,7 +96,7 @@ static int view_cdf_one(const struct view_show *show, const struct pick *panel, 
 	rows_hist(show->rows, &filter, hist);
 	if (hist->n == 0)
 		return 0;
-	view_series_name(show, i, series, sizeof(series));
+	axis_text(&show->grid->series, i, series, sizeof(series));
 	snprintf(name, sizeof(name), "%s%sn=%llu", series, *series ? ", " : "",
 		 (unsigned long long)hist->n);
 	shown = picture_add(out, name);

@@ -29,13 +29,10 @@ int view_build_stack(const struct view_show *show, const struct pick *panel, str
 int view_build_dual(const struct view_show *show, const struct pick *panel, struct picture *out);
 int view_build_shaded(const struct view_show *show, const struct pick *panel, struct picture *out);
 int view_build_cdf(const struct view_show *show, const struct pick *panel, struct picture *out);
+int view_build_heat(const struct view_show *show, const struct pick *panel, struct picture *out);
 int view_build_trend(const struct view_show *show, const struct pick *panel, struct picture *out);
 
-/* The whole view: these make no plots. */
+/* The whole view: it makes no plots. */
 void view_table(const struct view_show *show);
-void view_heat(const struct view_show *show);
-
-/* The name of place i on the axis of series: "" if there is no choice. */
-void view_series_name(const struct view_show *show, size_t i, char *out, size_t size);
 
 #endif

@@ -89,7 +89,7 @@ int view_build_lines(const struct view_show *show, const struct pick *panel, str
 		struct report_series *shown;
 		char name[140];
 
-		view_series_name(show, i, name, sizeof(name));
+		axis_text(&show->grid->series, i, name, sizeof(name));
 		shown = picture_add(out, name);
 		if (!shown)
 			break;
@@ -129,7 +129,7 @@ static int view_pair(const struct view_show *show, const struct pick *panel, siz
 	char series[80], name[170];
 	int err = 0;
 
-	view_series_name(show, i, series, sizeof(series));
+	axis_text(&show->grid->series, i, series, sizeof(series));
 	for (size_t y = 0; !err && y < 2; y++) {
 		struct report_series *shown;
 
@@ -230,7 +230,7 @@ int view_build_trend(const struct view_show *show, const struct pick *panel, str
 		for (size_t y = 0; !err && y < show->n_y; y++) {
 			struct report_series *shown;
 
-			view_series_name(show, i, series, sizeof(series));
+			axis_text(&show->grid->series, i, series, sizeof(series));
 			snprintf(name, sizeof(name), "%s%s%s", series,
 				 *series && show->n_y > 1 ? ": " : "",
 				 show->n_y > 1 ? show->y[y].name : "");

@@ -6,14 +6,14 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "command.h"
+#include "core/command.h"
 #include "engine/cluster.h"
-#include "inference/common.h"
+#include "suite/trial.h"
 
 #define CONVERGE_MS 300000
 
 /* One lab up, timed, and down again. Without fared: routes do not wait for it. */
-static int run(struct trial *t)
+static int converge_run(struct trial *t)
 {
 	char name[TOPO_NAME_MAX];
 	uint64_t start;
@@ -64,5 +64,5 @@ const struct test test_converge = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = converge_run,
 };

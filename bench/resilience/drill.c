@@ -15,9 +15,10 @@
 
 #include "base/clock.h"
 #include "engine/audit.h"
-#include "inference/common.h"
+#include "procedure/recovery.h"
+#include "procedure/soak.h"
 #include "resilience/drill_faults.h"
-#include "resilience/growth.h"
+#include "procedure/growth.h"
 
 #define MS	   UINT64_C(1000000)
 #define CONVERGE_S 60
@@ -57,43 +58,29 @@ struct drill {
 /* Every ordered pair of GPUs of different servers, flow and spray in turn. */
 static int begin_traffic(struct drill *d)
 {
-	const struct traffic_options options = {
-		.strategy = STRATEGY_FARE_SPRAY, .bins = true, .no_times = true};
-	unsigned n = d->topo->n_gpus, n_streams = 0;
-	struct traffic_stream *streams = calloc((size_t)n * n, sizeof(*streams));
-	int err = streams ? 0 : -ENOMEM;
+	struct traffic_load load = {.name = "all", .options = {.strategy = STRATEGY_FARE_SPRAY}};
+	struct plan plan = {0};
+	int err;
 
-	for (unsigned i = 0; !err && i < n * n; i++) {
-		unsigned src = i / n, dst = i % n;
-
-		if (d->topo->gpus[src].server == d->topo->gpus[dst].server)
-			continue;
-		streams[n_streams++] = (struct traffic_stream){
-			.src = src,
-			.dst = dst,
-			.slots = SLOTS,
-			.slot_bytes = SLOT_BYTES,
-			.tx_offset = (uint64_t)dst * SLOTS * SLOT_BYTES,
-			.rx_offset = (uint64_t)src * SLOTS * SLOT_BYTES,
-			.strategy = strategy_name((src + dst) % 2 ? STRATEGY_FARE_FLOW
-								  : STRATEGY_FARE_SPRAY),
-		};
-	}
-	if (!err)
-		err = traffic_open(d->cluster, d->topo, &options, streams, n_streams, NULL, 0);
-	free(streams);
+	plan_all_to_all(&plan, d->topo, plan_load(&plan, &load), 0, d->topo->n_gpus, SLOTS,
+			SLOT_BYTES);
+	for (unsigned i = 0; i < plan.n_streams; i++)
+		if ((plan.stream[i].src + plan.stream[i].dst) % 2)
+			plan.stream[i].strategy = strategy_name(STRATEGY_FARE_FLOW);
+	err = plan.err ? plan.err
+		       : traffic_open(d->cluster, d->topo, plan.load, plan.n_loads, plan.stream,
+				      plan.n_streams, true);
+	plan_fini(&plan);
 	return err ? err : cluster_all(d->cluster, "start", "started", TRAFFIC_TIMEOUT_MS);
 }
 
 /* Lets everything arrive, counts, and takes the recordings. bins: one array of n for each GPU. */
 static int end_traffic(struct drill *d, double **bins, size_t n)
 {
-	int err = cluster_all(d->cluster, "stop", NULL, 0);
+	int err = traffic_stop(d->cluster);
 
 	for (unsigned gpu = 0; !err && gpu < d->topo->n_gpus; gpu++)
-		err = cluster_await(d->cluster, gpu, "done", TRAFFIC_TIMEOUT_MS, NULL);
-	for (unsigned gpu = 0; !err && gpu < d->topo->n_gpus; gpu++)
-		err = traffic_report(d->cluster, gpu, &d->sums, NULL, NULL);
+		err = traffic_report(d->cluster, gpu, &d->sums);
 	for (unsigned gpu = 0; !err && gpu < d->topo->n_gpus; gpu++)
 		err = traffic_bins(d->cluster, gpu, d->begin_ns, bins[gpu], n);
 	if (!err && d->sums.posted == d->sums.messages)
@@ -187,27 +174,18 @@ static int follow_farelab(struct drill *d)
 
 /* ---- the drill ------------------------------------------------------------------------------- */
 
-static bool all_back(const struct drill *d)
-{
-	for (unsigned pair = 0; pair < d->topo->n_gpus * d->topo->n_gpus; pair++) {
-		const struct observe_event *first = observe_first(d->observe, pair);
-
-		if (first &&
-		    !observe_same_weights(observe_latest(d->observe, pair)->bps, first->bps))
-			return false;
-	}
-	return true;
-}
-
 /* Paths in flap back-off return by themselves; and goodput has to be seen after that. */
 static int await_back(struct drill *d)
 {
 	uint64_t from = clock_now_ns();
 	int err = 0;
 
-	while (!err && !all_back(d) && clock_now_ns() < from + BACK_NS)
+	while (!err && !observe_weights_are_first(d->observe, d->topo) &&
+	       clock_now_ns() < from + BACK_NS)
 		err = cluster_sleep_until(d->cluster, clock_now_ns() + STEP_NS);
-	d->weights_back_s = all_back(d) ? (double)(clock_now_ns() - from) / 1e9 : -1;
+	d->weights_back_s = observe_weights_are_first(d->observe, d->topo)
+				    ? (double)(clock_now_ns() - from) / 1e9
+				    : -1;
 	if (!err)
 		err = cluster_sleep_until(d->cluster, clock_now_ns() + AFTER_NS);
 	d->end_ns = clock_now_ns();
@@ -300,7 +278,8 @@ static int add_needless(struct trial *t, const struct drill *d)
 	return err;
 }
 
-static int tell(struct trial *t, struct drill *d, double **bins, struct recovery *gpus, size_t n)
+static int drill_tell(struct trial *t, struct drill *d, double **bins, struct recovery *gpus,
+		      size_t n)
 {
 	double healthy = 0, after = 0;
 	int err = end_traffic(d, bins, n);
@@ -327,7 +306,7 @@ static int tell(struct trial *t, struct drill *d, double **bins, struct recovery
 	if (d->weights_back_s >= 0)
 		trial_value(t, "weights_back", d->weights_back_s, 1);
 	trial_value(t, "all_back", d->weights_back_s >= 0, 1);
-	growth_tell(d->growth, t);
+	growth_add(d->growth, t);
 	err = add_needless(t, d);
 	return err ? err : add_kinds(t, &d->record);
 }
@@ -344,7 +323,7 @@ static int evaluate(struct trial *t, struct drill *d)
 		err = bins[gpu] ? 0 : -ENOMEM;
 	}
 	if (!err)
-		err = tell(t, d, bins, gpus, n);
+		err = drill_tell(t, d, bins, gpus, n);
 	for (unsigned gpu = 0; bins && gpu < d->topo->n_gpus; gpu++)
 		free(bins[gpu]);
 	free(bins);
@@ -378,7 +357,7 @@ static int drill(struct trial *t, struct drill *d)
 	return err ? err : evaluate(t, d);
 }
 
-static int run(struct trial *t)
+static int drill_run(struct trial *t)
 {
 	struct drill d = {.lab = t->fabric->lab,
 			  .topo = t->fabric->topo,
@@ -475,5 +454,5 @@ const struct test test_drill = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = drill_run,
 };

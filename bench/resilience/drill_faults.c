@@ -70,7 +70,7 @@ static bool heals(const char *words, const struct drill_fault *f)
 	return !strncmp(words, f->words, length) && drill_plan_loss(words) <= 0;
 }
 
-static int add(struct drill_faults *f, const struct drill_fault *fault)
+static int drill_faults_add(struct drill_faults *f, const struct drill_fault *fault)
 {
 	struct drill_fault *grown = realloc(f->fault, (f->n + 1) * sizeof(*grown));
 
@@ -98,7 +98,7 @@ static int take_step(struct drill_faults *f, const struct topo *topo, const json
 	fault.from_ns = (uint64_t)(at_s * 1e9);
 	fault.done_ns = fault.from_ns + (uint64_t)(took_ms * 1e6);
 	if (understand(&fault, topo))
-		return add(f, &fault);
+		return drill_faults_add(f, &fault);
 	for (unsigned i = 0; i < f->n; i++)
 		if (!f->fault[i].healed_ns && heals(words, &f->fault[i]))
 			f->fault[i].healed_ns = fault.done_ns;

@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 #include "resilience/observe.h"
-#include "resilience/recovery.h"
-#include "topo.h"
+#include "procedure/recovery.h"
+#include "fabric/topo.h"
 
 #define DRILL_FAULTS_WORDS 96
 

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inference/common.h"
-#include "interrupt.h"
+#include "core/interrupt.h"
 #include "resilience/failover_trial.h"
+#include "suite/trial.h"
 
 #define MAX_EVENTS 400000u
 #define PATHS_MS   60000
@@ -23,11 +23,11 @@ struct failover {
 	unsigned n_trials;
 };
 
-static void close_all(void *state)
+static void failover_close_all(void *state)
 {
 	struct failover *f = state;
 
-	failover_guard_destroy(f->bench.guard);
+	undo_guard_destroy(f->bench.guard);
 	observe_stop(f->bench.observe);
 	stalls_destroy(f->bench.stalls);
 	json_decref(f->bench.lowered);
@@ -36,16 +36,15 @@ static void close_all(void *state)
 
 static void choose_traffic(struct failover_bench *b)
 {
-	b->kv = (struct kv_options){.src = 0, .dst = 1, .size_bytes = 1 << 17, .depth = 32};
+	b->dst = 1;
 	b->ep.moe = (struct moe){.tokens = 32,
 				 .top_k = 8,
 				 .experts = 64,
 				 .hidden = 7168,
 				 .element_bytes = 1,
 				 .seed = 1};
-	while (b->kv.dst < b->topo->n_gpus &&
-	       b->topo->gpus[b->kv.dst].server == b->topo->gpus[0].server)
-		b->kv.dst++;
+	while (b->dst < b->topo->n_gpus && b->topo->gpus[b->dst].server == b->topo->gpus[0].server)
+		b->dst++;
 }
 
 static int open_all(struct trial *t)
@@ -59,18 +58,20 @@ static int open_all(struct trial *t)
 	f->bench.lab = t->fabric->lab;
 	f->bench.topo = t->fabric->topo;
 	choose_traffic(&f->bench);
-	return failover_guard_create(&f->bench.guard, &t->fabric->lab);
+	return undo_guard_create(&f->bench.guard, "farebench failover", failover_scenario_undo,
+				 &f->bench.lab, sizeof(struct failover_scenario));
 }
 
 static uint64_t arena_bytes(const struct failover_bench *b)
 {
-	uint64_t ep = ep_arena_bytes(b->topo, &b->ep), kv = kv_arena_bytes(&b->kv);
+	uint64_t ep = ep_arena_bytes(b->topo, &b->ep),
+		 kv = (uint64_t)FAILOVER_KV_BYTES * FAILOVER_KV_DEPTH;
 
 	return ep > kv ? ep : kv;
 }
 
 /* The observer calls away what is not as it was when it began: it begins when weights are told. */
-static int watch(struct failover *f, struct trial *t)
+static int failover_watch(struct failover *f, struct trial *t)
 {
 	int err = 0;
 
@@ -84,7 +85,7 @@ static int watch(struct failover *f, struct trial *t)
 	return err ? err : observe_start(&f->bench.observe, f->bench.topo, MAX_EVENTS);
 }
 
-static int prepare(struct failover *f, struct trial *t)
+static int failover_prepare(struct failover *f, struct trial *t)
 {
 	int err = fabric_daemons(t->fabric);
 
@@ -98,7 +99,7 @@ static int prepare(struct failover *f, struct trial *t)
 	if (err == -EPERM)
 		fprintf(stderr, "farebench: failover: max_stall needs real-time priority: run it "
 				"as root\n");
-	return err ? err : watch(f, t);
+	return err ? err : failover_watch(f, t);
 }
 
 static enum failover_scenario_id scenario_of(const struct trial *t)
@@ -116,7 +117,7 @@ static enum failover_scenario_id scenario_of(const struct trial *t)
  * hypervisor. What was lost, moved needlessly or never decided stands however that was, and so does
  * what did not come back while traffic begun anew is faster.
  */
-static void judge(struct trial *t, const struct failover_trial *one)
+static void failover_judge(struct trial *t, const struct failover_trial *one)
 {
 	double max_stolen = trial_number(t, "max_stolen"), max_stall = trial_number(t, "max_stall");
 
@@ -137,7 +138,7 @@ static void judge(struct trial *t, const struct failover_trial *one)
 		t->again = t->why_again;
 }
 
-static void add(struct trial *t, const char *kpi, double value)
+static void failover_add(struct trial *t, const char *kpi, double value)
 {
 	if (value >= 0)
 		trial_value(t, kpi, value, 1);
@@ -161,19 +162,19 @@ static void add_curve(struct trial *t, const char *kpi, const double *value, uns
 
 static void add_all(struct trial *t, const struct failover_trial *one)
 {
-	add(t, "kernel", one->kernel_ms);
-	add(t, "decide", one->decide_ms);
-	add(t, "decide_after_kernel", one->decide_after_kernel_ms);
-	add(t, "move", one->move_ms);
-	add(t, "gap", one->gap_ms);
-	add(t, "settled", one->settled_ratio);
-	add(t, "back", one->back_ms);
+	failover_add(t, "kernel", one->kernel_ms);
+	failover_add(t, "decide", one->decide_ms);
+	failover_add(t, "decide_after_kernel", one->decide_after_kernel_ms);
+	failover_add(t, "move", one->move_ms);
+	failover_add(t, "gap", one->gap_ms);
+	failover_add(t, "settled", one->settled_ratio);
+	failover_add(t, "back", one->back_ms);
 	/* a path in flap back-off is no measure of restoring */
-	add(t, "hold", one->backoff ? -1 : one->hold_ms);
-	add(t, "ramp", one->backoff ? -1 : one->ramp_ms);
-	add(t, "weights", one->weights_ms);
-	add(t, "restore", one->backoff ? -1 : one->restore_after_back_ms);
-	add(t, "after", one->after_ratio);
+	failover_add(t, "hold", one->backoff ? -1 : one->hold_ms);
+	failover_add(t, "ramp", one->backoff ? -1 : one->ramp_ms);
+	failover_add(t, "weights", one->weights_ms);
+	failover_add(t, "restore", one->backoff ? -1 : one->restore_after_back_ms);
+	failover_add(t, "after", one->after_ratio);
 	trial_value(t, "undecided", one->undecided, 1);
 	trial_value(t, "backoff", one->backoff, 1);
 	trial_value(t, "back_at_all", one->back_at_all, 1);
@@ -181,8 +182,8 @@ static void add_all(struct trial *t, const struct failover_trial *one)
 	trial_value(t, "lost", (double)one->lost, one->messages);
 	trial_value(t, "needless", one->needless, 1);
 	trial_value(t, "replayed", (double)one->replayed, 1);
-	add(t, "stolen", one->stolen_percent);
-	add(t, "stalled", one->stalled_ms);
+	failover_add(t, "stolen", one->stolen_percent);
+	failover_add(t, "stalled", one->stalled_ms);
 	if (t->number > 0)
 		return;
 	add_curve(t, "goodput", one->curves.fault, FAILOVER_FAULT_POINTS, FAILOVER_FAULT_BIN);
@@ -199,7 +200,7 @@ static void tell_lowered(const json_t *lowered)
 	free(text);
 }
 
-static int run(struct trial *t)
+static int failover_run(struct trial *t)
 {
 	struct failover_scenario scenario;
 	struct failover_trial one;
@@ -213,17 +214,17 @@ static int run(struct trial *t)
 		trial_missing(t, NULL, "the fabric has one plane");
 		return 0;
 	}
-	err = prepare(f, t);
+	err = failover_prepare(f, t);
 	if (err)
 		return err;
-	failover_scenario_make(&scenario, scenario_of(t), f->bench.topo, f->bench.kv.src,
-			       f->bench.kv.dst, f->n_trials++ % f->bench.topo->n_planes);
+	failover_scenario_make(&scenario, scenario_of(t), f->bench.topo, f->bench.src, f->bench.dst,
+			       f->n_trials++ % f->bench.topo->n_planes);
 	err = failover_trial_run(&f->bench, &scenario, t->strategy,
 				 strcmp(trial_text(t, "traffic"), "kv") == 0, &one);
 	if (err)
 		return err;
 	tell_lowered(f->bench.lowered);
-	judge(t, &one);
+	failover_judge(t, &one);
 	add_all(t, &one);
 	return 0;
 }
@@ -313,6 +314,6 @@ const struct test test_failover = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
-	.close = close_all,
+	.run = failover_run,
+	.close = failover_close_all,
 };

@@ -17,7 +17,7 @@
 
 #include "base/clock.h"
 #include "engine/cluster.h"
-#include "realtime.h"
+#include "core/realtime.h"
 
 struct times {
 	uint64_t done_ns, over_ns;
@@ -57,7 +57,7 @@ static int set_forwarding(const char *device, bool on)
 	return rc ? rc : write_forwarding(path, on, true);
 }
 
-static int set_up(int fd, const char *device, bool up)
+static int failover_fault_set_up(int fd, const char *device, bool up)
 {
 	struct ifreq request = {0};
 
@@ -76,7 +76,7 @@ static int do_links(const struct failover_fault *fault, bool on, struct times *t
 		return -errno;
 	times->done_ns = clock_now_ns();
 	for (unsigned i = 0; !rc && i < fault->n_devices; i++)
-		rc = set_up(fd, fault->device[i], !on);
+		rc = failover_fault_set_up(fd, fault->device[i], !on);
 	close(fd);
 	return rc;
 }

@@ -8,8 +8,8 @@
  * farelab takes tens of milliseconds to start, longer than what is measured here; so links are
  * taken down, forwarding is stopped and daemons are killed from here, by one system call each. What
  * farelab alone can do (loss, starting daemons) is timed from before its start: its own time is
- * inside. farelab's record (faults.json) has none of what is done from here: failover_guard.h sees
- * to it that it is undone.
+ * inside. farelab's record (faults.json) has none of what is done from here: an undo_guard sees to
+ * it that it is undone.
  */
 #ifndef FAILOVER_FAULT_H
 #define FAILOVER_FAULT_H
@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "lab.h"
+#include "fabric/lab.h"
 
 #define FAILOVER_MAX_DEVICES 256
 

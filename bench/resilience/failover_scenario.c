@@ -2,6 +2,7 @@
 /* failover_scenario.c - see failover_scenario.h */
 #include "resilience/failover_scenario.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -176,4 +177,25 @@ double failover_scenario_remains(const struct failover_scenario *s, unsigned src
 			remains = f->remains;
 	}
 	return remains;
+}
+
+int failover_scenario_undo(const void *context, const void *state)
+{
+	const struct failover_scenario *s = state;
+	const struct lab *lab = context;
+	int rc = 0;
+
+	fprintf(stderr, "farebench failover: undoing: %s\n", s->title);
+	for (unsigned i = s->n_faults; i-- > 0;) {
+		int err = failover_fault_undo(&s->fault[i], lab);
+
+		if (err)
+			fprintf(stderr,
+				"farebench failover: cannot undo it: %s; `farelab status %s` says "
+				"what is broken, "
+				"`farelab heal` mends it\n",
+				strerror(-err), lab->name);
+		rc = err ? -EREMOTEIO : rc;
+	}
+	return rc;
 }

@@ -2,14 +2,15 @@
 /*
  * failover_scenario.h - the faults that `farebench failover` injects, and what each ought to do.
  *
- * Owns: nothing; pure. In: the topology, who sends to whom, the plane whose turn it is. Out:
- * faults, ready for failover_fault.h, and for each path whether it may change. Thread: any.
+ * Owns: nothing; pure, but for undoing them. In: the topology, who sends to whom, the plane whose
+ * turn it is. Out: faults, ready for failover_fault.h, and for each path whether it may change.
+ * Thread: any.
  */
 #ifndef FAILOVER_SCENARIO_H
 #define FAILOVER_SCENARIO_H
 
 #include "resilience/failover_fault.h"
-#include "topo.h"
+#include "fabric/topo.h"
 
 enum failover_scenario_id {
 	FAILOVER_LOCAL_SUB_PORT,
@@ -43,5 +44,8 @@ void failover_scenario_make(struct failover_scenario *out, enum failover_scenari
 /* What the faults leave of the path's weight; 1: it may not change. */
 double failover_scenario_remains(const struct failover_scenario *s, unsigned src, unsigned dst,
 				 unsigned plane);
+
+/* For undo_guard.h: context is the lab, state the scenario in force. The last fault first. */
+int failover_scenario_undo(const void *context, const void *state);
 
 #endif

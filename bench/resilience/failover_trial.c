@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "cpu.h"
+#include "core/cpu.h"
 #include "engine/audit.h"
 #include "resilience/failover_weights.h"
-#include "resilience/recovery.h"
+#include "procedure/recovery.h"
 
 #define MS	      UINT64_C(1000000)
 #define WARM_NS	      (100 * MS)
@@ -25,7 +25,7 @@
 #define KV_SETTLE_NS (200 * MS)
 /* five rounds in a fifth of a second tell it no better than to a fifth */
 #define EP_SETTLE_NS (800 * MS)
-/* a strategy that does not heed decisions is given so much longer */
+/* a strategy that does not follow decisions is given so much longer */
 #define BASELINE_NS (200 * MS)
 #define BACK_NS	    (40000 * MS) /* longest wait for what was healed */
 /*
@@ -38,7 +38,6 @@
 /* the kernel tells a carrier event late within a second of another */
 #define CARRIER_GAP_NS (1300 * MS)
 #define CALM_NS	       (3200 * MS) /* fared's memory of a flap, beyond twice the hold-down */
-#define EP_ROUNDS      6000
 #define CONVERGE_MS    30000
 
 static uint64_t healthy_ns(bool is_kv)
@@ -55,20 +54,21 @@ static uint64_t settle_ns(bool is_kv)
 
 static int traffic_begin(struct failover_bench *b, enum strategy strategy, bool is_kv)
 {
-	struct traffic_stream *streams;
-	unsigned n;
+	struct traffic_load kv = {.name = "kv", .options = {.strategy = strategy}};
+	struct plan plan = {0};
+	struct moe moe;
 	int err;
 
-	b->kv.traffic.strategy = b->ep.traffic.strategy = strategy;
-	b->kv.traffic.bins = b->ep.traffic.bins = true;
+	b->ep.traffic.strategy = strategy;
 	if (is_kv)
-		return kv_begin(b->cluster, b->topo, &b->kv);
-	b->ep.moe.gpus = b->topo->n_gpus;
-	err = ep_streams(b->topo, &b->ep.moe, &streams, &n);
-	if (!err)
-		err = traffic_open(b->cluster, b->topo, &b->ep.traffic, streams, n, &b->ep.moe,
-				   EP_ROUNDS);
-	free(streams);
+		plan_stream(&plan, plan_load(&plan, &kv), b->src, b->dst, FAILOVER_KV_DEPTH,
+			    FAILOVER_KV_BYTES);
+	else
+		ep_plan(b->topo, &b->ep, &plan, &moe);
+	err = plan.err ? plan.err
+		       : traffic_open(b->cluster, b->topo, plan.load, plan.n_loads, plan.stream,
+				      plan.n_streams, true);
+	plan_fini(&plan);
 	return err ? err : cluster_all(b->cluster, "start", "started", TRAFFIC_TIMEOUT_MS);
 }
 
@@ -80,12 +80,10 @@ static int traffic_end(struct failover_bench *b, struct failover_trial *trial, s
 		       double *bins)
 {
 	struct traffic_result sums = {0};
-	int err = cluster_all(b->cluster, "stop", NULL, 0);
+	int err = traffic_stop(b->cluster);
 
 	for (unsigned gpu = 0; !err && gpu < cluster_size(b->cluster); gpu++)
-		err = cluster_await(b->cluster, gpu, "done", TRAFFIC_TIMEOUT_MS, NULL);
-	for (unsigned gpu = 0; !err && gpu < cluster_size(b->cluster); gpu++)
-		err = traffic_report(b->cluster, gpu, &sums, NULL, NULL);
+		err = traffic_report(b->cluster, gpu, &sums);
 	for (unsigned gpu = 0; !err && gpu < cluster_size(b->cluster); gpu++)
 		err = traffic_bins(b->cluster, gpu, r->from_ns, bins, r->n);
 	trial->messages = sums.messages;
@@ -118,7 +116,7 @@ static int await_well(struct failover_bench *b, const struct failover_scenario *
 			calm_ns = b->calm_ns[s->fault[i].plane];
 	for (;;) {
 		bool well = !observe_links_away(b->observe) && !observe_routes_away(b->observe) &&
-			    failover_weights_all_first(b->observe, b->topo);
+			    observe_weights_are_first(b->observe, b->topo);
 
 		if (err || (well && clock_now_ns() >= calm_ns))
 			return err;
@@ -145,8 +143,9 @@ static int inject(struct failover_bench *b, const struct failover_scenario *s, s
 	int err = observe_n(b->observe, &m->from);
 
 	m->healed_ns = 0;
+	memcpy(undo_guard_state(b->guard), s, sizeof(*s));
 	if (!err)
-		err = failover_guard_begin(b->guard, s);
+		err = undo_guard_begin(b->guard);
 	for (unsigned i = 0; !err && i < s->n_faults; i++) {
 		err = failover_fault_do(&s->fault[i], &b->lab, true, &done, &over);
 		if (!i)
@@ -210,7 +209,7 @@ static int heal(struct failover_bench *b, const struct failover_scenario *s, str
 	for (unsigned i = 0; !err && i < s->n_faults; i++)
 		err = failover_fault_do(&s->fault[i], &b->lab, false, &done, &over);
 	if (!err)
-		failover_guard_end(b->guard);
+		undo_guard_end(b->guard);
 	if (!err)
 		err = tell_weights(b, s);
 	/* links and forwarding are back now; a daemon that farelab starts, from before it was */
@@ -232,7 +231,7 @@ static int await_back(struct failover_bench *b, const struct failover_scenario *
 
 		err = observe_n(b->observe, &n);
 		back = !observe_links_away(b->observe) && !observe_routes_away(b->observe) &&
-		       failover_weights_all_first(b->observe, b->topo);
+		       observe_weights_are_first(b->observe, b->topo);
 		if (!back)
 			settled = 0;
 		else if (!settled)
@@ -394,7 +393,7 @@ int failover_trial_run(struct failover_bench *b, const struct failover_scenario 
 		       enum strategy strategy, bool is_kv, struct failover_trial *out)
 {
 	struct failover_concern concern = {
-		.topo = b->topo, .all = !is_kv, .src = b->kv.src, .dst = b->kv.dst};
+		.topo = b->topo, .all = !is_kv, .src = b->src, .dst = b->dst};
 	struct moments m = {0};
 	struct cpu_times before;
 	uint64_t begin_ns;

@@ -13,15 +13,17 @@
 #define FAILOVER_TRIAL_H
 
 #include "engine/cluster.h"
-#include "resilience/failover_guard.h"
+#include "fabric/undo_guard.h"
 #include "resilience/failover_scenario.h"
-#include "lab.h"
+#include "fabric/lab.h"
 #include "resilience/observe.h"
-#include "resilience/recovery.h"
+#include "procedure/recovery.h"
 #include "resilience/stalls.h"
 #include "engine/strategy.h"
 #include "engine/ep.h"
-#include "engine/kv.h"
+
+#define FAILOVER_KV_BYTES (128u << 10) /* of a transfer; */
+#define FAILOVER_KV_DEPTH 32	       /* so many under way */
 
 #define FAILOVER_BEFORE_MS 100	/* of a curve, before the injection or the heal */
 #define FAILOVER_FAULT_MS  600	/* and after the injection, */
@@ -78,11 +80,11 @@ struct failover_bench {
 	struct topo *topo;
 	struct cluster *cluster;
 	struct observe *observe;
-	struct failover_guard *guard;
-	struct stalls *stalls; /* NULL: none watches */
-	bool equal;	       /* the kernel's weights are */
-	struct kv_options kv;
-	struct ep_options ep;
+	struct undo_guard *guard; /* undoes the scenario in force, however the run ends */
+	struct stalls *stalls;	  /* NULL: none watches */
+	bool equal;		  /* the kernel's weights are */
+	unsigned src, dst;	  /* of the transfers */
+	struct ep_options ep;	  /* the exchange among all */
 	/* needless weights of the trial, each an observe_change(), seconds since the injection */
 	json_t *lowered;
 	uint64_t carrier_ns; /* the last time that a link went or came */

@@ -203,9 +203,9 @@ static bool routes_away(const struct observe *o, uint32_t i, unsigned server)
  * What happened, and whether either end's kernel had its routes: if not, probes were lost for want
  * of one.
  */
-static json_t *describe(const struct observe *o, const struct topo *topo,
-			const struct observe_event *was, uint32_t i, unsigned plane,
-			uint64_t begin_ns)
+static json_t *failover_weights_describe(const struct observe *o, const struct topo *topo,
+					 const struct observe_event *was, uint32_t i,
+					 unsigned plane, uint64_t begin_ns)
 {
 	const struct observe_event *e = observe_event(o, i);
 	json_t *change = observe_change(topo, was, e, plane, begin_ns);
@@ -235,7 +235,8 @@ unsigned failover_weights_needless(const struct observe *o, uint32_t from, uint3
 				if (e->bps[p] >= was->bps[p] || remains(s, topo, pair, p) < 1)
 					continue;
 				count++;
-				json_array_append_new(list, describe(o, topo, was, i, p, begin_ns));
+				json_array_append_new(list, failover_weights_describe(
+								    o, topo, was, i, p, begin_ns));
 			}
 			was = e;
 		}
@@ -257,15 +258,4 @@ uint64_t failover_weights_kernel(const struct observe *o, uint32_t from, uint32_
 			return e->t_ns;
 	}
 	return 0;
-}
-
-bool failover_weights_all_first(const struct observe *o, const struct topo *topo)
-{
-	for (unsigned pair = 0; pair < topo->n_gpus * topo->n_gpus; pair++) {
-		const struct observe_event *first = observe_first(o, pair);
-
-		if (first && !observe_same_weights(observe_latest(o, pair)->bps, first->bps))
-			return false;
-	}
-	return true;
 }

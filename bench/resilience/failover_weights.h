@@ -56,7 +56,4 @@ uint64_t failover_weights_kernel(const struct observe *o, uint32_t from, uint32_
 				 const struct failover_scenario *s,
 				 const struct failover_concern *concern);
 
-/* Is every pair's latest event what its first was? */
-bool failover_weights_all_first(const struct observe *o, const struct topo *topo);
-
 #endif

@@ -20,7 +20,7 @@
 #include "engine/cluster.h"
 #include "fare.h"
 #include "resilience/observe_kernel.h"
-#include "realtime.h"
+#include "core/realtime.h"
 
 /* at real-time priority: much more often would slow down what is observed */
 #define PAUSE_NS  250000
@@ -79,7 +79,7 @@ static struct observe_event *next_event(struct child *c)
 	return &c->record->event[c->record->n];
 }
 
-static void commit(struct child *c)
+static void observe_commit(struct child *c)
 {
 	c->record->n++;
 }
@@ -96,7 +96,7 @@ static void sum_up(struct child *c)
 	c->record->routes_away = routes;
 }
 
-static void on_link(void *arg, int ifindex, bool up)
+static void observe_on_link(void *arg, int ifindex, bool up)
 {
 	struct observe_server *s = arg;
 	struct observe_event *e = next_event(s->child);
@@ -106,7 +106,7 @@ static void on_link(void *arg, int ifindex, bool up)
 				    .who = (uint16_t)s->index,
 				    .up = up,
 				    .n = (uint32_t)ifindex};
-	commit(s->child);
+	observe_commit(s->child);
 	sum_up(s->child);
 }
 
@@ -119,11 +119,11 @@ static void on_routes(void *arg)
 				    .kind = OBSERVE_ROUTES,
 				    .who = (uint16_t)s->index,
 				    .n = s->child->kernel[s->index].n_routes_away};
-	commit(s->child);
+	observe_commit(s->child);
 	sum_up(s->child);
 }
 
-static int look(struct child *c, struct watch *w)
+static int observe_look(struct child *c, struct watch *w)
 {
 	struct observe_event *e;
 	struct fare_paths paths;
@@ -143,7 +143,7 @@ static int look(struct child *c, struct watch *w)
 		e->bps[p] = paths.path[p].usable_bps;
 		e->verdict[p] = (uint8_t)paths.path[p].verdict;
 	}
-	commit(c);
+	observe_commit(c);
 	c->pair[e->who].latest = c->record->n;
 	if (!c->pair[e->who].first)
 		c->pair[e->who].first = c->record->n;
@@ -189,13 +189,13 @@ static int open_kernel(struct child *c, unsigned server)
 		    !address_parse(topo_gpu_address(t, gpu), &k->route[k->n_routes].to))
 			k->n_routes++;
 	c->server[server] = (struct observe_server){c, server};
-	k->on_link = on_link;
+	k->on_link = observe_on_link;
 	k->on_routes = on_routes;
 	k->arg = &c->server[server];
 	return observe_kernel_open(k, t->servers[server].netns);
 }
 
-static int follow(struct child *c)
+static int observe_follow(struct child *c)
 {
 	struct pollfd *poller = calloc(c->topo->n_servers, sizeof(*poller));
 	const struct timespec pause = {.tv_nsec = PAUSE_NS};
@@ -205,7 +205,7 @@ static int follow(struct child *c)
 		poller[i] = (struct pollfd){.fd = c->kernel[i].fd, .events = POLLIN};
 	while (!rc && !c->record->stop) {
 		for (unsigned i = 0; !rc && i < c->n_watches; i++)
-			rc = look(c, &c->watch[i]);
+			rc = observe_look(c, &c->watch[i]);
 		c->record->ready = c->record->ready || c->record->n >= c->n_watches;
 		if (ppoll(poller, c->topo->n_servers, &pause, NULL) <= 0)
 			continue;
@@ -228,7 +228,7 @@ static int child_run(struct observe *o, const struct topo *topo)
 	rc = c.watch && c.kernel && c.server ? open_pairs(&c) : -ENOMEM;
 	for (unsigned s = 0; !rc && s < topo->n_servers; s++)
 		rc = open_kernel(&c, s);
-	return rc ? rc : follow(&c); /* the end of the process frees everything */
+	return rc ? rc : observe_follow(&c); /* the end of the process frees everything */
 }
 
 /* ---- the coordinator's side ------------------------------------------------------------------ */
@@ -331,7 +331,7 @@ const struct observe_event *observe_latest(const struct observe *o, unsigned pai
 	return event_of(o, pair, true);
 }
 
-bool observe_same_weights(const uint64_t *a, const uint64_t *b)
+static bool observe_same_weights(const uint64_t *a, const uint64_t *b)
 {
 	for (unsigned p = 0; p < FARE_MAX_PLANES; p++)
 		if ((double)a[p] < 0.98 * (double)b[p] || (double)a[p] > 1.02 * (double)b[p])
@@ -356,4 +356,15 @@ json_t *observe_change(const struct topo *topo, const struct observe_event *was,
 			 "plane", (int)plane, "from_bps", (double)was->bps[plane], "to_bps",
 			 (double)is->bps[plane], "verdict",
 			 fare_verdict_name((enum fare_verdict)is->verdict[plane]));
+}
+
+bool observe_weights_are_first(const struct observe *o, const struct topo *topo)
+{
+	for (unsigned pair = 0; pair < topo->n_gpus * topo->n_gpus; pair++) {
+		const struct observe_event *first = observe_first(o, pair);
+
+		if (first && !observe_same_weights(observe_latest(o, pair)->bps, first->bps))
+			return false;
+	}
+	return true;
 }

@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "fare_limits.h"
-#include "topo.h"
+#include "fabric/topo.h"
 
 enum observe_kind {
 	OBSERVE_WEIGHTS, /* who: src * n_gpus + dst; bps and verdict of each plane */
@@ -67,8 +67,8 @@ const struct observe_event *observe_latest(const struct observe *o, unsigned pai
 json_t *observe_change(const struct topo *topo, const struct observe_event *was,
 		       const struct observe_event *is, unsigned plane, uint64_t begin_ns);
 
-/* Is, in each plane, a what b is, within 2%? */
-bool observe_same_weights(const uint64_t *a, const uint64_t *b);
+/* Is every pair's latest OBSERVE_WEIGHTS, in each plane, what its first was, within 2%? */
+bool observe_weights_are_first(const struct observe *o, const struct topo *topo);
 
 /*
  * When the last event of that kind before n happened; 0: none. from_ns: events before do not count.

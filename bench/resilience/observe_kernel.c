@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/address.h"
-#include "lab.h"
+#include "fabric/lab.h"
 
 #define RECEIVE_BYTES (4 << 20)
 #define MESSAGE_BYTES 65536
@@ -121,7 +121,7 @@ static void on_route(struct observe_kernel *k, const struct nlmsghdr *m, size_t 
 	}
 }
 
-static void on_link(struct observe_kernel *k, const struct nlmsghdr *m, size_t bytes)
+static void observe_kernel_on_link(struct observe_kernel *k, const struct nlmsghdr *m, size_t bytes)
 {
 	struct ifinfomsg info;
 	bool up;
@@ -152,13 +152,13 @@ void observe_kernel_message(struct observe_kernel *k, const struct nlmsghdr *mes
 	if (message->nlmsg_type == RTM_NEWROUTE || message->nlmsg_type == RTM_DELROUTE)
 		on_route(k, message, bytes);
 	else if (message->nlmsg_type == RTM_NEWLINK)
-		on_link(k, message, bytes);
+		observe_kernel_on_link(k, message, bytes);
 }
 
 /* ---- the socket ------------------------------------------------------------------------------ */
 
 /* Takes messages until the socket is empty, or, in a dump, until the dump is over. */
-static int take(struct observe_kernel *k, bool dump)
+static int observe_kernel_take(struct observe_kernel *k, bool dump)
 {
 	static _Alignas(struct nlmsghdr) uint8_t bytes[MESSAGE_BYTES];
 
@@ -199,7 +199,7 @@ static int dump(struct observe_kernel *k, uint16_t type, uint8_t family)
 
 	if (send(k->fd, &request, request.head.nlmsg_len, 0) < 0)
 		return -errno;
-	return take(k, true);
+	return observe_kernel_take(k, true);
 }
 
 int observe_kernel_open(struct observe_kernel *k, const char *netns)
@@ -234,7 +234,7 @@ int observe_kernel_open(struct observe_kernel *k, const char *netns)
 
 int observe_kernel_read(struct observe_kernel *k)
 {
-	return take(k, false);
+	return observe_kernel_take(k, false);
 }
 
 void observe_kernel_close(struct observe_kernel *k)

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "realtime.h"
+#include "core/realtime.h"
 
 struct stalls {
 	unsigned n; /* cores */
@@ -60,7 +60,7 @@ uint64_t stalls_longest_ns(const struct stalls *s, uint64_t from_ns, uint64_t to
 	return longest;
 }
 
-static _Noreturn void watch(struct stalls_log *log)
+static _Noreturn void stalls_watch(struct stalls_log *log)
 {
 	uint64_t due_ns = clock_now_ns();
 
@@ -96,10 +96,10 @@ static _Noreturn void be_watcher(struct stalls_log *log, unsigned core, pid_t pa
 	if (write(ready, &err, sizeof(err)) != sizeof(err) || err || getppid() != parent)
 		_exit(1);
 	close_range(3, ~0u, 0);
-	watch(log);
+	stalls_watch(log);
 }
 
-static int start(struct stalls *s, unsigned i, unsigned core)
+static int stalls_start(struct stalls *s, unsigned i, unsigned core)
 {
 	pid_t parent = getpid();
 	int ready[2], err = EIO;
@@ -139,7 +139,7 @@ int stalls_create(struct stalls **out)
 	}
 	for (unsigned core = 0, i = 0; !err && i < s->n; core++)
 		if (CPU_ISSET(core, &cores))
-			err = start(s, i++, core);
+			err = stalls_start(s, i++, core);
 	if (err)
 		stalls_destroy(s);
 	else

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "stats.h"
+#include "core/stats.h"
 
 /* Of the rows that match; false: there are none. */
 static bool kpi_read(const struct rows *rows, const struct rows_filter *filter, double quantile,
@@ -39,8 +39,9 @@ static bool kpi_read(const struct rows *rows, const struct rows_filter *filter, 
 	return found;
 }
 
-double kpi_median(const struct rows *rows, const char *test, const char *strategy, const char *kpi,
-		  unsigned n_params, const struct row_param *param, double quantile)
+double derive_median(const struct rows *rows, const char *test, const char *strategy,
+		     const char *kpi, unsigned n_params, const struct row_param *param,
+		     double quantile)
 {
 	struct rows_filter filter = {.test = test,
 				     .kpi = kpi,
@@ -54,8 +55,8 @@ double kpi_median(const struct rows *rows, const char *test, const char *strateg
 										: NAN;
 }
 
-bool kpi_point(const struct rows *rows, const char *test, const char *strategy, const char *kpi,
-	       const struct row_param *param, double quantile, struct curve_point *out)
+bool derive_point(const struct rows *rows, const char *test, const char *strategy, const char *kpi,
+		  const struct row_param *param, double quantile, struct curve_point *out)
 {
 	struct rows_filter filter = {.test = test,
 				     .kpi = kpi,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * derive.h - what tests of every draft share: the ends of their lists, and rows that follow from
- * other rows.
+ * derive.h - rows that follow from other rows.
  *
  * Owns: nothing. In: rows; out: medians over trials, rows of a trial that does not exist. Thread:
  * the coordinator's.
@@ -12,25 +11,17 @@
 #include "core/curve.h"
 #include "core/rows.h"
 
-#define LIST_END                                                                                   \
-	{                                                                                          \
-		.name = NULL                                                                       \
-	}
-#define VIEWS_END                                                                                  \
-	{                                                                                          \
-		.title = NULL                                                                      \
-	}
-
 /* Median of a KPI over trials, or the quantile of all its measurements: for rows that are derived.
  * NaN: there are none, or too few for that quantile. */
-double kpi_median(const struct rows *rows, const char *test, const char *strategy, const char *kpi,
-		  unsigned n_params, const struct row_param *param, double quantile);
+double derive_median(const struct rows *rows, const char *test, const char *strategy,
+		     const char *kpi, unsigned n_params, const struct row_param *param,
+		     double quantile);
 /*
  * The same with its 95% interval, as a point at x (core/curve.h). Too few measurements for that
  * quantile: the interval is infinite. False: there are none.
  */
-bool kpi_point(const struct rows *rows, const char *test, const char *strategy, const char *kpi,
-	       const struct row_param *param, double quantile, struct curve_point *out);
+bool derive_point(const struct rows *rows, const char *test, const char *strategy, const char *kpi,
+		  const struct row_param *param, double quantile, struct curve_point *out);
 #define DERIVED_TRIAL 1000000 /* no trial has it: such rows are made anew by every run */
 
 int derive_value(struct rows *rows, const struct row *like, const char *kpi, double value);

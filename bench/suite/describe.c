@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
-#include "machine.h"
-#include "optimum.h"
+#include "core/command.h"
+#include "core/machine.h"
+#include "fabric/optimum.h"
 #include "suite/suite.h"
 #include "workload/custom.h"
 

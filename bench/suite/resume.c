@@ -17,7 +17,7 @@ static bool is_words(const json_t *words)
 	return json_is_array(words);
 }
 
-static unsigned count(const json_t *run, const char *name)
+static unsigned resume_count(const json_t *run, const char *name)
 {
 	json_int_t n = json_integer_value(json_object_get(run, name));
 
@@ -48,8 +48,8 @@ int resume_read(struct resume *resume, json_t **words, const char *dir)
 			   json_integer_value(seed) <= UINT32_MAX;
 	resume->seed = resume->has_seed ? (uint64_t)json_integer_value(seed) : 0;
 	resume->seconds = json_number_value(seconds) > 0 ? json_number_value(seconds) : 0;
-	resume->repeated = count(run, "trials_repeated");
-	resume->busy = count(run, "trials_busy");
+	resume->repeated = resume_count(run, "trials_repeated");
+	resume->busy = resume_count(run, "trials_busy");
 	if (is_words(said))
 		*words = json_deep_copy(said);
 	json_decref(run);

@@ -13,12 +13,12 @@
 
 #include "base/clock.h"
 #include "core/rng.h"
-#include "interrupt.h"
-#include "progress.h"
+#include "core/interrupt.h"
+#include "core/progress.h"
 #include "suite/describe.h"
 #include "suite/resume.h"
 #include "suite/trial.h"
-#include "trial_guard.h"
+#include "suite/trial_guard.h"
 
 #define SUITE_LINE_BPS 400e9 /* what a GPU's line stands for, unless --scale says otherwise */
 /*
@@ -51,20 +51,11 @@ static void suite_path(const struct suite *suite, const char *name, char *out, s
 	snprintf(out, size, "%s/%s", suite->options->dir, name);
 }
 
-static void suite_filter(const struct row *row, struct rows_filter *filter)
-{
-	*filter = (struct rows_filter){.test = row->test,
-				       .strategy = row->strategy,
-				       .n_params = row->n_params,
-				       .param = row->param,
-				       .trial = (int)row->trial};
-}
-
 static bool suite_is_whole(const struct rows *rows, const struct row *row)
 {
-	struct rows_filter filter;
+	struct rows_filter filter = rows_like(row);
 
-	suite_filter(row, &filter);
+	filter.trial = (int)row->trial;
 	filter.kpi = SUITE_DONE;
 	return rows_next(rows, &filter, 0) < rows_count(rows);
 }
@@ -332,7 +323,7 @@ static int suite_refuse(struct suite *suite, const struct test *test, const char
 
 static int suite_derive(struct suite *suite, const struct test *test)
 {
-	return test->derive ? test->derive(suite->rows) : 0;
+	return test->derive ? test->derive(test, suite->rows) : 0;
 }
 
 static unsigned suite_trials(const struct suite_options *o, const struct test *test)

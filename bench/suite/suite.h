@@ -72,9 +72,6 @@ int suite_run(const struct suite_options *options, const struct test *const *tes
 int suite_tell(const struct results *results, const struct results_tests *tests, const char *dir,
 	       const char *json, const char *html);
 
-const char *profile_name(enum profile profile);
-int profile_parse(const char *name); /* enum profile, or -ENOENT */
-
 /* `farebench run ...` and `farebench list ...` */
 int suite_main(int argc, char **argv);
 int suite_list_main(int argc, char **argv);

@@ -7,8 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "interrupt.h"
-#include "options.h"
+#include "core/interrupt.h"
+#include "core/options.h"
 #include "report/results_json.h"
 #include "report/results_report.h"
 #include "suite/resume.h"
@@ -408,7 +408,7 @@ int suite_tell(const struct results *results, const struct results_tests *tests,
 	int err = results_report(results, tests, dir, text ? stdout : NULL);
 
 	if (!err && json)
-		err = results_json_write(results, tests, json);
+		err = results_json_dump(results_json(results, tests), json);
 	if (!err && html)
 		err = results_page(results, tests, html);
 	return err;

@@ -23,6 +23,9 @@
 
 enum profile { PROFILE_QUICK, PROFILE_LAB, PROFILE_DRAFT, PROFILE_COUNT };
 
+const char *profile_name(enum profile profile);
+int profile_parse(const char *name); /* enum profile, or -ENOENT */
+
 /* What values of a parameter are; it decides how they are read and put on an axis. */
 enum param_kind {
 	PARAM_COUNT,  /* 8 */
@@ -101,6 +104,16 @@ struct view {
 		VIEW_FIELDS(__VA_ARGS__)                                                           \
 	}
 
+/* The ends of a test's lists. */
+#define LIST_END                                                                                   \
+	{                                                                                          \
+		.name = NULL                                                                       \
+	}
+#define VIEWS_END                                                                                  \
+	{                                                                                          \
+		.title = NULL                                                                      \
+	}
+
 /* What a test needs of the fabric; the fabric says what it can do (fabric/fabric.h). */
 enum need {
 	NEED_TWO_SERVERS = 1u << 0,
@@ -148,7 +161,7 @@ struct test {
 	void (*close)(void *state);
 	/* What follows from all trials together, as rows of trial 0 (a penalty, a front, a bound);
 	 * called again whenever rows came. NULL: nothing. */
-	int (*derive)(struct rows *rows);
+	int (*derive)(const struct test *test, struct rows *rows);
 };
 
 bool test_is_draft(const struct test *test); /* it is one of the methodology */

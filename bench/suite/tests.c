@@ -2,10 +2,6 @@
 /*
  * tests.c - which tests there are: one line for each, and nothing else.
  */
-#include <errno.h>
-#include <string.h>
-
-#include "engine/strategy.h"
 #include "suite/test.h"
 
 /* clang-format off */
@@ -86,38 +82,4 @@ const struct test *const *tests_all(size_t *n)
 {
 	*n = sizeof(tests) / sizeof(tests[0]);
 	return tests;
-}
-
-bool test_is_draft(const struct test *test)
-{
-	return test->id[0] >= '0' && test->id[0] <= '9';
-}
-
-const char *test_strategy_name(const struct test *test, int i)
-{
-	return test->strategies ? test->strategies[i] : strategy_name((enum strategy)i);
-}
-
-int test_own_strategy(const struct test *test, const char *name)
-{
-	for (int i = 0; test->strategies && test->strategies[i]; i++)
-		if (strcmp(test->strategies[i], name) == 0)
-			return i;
-	return -ENOENT;
-}
-
-const struct kpi *test_kpi(const struct test *test, const char *name)
-{
-	for (const struct kpi *k = test->kpis; k->name; k++)
-		if (strcmp(k->name, name) == 0)
-			return k;
-	return NULL;
-}
-
-const struct param *test_param(const struct test *test, const char *name)
-{
-	for (const struct param *p = test->params; p && p->name; p++)
-		if (strcmp(p->name, name) == 0)
-			return p;
-	return NULL;
 }

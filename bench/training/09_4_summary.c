@@ -2,10 +2,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "suite/derive.h"
 #include "training/common.h"
 
 /* Nothing is measured: it is the table of what 9.1 to 9.3 found in the same directory. */
-static int run(struct trial *t)
+static int summary_run(struct trial *t)
 {
 	static const char *const tests[] = {[COLLECTIVE_ALLREDUCE] = "T9.1",
 					    [COLLECTIVE_ALLTOALL] = "T9.2",
@@ -22,8 +23,8 @@ static int run(struct trial *t)
 		c++;
 	}
 	for (size_t i = 0; i < sizeof(kpis) / sizeof(kpis[0]); i++) {
-		double value = kpi_median(t->rows, tests[c], t->strategy_name, kpis[i],
-					  t->n_params - 1, t->param + 1, 0.5);
+		double value = derive_median(t->rows, tests[c], t->strategy_name, kpis[i],
+					     t->n_params - 1, t->param + 1, 0.5);
 
 		if (isfinite(value))
 			trial_value(t, kpis[i], value, 1);
@@ -76,5 +77,5 @@ const struct test test_t9_4 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = summary_run,
 };

@@ -32,7 +32,7 @@ static void add_rows(struct trial *t, const struct mpi_job *job, const struct mp
 	training_algorithm(t, COLLECTIVE_ALLREDUCE, job, r, 0);
 }
 
-static int run(struct trial *t)
+static int jct_run(struct trial *t)
 {
 	unsigned ranks = trial_count(t, "ranks");
 	double stretch = trial_number(t, "stretch");
@@ -133,5 +133,5 @@ const struct test test_t10_1 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = jct_run,
 };

@@ -57,7 +57,7 @@ static void add_rows(struct trial *t, const struct failing *f, const struct mpi_
 		      "MPI's was lost");
 }
 
-static int run(struct trial *t)
+static int failure_run(struct trial *t)
 {
 	unsigned ranks = trial_count(t, "ranks");
 	uint64_t bytes = (uint64_t)trial_number(t, "size");
@@ -153,5 +153,5 @@ const struct test test_t11_2 = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = failure_run,
 };

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "optimum.h"
+#include "fabric/optimum.h"
 
 #define SENT_SHARE 0.1
 

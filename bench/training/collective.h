@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "topo.h"
+#include "fabric/topo.h"
 
 enum collective { COLLECTIVE_ALLREDUCE, COLLECTIVE_ALLTOALL, COLLECTIVE_ALLGATHER };
 

@@ -8,7 +8,6 @@
 #ifndef TRAINING_COMMON_H
 #define TRAINING_COMMON_H
 
-#include "suite/derive.h"
 #include "suite/trial.h"
 #include "training/collective.h"
 #include "training/mpi_job.h"
@@ -18,14 +17,6 @@
 #define BASELINE       "mpi-ofi-tcp"
 
 extern const char *const mpi_strategies[];
-
-/* Parameters, KPIs and views of 9.1 to 9.3. */
-extern const struct param collective_params[];
-extern const struct kpi collective_kpis[];
-extern const struct view collective_views[];
-/* A trial of these tests, and what follows from all of them. */
-int collective_trial(struct trial *t, enum collective c);
-int collective_derive(struct rows *rows, const char *test);
 
 /* False: this machine or this lab cannot, which the rows say. */
 bool training_can(struct trial *t, unsigned ranks, uint64_t bytes);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stats.h"
+#include "core/stats.h"
 
 #define P99_AT_LEAST 300
 #define AFTER_LEAST  4

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "command.h"
+#include "core/command.h"
 #include "engine/cluster.h"
 
 #define LINKS_TIMEOUT_MS 10000

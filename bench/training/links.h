@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "topo.h"
+#include "fabric/topo.h"
 
 struct links {
 	uint64_t at_ns;

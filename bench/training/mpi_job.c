@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "command.h"
+#include "core/command.h"
 
 #define JOB_SLACK_MS  60000 /* to start, to stop, and for what a slow transport takes longer */
 #define JOB_TIMES     30    /* the slowest may take so much longer than it was to take */

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lab.h"
+#include "fabric/lab.h"
 
 struct mpi_job {
 	const struct lab *lab;

@@ -39,17 +39,6 @@ static unsigned serving_longest(const struct lengths *lengths)
 	return lengths->max > lengths->min ? lengths->max : lengths->min;
 }
 
-/* A page is a message, and not the shortest that there are. */
-uint64_t serving_page_bytes(const struct serving *s, uint64_t piece)
-{
-	unsigned pieces = s->o->pieces ? s->o->pieces : 1;
-	double page = model_kv_bytes(s->o->model, s->o->page_tokens) / s->t->scale / pieces;
-
-	if (page < SERVING_LEAST_BYTES)
-		page = SERVING_LEAST_BYTES;
-	return s->o->page_tokens && page < (double)piece ? (uint64_t)page : piece;
-}
-
 static uint64_t serving_slot_bytes(const struct serving *s)
 {
 	const struct trace *trace = s->o->trace;

@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "stats.h"
+#include "core/stats.h"
 #include "workload/serving_internal.h"
 
 #define STALL_NS UINT64_C(100000000)

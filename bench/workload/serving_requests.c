@@ -298,3 +298,14 @@ void serving_preempt(struct serving *s, uint32_t i, uint64_t now)
 	queue_put(s, &s->prefill[q->prefill].queue, i);
 	serving_prefill_next(s, q->prefill, now);
 }
+
+/* A page is a message, and not the shortest that there are. */
+uint64_t serving_page_bytes(const struct serving *s, uint64_t piece)
+{
+	unsigned pieces = s->o->pieces ? s->o->pieces : 1;
+	double page = model_kv_bytes(s->o->model, s->o->page_tokens) / s->t->scale / pieces;
+
+	if (page < SERVING_LEAST_BYTES)
+		page = SERVING_LEAST_BYTES;
+	return s->o->page_tokens && page < (double)piece ? (uint64_t)page : piece;
+}

@@ -9,10 +9,10 @@
 #include <sys/resource.h>
 
 #include "base/clock.h"
-#include "inference/common.h"
 #include "micro/fluid/fluid.h"
 #include "micro/fluid/fluid_fabric.h"
 #include "micro/fluid/fluid_pattern.h"
+#include "suite/trial.h"
 
 /* Beyond this many GPUs an all-to-all among all of them is too much memory: each has this many
  * peers, unless told otherwise. */
@@ -32,8 +32,8 @@ static int complain(const struct trial *t, const char *param, const char *what)
 }
 
 /* A whole number of a parameter; default_value where its level is "none". */
-static int number(const struct trial *t, const char *param, double min, double max,
-		  unsigned default_value, unsigned *out)
+static int fluid_test_number(const struct trial *t, const char *param, double min, double max,
+			     unsigned default_value, unsigned *out)
 {
 	double value = trial_number(t, param);
 	char what[80];
@@ -60,16 +60,16 @@ static void name_pattern(const struct trial *t, struct fluid_pattern *p)
 static int size_pattern(const struct trial *t, const struct fluid_fabric *fabric,
 			struct fluid_pattern *p)
 {
-	int err = number(t, "gpus", 2, FLUID_PATTERN_MAX_GPUS,
-			 fabric->servers * fabric->gpus_per_server, &p->gpus);
+	int err = fluid_test_number(t, "gpus", 2, FLUID_PATTERN_MAX_GPUS,
+				    fabric->servers * fabric->gpus_per_server, &p->gpus);
 
 	if (!err)
-		err = number(t, "peers", 1, FLUID_PATTERN_MAX_GPUS,
-			     p->gpus > MANY_GPUS ? PEERS_OF_MANY : 0, &p->peers);
+		err = fluid_test_number(t, "peers", 1, FLUID_PATTERN_MAX_GPUS,
+					p->gpus > MANY_GPUS ? PEERS_OF_MANY : 0, &p->peers);
 	if (!err)
-		err = number(t, "qps", 1, FLUID_PATTERN_MAX_QPS, 1, &p->qps);
+		err = fluid_test_number(t, "qps", 1, FLUID_PATTERN_MAX_QPS, 1, &p->qps);
 	if (!err)
-		err = number(t, "vary", 0, 99, 0, &p->vary_percent);
+		err = fluid_test_number(t, "vary", 0, 99, 0, &p->vary_percent);
 	return err;
 }
 
@@ -89,7 +89,7 @@ static int make_pattern(const struct trial *t, struct fluid_pattern *p)
 	name_pattern(t, p);
 	err = size_pattern(t, &fabric, p);
 	if (!err)
-		err = number(t, "halve", 0, fabric.planes - 1, fabric.planes, &halved);
+		err = fluid_test_number(t, "halve", 0, fabric.planes - 1, fabric.planes, &halved);
 	if (err)
 		return err;
 	for (unsigned plane = 0; plane < fabric.planes; plane++)
@@ -110,7 +110,7 @@ struct fluid_case {
 	size_t flows;
 };
 
-static int on_link(void *context, double capacity_bps)
+static int fluid_test_on_link(void *context, double capacity_bps)
 {
 	struct fluid_case *one = context;
 	int link = fluid_add_link(one->fluid, capacity_bps);
@@ -156,7 +156,7 @@ static double peak_mb(void)
 
 static int solve(struct trial *t, const struct fluid_pattern *p, struct fluid_case *one)
 {
-	const struct fluid_pattern_sink sink = {on_link, on_flow, one};
+	const struct fluid_pattern_sink sink = {fluid_test_on_link, on_flow, one};
 	double begin = clock_now_s(), built, solved, finish_s = 0, optimum_s;
 	int err = fluid_pattern_optimum_s(p, &optimum_s);
 
@@ -204,7 +204,7 @@ static int open_dump(struct trial *t, FILE **out)
 	return -errno;
 }
 
-static int run(struct trial *t)
+static int fluid_test_run(struct trial *t)
 {
 	struct fluid_case one = {.fluid = NULL};
 	struct fluid_pattern pattern;
@@ -279,6 +279,6 @@ const struct test test_fluid = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = fluid_test_run,
 	.close = close_dump,
 };

@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "inference/common.h"
 #include "micro/probes/probes.h"
+#include "suite/trial.h"
 
 #define SESSIONS (63 * PROBES_PLANES) /* as probes-cost has with 63 peers */
 
@@ -16,7 +16,7 @@ static void close_bfdd(void *state)
 }
 
 /* One daemon for all trials: it takes long to bring its sessions up. */
-static int run(struct trial *t)
+static int bfdd_run(struct trial *t)
 {
 	struct probes_bfdd_sample s;
 	struct probes_bfdd *bfdd = *t->state;
@@ -69,6 +69,6 @@ const struct test test_probes_bfdd = {
 	.seconds = {5, 5, 10},
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = bfdd_run,
 	.close = close_bfdd,
 };

@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "command.h"
+#include "core/command.h"
+#include "core/interrupt.h"
 #include "demo/demo.h"
-#include "inference/common.h"
-#include "interrupt.h"
+#include "suite/trial.h"
 
 #define ASK_TIMEOUT_MS 20000
 #define HOGS_MAX       64
@@ -31,7 +31,7 @@ static double larger(double a, double b)
 	return a > b ? a : b;
 }
 
-static void add(struct sums *sum, const json_t *probe)
+static void calm_add(struct sums *sum, const json_t *probe)
 {
 	sum->sent += (uint64_t)json_integer_value(json_object_get(probe, "sent"));
 	sum->lost += (uint64_t)json_integer_value(json_object_get(probe, "lost"));
@@ -63,7 +63,7 @@ static int read_sum(const struct lab *lab, const struct topo *topo, struct sums 
 			return -EBADMSG;
 		}
 		json_array_foreach (paths, i, path)
-			add(out, json_object_get(path, "probe"));
+			calm_add(out, json_object_get(path, "probe"));
 		json_decref(root);
 	}
 	return 0;
@@ -104,7 +104,7 @@ static void stop_hogs(const pid_t *hogs, int n)
 }
 
 /* All-to-all traffic, one run after the other. */
-static int load(struct trial *t, double seconds, unsigned *runs)
+static int calm_load(struct trial *t, double seconds, unsigned *runs)
 {
 	struct ep_options ep = demo_ep(t->fabric->topo, STRATEGY_FARE_SPRAY);
 	double end = clock_now_s() + seconds;
@@ -126,14 +126,14 @@ static int load_busy(struct trial *t, double seconds, unsigned *runs, struct cpu
 	if (err)
 		return err;
 	n = start_hogs(hogs);
-	err = load(t, seconds, runs);
+	err = calm_load(t, seconds, runs);
 	stop_hogs(hogs, n);
 	if (!err)
 		err = cpu_read(&after);
 	return err ? err : cpu_idle(&before, &after, idle);
 }
 
-static int run(struct trial *t)
+static int calm_run(struct trial *t)
 {
 	double seconds = trial_number(t, "seconds"), start;
 	struct sums before, after;
@@ -196,5 +196,5 @@ const struct test test_probes_calm = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = calm_run,
 };

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "inference/common.h"
+#include "core/stats.h"
 #include "micro/probes/probes.h"
-#include "stats.h"
+#include "suite/trial.h"
 
 static int load_of(const struct trial *t, struct probes_load *load)
 {
@@ -24,7 +24,7 @@ static int load_of(const struct trial *t, struct probes_load *load)
 	return 0;
 }
 
-static int run(struct trial *t)
+static int cost_run(struct trial *t)
 {
 	static struct probes_found found;
 	struct probes_sample s;
@@ -97,5 +97,5 @@ const struct test test_probes_cost = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = cost_run,
 };

@@ -6,9 +6,9 @@
 #include <poll.h>
 #include <string.h>
 
-#include "cpu.h"
+#include "core/cpu.h"
 #include "demo/demo.h"
-#include "inference/common.h"
+#include "suite/trial.h"
 
 /* what had traffic is probed fast for a second yet (HEALTH_ACTIVE_NS) */
 #define CALM_MS 3000
@@ -38,7 +38,7 @@ static int calm_down(struct trial *t)
 	return poll(NULL, 0, CALM_MS) < 0 ? -EINTR : 0;
 }
 
-static int run(struct trial *t)
+static int daemon_run(struct trial *t)
 {
 	bool with_traffic = strcmp(trial_text(t, "traffic"), "all") == 0;
 	const struct topo *topo = t->fabric->topo;
@@ -100,5 +100,5 @@ const struct test test_probes_daemon = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = daemon_run,
 };

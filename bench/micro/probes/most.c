@@ -4,8 +4,8 @@
  */
 #include <stdio.h>
 
-#include "inference/common.h"
 #include "micro/probes/probes.h"
+#include "suite/trial.h"
 
 #define FIRST_PEERS 126u
 #define FULL	    97. /* a core that busy is full, and ... */
@@ -33,7 +33,7 @@ static void add_step(struct trial *t, uint32_t n_peers, const struct probes_samp
 }
 
 /* Ever more, until the core is full or the prober falls behind: the last before that. */
-static int run(struct trial *t)
+static int most_run(struct trial *t)
 {
 	static struct probes_found found;
 	uint32_t most = 0;
@@ -77,5 +77,5 @@ const struct test test_probes_most = {
 	.seconds = {5, 5, 10},
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = most_run,
 };

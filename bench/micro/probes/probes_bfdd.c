@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "command.h"
-#include "cpu.h"
+#include "core/command.h"
+#include "core/cpu.h"
 #include "frr_install.h"
 #include "micro/probes/probes.h"
 
@@ -109,7 +109,7 @@ static _Noreturn void be_keeper(const struct end *e, int life, const char *netns
 	_exit(0);
 }
 
-static int keep(struct end *e, const char *netns, bool far)
+static int probes_bfdd_keep(struct end *e, const char *netns, bool far)
 {
 	int ends[2];
 
@@ -127,7 +127,7 @@ static int keep(struct end *e, const char *netns, bool far)
 	return read(e->life, &e->pid, sizeof(e->pid)) == sizeof(e->pid) ? 0 : -EREMOTEIO;
 }
 
-static int start(struct end *e, const char *netns, bool far, uint32_t n_sessions)
+static int probes_bfdd_start(struct end *e, const char *netns, bool far, uint32_t n_sessions)
 {
 	const struct passwd *frr = getpwnam("frr");
 	int rc;
@@ -145,10 +145,10 @@ static int start(struct end *e, const char *netns, bool far, uint32_t n_sessions
 		return rc;
 	if (frr && chown(e->dir, frr->pw_uid, frr->pw_gid))
 		return -errno;
-	return keep(e, netns, far);
+	return probes_bfdd_keep(e, netns, far);
 }
 
-static void stop(struct end *e)
+static void probes_bfdd_stop(struct end *e)
 {
 	const char *argv[] = {"rm", "-rf", e->dir, NULL};
 
@@ -161,7 +161,7 @@ static void stop(struct end *e)
 		command_check(argv, ASK_TIMEOUT_MS, NULL);
 }
 
-static uint32_t count(const char *text, const char *word)
+static uint32_t probes_bfdd_count(const char *text, const char *word)
 {
 	uint32_t n = 0;
 
@@ -170,7 +170,7 @@ static uint32_t count(const char *text, const char *word)
 	return n;
 }
 
-static int ask(const struct end *e, const char *command, char **out)
+static int probes_bfdd_ask(const struct end *e, const char *command, char **out)
 {
 	const char *argv[] = {"vtysh", "--vty_socket", e->dir, "-c", command, NULL};
 	struct command_result result;
@@ -185,8 +185,8 @@ static uint32_t n_up(const struct end *e)
 	uint32_t n = 0;
 	char *text;
 
-	if (!ask(e, "show bfd peers brief json", &text))
-		n = count(text, "\"status\":\"up\"");
+	if (!probes_bfdd_ask(e, "show bfd peers brief json", &text))
+		n = probes_bfdd_count(text, "\"status\":\"up\"");
 	free(text);
 	return n;
 }
@@ -197,7 +197,7 @@ static uint64_t n_sent(const struct end *e)
 	uint64_t n = 0;
 	char *text;
 
-	if (!ask(e, "show bfd peers counters json", &text))
+	if (!probes_bfdd_ask(e, "show bfd peers counters json", &text))
 		for (const char *at = text; at && (at = strstr(at, key)); at += sizeof(key) - 1)
 			n += strtoull(at + sizeof(key) - 1, NULL, 10);
 	free(text);
@@ -240,9 +240,9 @@ int probes_bfdd_open(struct probes_bfdd **out, uint32_t n_sessions)
 	b->near.program = b->far.program = b->program;
 	rc = probes_net_up(&b->net, n_sessions);
 	if (!rc)
-		rc = start(&b->near, b->net.near, false, n_sessions);
+		rc = probes_bfdd_start(&b->near, b->net.near, false, n_sessions);
 	if (!rc)
-		rc = start(&b->far, b->net.far, true, n_sessions);
+		rc = probes_bfdd_start(&b->far, b->net.far, true, n_sessions);
 	if (rc) {
 		fprintf(stderr, "farebench: bfdd cannot be started: %s\n", strerror(-rc));
 		probes_bfdd_close(b);
@@ -259,8 +259,8 @@ void probes_bfdd_close(struct probes_bfdd *b)
 {
 	if (!b)
 		return;
-	stop(&b->near);
-	stop(&b->far);
+	probes_bfdd_stop(&b->near);
+	probes_bfdd_stop(&b->far);
 	probes_net_down(&b->net);
 	free(b);
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "command.h"
+#include "core/command.h"
 #include "netns.h"
 #include "micro/probes/probes.h"
 #include "sub_ports.h"

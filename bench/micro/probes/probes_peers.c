@@ -65,14 +65,14 @@ static uint64_t interval_of(const struct peers *s, uint32_t path)
 }
 
 /* The sub-port by which a packet came in; -1: none of ours. */
-static int find(const struct sub_ports *ports, int ifindex, uint32_t *plane)
+static int probes_peers_find(const struct sub_ports *ports, int ifindex, uint32_t *plane)
 {
 	uint32_t sub_port;
 
 	return sub_ports_find(ports, 0, ifindex, plane, &sub_port) ? (int)sub_port : -1;
 }
 
-static void answer(struct peers *s, const struct udp_packet *in)
+static void probes_peers_answer(struct peers *s, const struct udp_packet *in)
 {
 	struct notice_ends ends = {in->from, in->to}, back = {in->to, in->from};
 	struct notice_trailer t, reply = {.has_stamp = true, .has_arrival = true};
@@ -84,7 +84,7 @@ static void answer(struct peers *s, const struct udp_packet *in)
 
 	if (sbfd_wire_decode(in->bytes, in->length, &p, &error) || !p.demand)
 		return;
-	sub_port = find(&s->ports, in->ifindex, &plane);
+	sub_port = probes_peers_find(&s->ports, in->ifindex, &plane);
 	if (sub_port < 0 || (silent && plane == 0) ||
 	    notice_wire_decode(in->bytes, in->length, &no_keys, &ends, &t, &error) || !t.has_stamp)
 		return;
@@ -112,7 +112,7 @@ static void answer_all(struct peers *s)
 	do {
 		n = udp_receive(s->udp, s->answers);
 		for (unsigned i = 0; i < n; i++)
-			answer(s, udp_received(s->udp, i));
+			probes_peers_answer(s, udp_received(s->udp, i));
 		udp_send(s->udp);
 	} while (n == UDP_BATCH);
 }
@@ -140,7 +140,7 @@ static void hear_answers(struct peers *s)
 }
 
 /* The probe of one path: the peers' planes in order. */
-static void ask(struct peers *s, uint32_t path, uint64_t now)
+static void probes_peers_ask(struct peers *s, uint32_t path, uint64_t now)
 {
 	uint32_t peer = path / PROBES_PLANES, plane = path % PROBES_PLANES;
 	struct in6_addr to = probes_net_near_address();
@@ -187,12 +187,12 @@ static void ask_those_due(struct peers *s)
 	for (uint32_t path = 0; path < s->load->n_peers * PROBES_PLANES; path++)
 		if (now >= s->paths[path].due_ns && !(silent && path % PROBES_PLANES == 0) &&
 		    !skips(s, path, now))
-			ask(s, path, now);
+			probes_peers_ask(s, path, now);
 	udp_send(s->udp);
 }
 
 /* Not all at once. */
-static void begin(struct peers *s)
+static void probes_peers_begin(struct peers *s)
 {
 	uint64_t now = clock_now_ns();
 
@@ -212,7 +212,7 @@ static void play(struct peers *s)
 	int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
 	uint64_t ticks;
 
-	begin(s);
+	probes_peers_begin(s);
 	timerfd_settime(timer, 0, &every, NULL);
 	while (read(timer, &ticks, sizeof(ticks)) == sizeof(ticks) || errno == EINTR) {
 		answer_all(s);

@@ -55,8 +55,9 @@ static double cpu_s(void)
 	       (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) / 1e6;
 }
 
-static void on_path(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
-		    const struct prober_view *view, const struct probe_fsm_change *change)
+static void probes_unit_on_path(void *arg, uint32_t gpu, const struct in6_addr *peer,
+				uint32_t plane, const struct prober_view *view,
+				const struct probe_fsm_change *change)
 {
 	struct unit *u = arg;
 
@@ -220,10 +221,10 @@ static uint32_t budget_of(const struct probes_load *load)
 	return wanted > PROBER_MAX_PROBES_PER_S ? (uint32_t)wanted : PROBER_MAX_PROBES_PER_S;
 }
 
-static int start(struct unit *u)
+static int probes_unit_start(struct unit *u)
 {
 	static const struct prober_handlers on_prober = {
-		.on_path = on_path, .on_log = on_log, .on_drain = on_drain};
+		.on_path = probes_unit_on_path, .on_log = on_log, .on_drain = on_drain};
 	static const struct reflector_handlers on_reflector = {.on_capacity = on_capacity,
 							       .on_heard = on_heard};
 	const struct prober_options options = {
@@ -258,7 +259,7 @@ static int start(struct unit *u)
 	return rc;
 }
 
-static void run(struct unit *u, const struct probes_net *net)
+static void probes_unit_measure(struct unit *u, const struct probes_net *net)
 {
 	const struct sched_param rr = {.sched_priority = 10};
 	int rc = probes_net_enter(net->near);
@@ -267,7 +268,7 @@ static void run(struct unit *u, const struct probes_net *net)
 	sched_setscheduler(0, SCHED_RR, &rr); /* as fared does */
 	u->loop = ev_loop_new(EVFLAG_AUTO);
 	if (!rc)
-		rc = u->loop ? start(u) : -ENOMEM;
+		rc = u->loop ? probes_unit_start(u) : -ENOMEM;
 	if (rc) {
 		fprintf(stderr, "farebench: the prober cannot start: %s\n", strerror(-rc));
 		_exit(1);
@@ -315,7 +316,7 @@ int probes_unit_run(const struct probes_net *net, const struct probes_load *load
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		close(fds[0]);
 		u.out = fds[1];
-		run(&u, net);
+		probes_unit_measure(&u, net);
 	}
 	close(fds[1]);
 	if (pid > 0)

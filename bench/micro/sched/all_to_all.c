@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "inference/common.h"
 #include "micro/sched/assignment.h"
+#include "suite/trial.h"
 
 static int run(struct trial *t)
 {

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inference/common.h"
 #include "micro/sched/lookup_set.h"
+#include "suite/trial.h"
 
 /* Tables that take their memory from malloc get huge pages as libfare's does. */
 #define HUGE_PAGES "glibc.malloc.hugetlb=1"

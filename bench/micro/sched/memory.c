@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "inference/common.h"
 #include "micro/sched/memory_floor.h"
+#include "suite/trial.h"
 
 #define MIN_BYTES 4096.
 #define MAX_BYTES 4294967296.

@@ -10,12 +10,12 @@
 
 #include "base/clock.h"
 #include "fare_spray_inline.h"
-#include "inference/common.h"
 #include "micro/sched/pick_peers.h"
 #include "micro/sched/rig.h"
 #include "micro/sched/timing.h"
 #include "spray_fly.h"
 #include "spray_table.h"
+#include "suite/trial.h"
 
 #define PICKS 1000000u
 

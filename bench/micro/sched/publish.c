@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inference/common.h"
 #include "micro/sched/publish_pick.h"
+#include "suite/derive.h"
+#include "suite/trial.h"
 
 #define KINDS	   2 /* of destinations: one, many */
 #define ENOUGH	   8.
@@ -64,7 +65,7 @@ static double median_of(const struct rows *rows, const struct row *at, const cha
 	for (unsigned i = 0; i < at->n_params; i++)
 		if (strcmp(param[i].name, "method") == 0)
 			snprintf(param[i].text, sizeof(param[i].text), "%s", method);
-	return kpi_median(rows, at->test, "", "pick", at->n_params, param, 0.5);
+	return derive_median(rows, at->test, "", "pick", at->n_params, param, 0.5);
 }
 
 /*
@@ -72,14 +73,11 @@ static double median_of(const struct rows *rows, const struct row *at, const cha
  * OF_CEILING of what the same table reaches without synchronisation in this run, where that is
  * less. The processor alone decides the latter.
  */
-static int derive(struct rows *rows)
+static int derive(const struct test *test, struct rows *rows)
 {
 	static const struct row_param rwlock = {.name = "method", .text = "rwlock"};
-	const struct rows_filter filter = {.test = "sched-publish",
-					   .kpi = "pick",
-					   .strategy = "",
-					   .n_params = 1,
-					   .param = &rwlock};
+	const struct rows_filter filter = {
+		.test = test->id, .kpi = "pick", .strategy = "", .n_params = 1, .param = &rwlock};
 	size_t n = rows_count(rows);
 	int err = 0;
 

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "handover.h"
+#include "micro/transport/handover.h"
 
 #define WARM_S	       0.15
 #define LIMIT_S	       60 /* of one case, for what hangs */
@@ -59,7 +59,7 @@ static double cpu_s(void)
 	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
 }
 
-static _Noreturn void fail(const struct driver *d, const char *what, int err)
+static _Noreturn void end_fail(const struct driver *d, const char *what, int err)
 {
 	if (!atomic_exchange(&d->stage->failed, true))
 		snprintf(d->stage->outcome.why, sizeof(d->stage->outcome.why), "%s: %s: %s",
@@ -91,7 +91,7 @@ static volatile uint64_t *stamp(const struct driver *d, unsigned slot)
 }
 
 /* What a slot's other bytes are: known to both ends. */
-static void fill(uint8_t *at, size_t bytes, unsigned slot)
+static void end_fill(uint8_t *at, size_t bytes, unsigned slot)
 {
 	uint64_t word = 0x9e3779b97f4a7c15u * (slot + 1);
 
@@ -106,11 +106,11 @@ static int progress(struct driver *d, unsigned *done, int max)
 	int n = m->progress(d->state, done, max);
 
 	if (n < 0)
-		fail(d, "progress", n);
+		end_fail(d, "progress", n);
 	return n;
 }
 
-static void rest(struct driver *d)
+static void end_rest(struct driver *d)
 {
 	struct pollfd p = {.events = POLLIN,
 			   .fd = d->c->method->fd ? d->c->method->fd(d->state) : -1};
@@ -128,13 +128,13 @@ static bool try_post(struct driver *d, unsigned slot, uint64_t number)
 		*stamp(d, slot) = number;
 	err = d->c->method->post(d->state, slot);
 	if (err && err != -EAGAIN)
-		fail(d, "post", err);
+		end_fail(d, "post", err);
 	if (!err)
 		d->last[slot] = number;
 	return !err;
 }
 
-static void post(struct driver *d, unsigned slot, uint64_t number)
+static void end_post(struct driver *d, unsigned slot, uint64_t number)
 {
 	unsigned done[16];
 
@@ -166,7 +166,7 @@ static void send_goodput(struct driver *d)
 			vacant[n_vacant++] = done[i];
 		underway -= (unsigned)n;
 		if (!n && !posted)
-			rest(d);
+			end_rest(d);
 		if (!n && ++rounds % LOOK_EVERY)
 			continue;
 		t = clock_now_s();
@@ -186,7 +186,7 @@ static void send_goodput(struct driver *d)
 		}
 	}
 	if (!counted)
-		fail(d, "nothing was sent in time", -ETIMEDOUT);
+		end_fail(d, "nothing was sent in time", -ETIMEDOUT);
 	d->stage->outcome.n = counted;
 	d->stage->outcome.goodput_bps =
 		(double)counted * (double)d->c->bytes * 8 / (latest - first);
@@ -201,7 +201,7 @@ static void receive_goodput(struct driver *d)
 
 	for (;;) {
 		if (!progress(d, done, 64))
-			rest(d);
+			end_rest(d);
 		now = atomic_load_explicit(&d->stage->phase, memory_order_relaxed);
 		if (now == phase)
 			continue;
@@ -222,17 +222,17 @@ static void compare_slots(struct driver *d, const uint64_t want[MAX_SLOTS])
 	unsigned done[64];
 
 	if (!right)
-		fail(d, "memory", -ENOMEM);
+		end_fail(d, "memory", -ENOMEM);
 	for (unsigned slot = 0; slot < d->end.slots; slot++) {
 		while (want[slot] && *stamp(d, slot) != want[slot]) {
 			progress(d, done, 64);
 			if (clock_now_s() > end)
-				fail(d, "a message did not arrive", -ETIMEDOUT);
+				end_fail(d, "a message did not arrive", -ETIMEDOUT);
 		}
-		fill(right, d->c->bytes, slot);
+		end_fill(right, d->c->bytes, slot);
 		if (want[slot] && memcmp(right, d->end.memory + slot * d->end.stride,
 					 d->c->bytes - sizeof(uint64_t)))
-			fail(d, "wrong bytes arrived", -EBADMSG);
+			end_fail(d, "wrong bytes arrived", -EBADMSG);
 	}
 	free(right);
 }
@@ -246,7 +246,7 @@ static void await_verdict(struct driver *d)
 	while (recv(d->end.oob, &byte, 1, MSG_DONTWAIT) != 1) {
 		progress(d, done, 64);
 		if (clock_now_s() > end)
-			fail(d, "the receiver does not see all", -ETIMEDOUT);
+			end_fail(d, "the receiver does not see all", -ETIMEDOUT);
 	}
 }
 
@@ -261,7 +261,7 @@ static void receive_numbers(struct driver *d, uint64_t want[MAX_SLOTS])
 		got += n > 0 ? (size_t)n : 0;
 		progress(d, done, 64);
 		if (n == 0)
-			fail(d, "the sender has gone", -EPIPE);
+			end_fail(d, "the sender has gone", -EPIPE);
 	}
 }
 
@@ -282,7 +282,7 @@ static void settle(struct driver *d)
 	char byte = 0;
 
 	if (!reads && !compares && write(d->end.oob, d->last, sizeof(d->last)) != sizeof(d->last))
-		fail(d, "the other end has gone", -EPIPE);
+		end_fail(d, "the other end has gone", -EPIPE);
 	if (!compares) {
 		await_verdict(d);
 		return;
@@ -293,7 +293,7 @@ static void settle(struct driver *d)
 		want[slot] = d->last[slot] ? standing_number(slot) : 0;
 	compare_slots(d, want);
 	if (write(d->end.oob, &byte, 1) != 1)
-		fail(d, "the other end has gone", -EPIPE);
+		end_fail(d, "the other end has gone", -EPIPE);
 }
 
 /* The other end's next message was notified, if the method notifies. */
@@ -309,9 +309,9 @@ static void await_number(struct driver *d, unsigned slot, uint64_t number)
 	d->n_awaited++;
 	while (*stamp(d, slot) != number || !was_told(d)) {
 		if (!progress(d, done, 16))
-			rest(d);
+			end_rest(d);
 		if (++rounds % (1u << 24) == 0)
-			fail(d, "no answer", -ETIMEDOUT);
+			end_fail(d, "no answer", -ETIMEDOUT);
 	}
 }
 
@@ -331,12 +331,12 @@ static void ping(struct driver *d)
 
 	while (n < MAX_SAMPLES && (n < 100 || clock_now_s() - begin < d->c->seconds)) {
 		start = clock_now_s();
-		post(d, 0, ++number);
+		end_post(d, 0, ++number);
 		await_number(d, 1, number);
 		if (number > WARM_TRIPS)
 			half[n++] = (clock_now_s() - start) / 2 * 1e6;
 	}
-	post(d, 0, UINT64_MAX); /* enough */
+	end_post(d, 0, UINT64_MAX); /* enough */
 	await_number(d, 1, UINT64_MAX);
 	qsort(half, n, sizeof(*half), by_value);
 	for (unsigned i = 0; i < 3; i++)
@@ -356,9 +356,9 @@ static void pong(struct driver *d)
 		d->n_awaited++;
 		while (((seen = *stamp(d, 0)) != next && seen != UINT64_MAX) || !was_told(d))
 			if (!progress(d, done, 16))
-				rest(d);
+				end_rest(d);
 		number = seen;
-		post(d, 1, number);
+		end_post(d, 1, number);
 	} while (number != UINT64_MAX);
 }
 
@@ -370,7 +370,7 @@ static void goodbye(struct driver *d)
 
 	/* the other end may still need answers of ours */
 	if (write(d->end.oob, &byte, 1) != 1)
-		fail(d, "the other end has gone", -EPIPE);
+		end_fail(d, "the other end has gone", -EPIPE);
 	while (recv(d->end.oob, &theirs, 1, MSG_DONTWAIT) != 1 && clock_now_s() < end)
 		progress(d, done, 16);
 }
@@ -386,7 +386,7 @@ static int open_end(struct driver *d)
 		return -ENOMEM;
 	for (unsigned slot = 0; slot < end->slots; slot++) {
 		if (is_source)
-			fill(end->memory + slot * end->stride, end->bytes, slot);
+			end_fill(end->memory + slot * end->stride, end->bytes, slot);
 		*stamp(d, slot) = is_source && reads ? standing_number(slot) : 0;
 	}
 	return d->c->method->open(end, &d->state);
@@ -419,9 +419,9 @@ static _Noreturn void end_main(struct driver *d, const struct transport_net *net
 	if (err == -EOPNOTSUPP)
 		_exit(77);
 	if (err)
-		fail(d, "open", err);
+		end_fail(d, "open", err);
 	if (transport_exchange(&d->end, &byte, &byte, 1))
-		fail(d, "the other end has gone", -EPIPE);
+		end_fail(d, "the other end has gone", -EPIPE);
 	if (d->c->latency) {
 		d->end.who ? pong(d) : ping(d);
 	} else {

@@ -2,10 +2,10 @@
 /*
  * latency.c - half a round trip between two processes, by several transports.
  */
-#include "inference/common.h"
 #include "micro/transport/session.h"
+#include "suite/trial.h"
 
-static int run(struct trial *t)
+static int latency_run(struct trial *t)
 {
 	static const char *const kpi[] = {"half_rtt_p50", "half_rtt_p99", "half_rtt_p999",
 					  "half_rtt_max"};
@@ -44,16 +44,10 @@ static const struct view views[] = {
 const struct test test_transport_latency = {
 	.id = "transport-latency",
 	.name = "Half round trip",
-	.clause = "none",
-	.dut = "transport",
 	.summary = "One message at a time, there and back; both ends spin. " SESSION_REAL,
-	.no_strategies = true,
-	.no_fabric = true,
-	.trials = {5, 7, 20},
-	.seconds = {0.4, 0.4, 2},
+	SESSION_TEST,
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
-	.close = session_close,
+	.run = latency_run,
 };

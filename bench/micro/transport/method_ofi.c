@@ -38,7 +38,7 @@ struct ofi {
 	struct fi_context2 context[CONTEXTS];
 };
 
-static int find(struct ofi *o, const char *provider)
+static int method_ofi_find(struct ofi *o, const char *provider)
 {
 	struct fi_info *hints = fi_allocinfo();
 	int err;
@@ -98,7 +98,7 @@ static int open_provider(struct transport_end *end, void **state, const char *pr
 	if (!o)
 		return -ENOMEM;
 	o->end = end;
-	err = find(o, provider);
+	err = method_ofi_find(o, provider);
 	if (!err)
 		err = build(o);
 	if (!err)

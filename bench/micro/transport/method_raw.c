@@ -163,7 +163,7 @@ static int raw_post(void *state, unsigned slot)
 	return r->end->latency ? (send_batch(r) < 0 ? -EIO : 0) : 0;
 }
 
-static int answer(struct raw *r)
+static int method_raw_answer(struct raw *r)
 {
 	struct roce_packet p = {.opcode = ROCE_ACK,
 				.psn = (r->received - 1) & ROCE_PSN_MASK,
@@ -179,7 +179,7 @@ static int answer(struct raw *r)
 		       : 0;
 }
 
-static int take(struct raw *r, const uint8_t *data, size_t bytes, uint16_t *ip_id)
+static int method_raw_take(struct raw *r, const uint8_t *data, size_t bytes, uint16_t *ip_id)
 {
 	struct roce_packet p;
 
@@ -196,7 +196,7 @@ static int take(struct raw *r, const uint8_t *data, size_t bytes, uint16_t *ip_i
 		return -ENODATA; /* lost, or reordered */
 	memcpy((void *)(uintptr_t)p.remote_addr, p.payload, p.payload_bytes);
 	r->received++;
-	return p.ack_req && !r->end->latency ? answer(r) : 0;
+	return p.ack_req && !r->end->latency ? method_raw_answer(r) : 0;
 }
 
 static size_t segment_bytes(struct msghdr *m, size_t bytes)
@@ -213,7 +213,7 @@ static size_t segment_bytes(struct msghdr *m, size_t bytes)
 }
 
 /* 1: a datagram was there; 0: none. */
-static int receive(struct raw *r)
+static int method_raw_receive(struct raw *r)
 {
 	_Alignas(struct cmsghdr) uint8_t control[128];
 	struct iovec iov = {r->rx, sizeof(r->rx)};
@@ -229,8 +229,8 @@ static int receive(struct raw *r)
 		return errno == EAGAIN ? 0 : -errno;
 	step = segment_bytes(&m, (size_t)n);
 	for (size_t at = 0; at < (size_t)n; at += step) {
-		int err =
-			take(r, r->rx + at, (size_t)n - at < step ? (size_t)n - at : step, &ip_id);
+		int err = method_raw_take(r, r->rx + at,
+					  (size_t)n - at < step ? (size_t)n - at : step, &ip_id);
 
 		if (err)
 			return err;
@@ -243,7 +243,7 @@ static int raw_progress(void *state, unsigned *done, int max)
 	struct raw *r = state;
 	int n = 0, err;
 
-	for (int i = 0; i < 4 && (err = receive(r)) != 0; i++)
+	for (int i = 0; i < 4 && (err = method_raw_receive(r)) != 0; i++)
 		if (err < 0)
 			return err;
 	for (int i = 0; i < 4 && (err = send_batch(r)) != 0; i++)

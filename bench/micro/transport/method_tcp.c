@@ -46,7 +46,7 @@ struct tcp_method {
 	struct tcp_connection connection[TRANSPORT_MAX_QPS];
 };
 
-static int set_up(struct tcp_method *t, struct tcp_connection *c)
+static int method_tcp_set_up(struct tcp_method *t, struct tcp_connection *c)
 {
 	struct epoll_event event = {.events = EPOLLIN};
 	int one = 1, unsent = UNSENT_BYTES, buffer = RX_BUFFER_BYTES;
@@ -99,7 +99,7 @@ static int open_sockets(struct transport_end *end, void **state, bool is_tuned)
 		if (!end->who && c->fd >= 0 && connect(c->fd, (struct sockaddr *)&at, bytes))
 			err = -errno;
 		if (!err)
-			err = set_up(t, c);
+			err = method_tcp_set_up(t, c);
 	}
 	if (listener >= 0)
 		close(listener);
@@ -147,7 +147,7 @@ static int tx(struct tcp_method *t, struct tcp_connection *c, unsigned *done, in
 	return n_done;
 }
 
-static uint8_t *place(const struct tcp_method *t, const struct tcp_connection *c)
+static uint8_t *method_tcp_place(const struct tcp_method *t, const struct tcp_connection *c)
 {
 	return t->end->memory + c->slot * t->end->stride + t->end->bytes - c->missing;
 }
@@ -162,7 +162,7 @@ static int deliver(struct tcp_method *t, struct tcp_connection *c)
 
 		if (c->missing) {
 			n = n < c->missing ? n : c->missing;
-			memcpy(place(t, c), c->buffer + at, n);
+			memcpy(method_tcp_place(t, c), c->buffer + at, n);
 			c->missing -= n;
 		} else if (n >= sizeof(uint64_t)) {
 			uint64_t word;
@@ -190,7 +190,7 @@ static int rx(struct tcp_method *t, struct tcp_connection *c)
 {
 	size_t direct = c->missing >= DIRECT_BYTES ? c->missing : 0;
 	struct iovec iov[2] = {
-		{direct ? place(t, c) : NULL, direct},
+		{direct ? method_tcp_place(t, c) : NULL, direct},
 		/*
 			        * of a large message only the next one's number comes through the
 			        * buffer

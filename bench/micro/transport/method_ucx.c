@@ -38,7 +38,7 @@ struct ucx {
 	bool failed;
 };
 
-static int start(struct ucx *u)
+static int method_ucx_start(struct ucx *u)
 {
 	ucp_params_t params = {.field_mask = UCP_PARAM_FIELD_FEATURES, .features = UCP_FEATURE_RMA};
 	ucp_worker_params_t worker = {.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
@@ -59,7 +59,7 @@ static int start(struct ucx *u)
 	return 0;
 }
 
-static int describe(struct ucx *u, struct ucx_card *mine)
+static int method_ucx_describe(struct ucx *u, struct ucx_card *mine)
 {
 	ucp_mem_map_params_t map = {.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
 						  UCP_MEM_MAP_PARAM_FIELD_LENGTH,
@@ -93,9 +93,9 @@ static int ucx_open(struct transport_end *end, void **state)
 	if (!u)
 		return -ENOMEM;
 	u->end = end;
-	err = start(u);
+	err = method_ucx_start(u);
 	if (!err)
-		err = describe(u, &mine);
+		err = method_ucx_describe(u, &mine);
 	if (!err)
 		err = transport_exchange(end, &mine, &u->theirs, sizeof(mine));
 	if (err)

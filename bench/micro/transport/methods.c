@@ -3,10 +3,10 @@
 
 #include <dlfcn.h>
 
-#include "command.h"
+#include "core/command.h"
 
 /* What a module brings, if it was built and its library loads. */
-static unsigned load(const char *file, const struct transport_method **out, unsigned room)
+static unsigned methods_load(const char *file, const struct transport_method **out, unsigned room)
 {
 	const struct transport_method *const *methods;
 	char path[4096];
@@ -38,8 +38,8 @@ unsigned transport_methods(const struct transport_method *out[TRANSPORT_MAX_METH
 
 	for (; n < sizeof(own) / sizeof(own[0]); n++)
 		out[n] = own[n];
-	n += load("transport_ofi.so", out + n, TRANSPORT_MAX_METHODS - 1 - n);
-	n += load("transport_ucx.so", out + n, TRANSPORT_MAX_METHODS - 1 - n);
+	n += methods_load("transport_ofi.so", out + n, TRANSPORT_MAX_METHODS - 1 - n);
+	n += methods_load("transport_ucx.so", out + n, TRANSPORT_MAX_METHODS - 1 - n);
 	out[n++] = &transport_udp;
 	return n;
 }

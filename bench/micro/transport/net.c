@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "command.h"
+#include "core/command.h"
 #include "fare_verdict.h"
 #include "micro/transport/method.h"
 #include "netns.h"

@@ -10,8 +10,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "inference/common.h"
-#include "interrupt.h"
+#include "core/interrupt.h"
+#include "suite/derive.h"
+#include "suite/trial.h"
 
 #define PATIENCE_S   300 /* in all, for cores that are too far apart */
 #define MAX_FAILURES 64
@@ -125,8 +126,8 @@ static const struct transport_method *method_of(const struct session *s, const s
 }
 
 /* What a method that failed means for the run. */
-static int judge(struct session *s, struct trial *t, const struct transport_case *c,
-		 const struct transport_outcome *out, int err)
+static int session_judge(struct session *s, struct trial *t, const struct transport_case *c,
+			 const struct transport_outcome *out, int err)
 {
 	if (err != -EOPNOTSUPP && !is_foreign(c->method))
 		return err;
@@ -174,7 +175,7 @@ int session_measure(struct trial *t, const struct session_how *how, struct trans
 
 	err = transport_run(&s->net, &c, out);
 	if (err)
-		return judge(s, t, &c, out, err);
+		return session_judge(s, t, &c, out, err);
 	out->handover_ns = fmax(before, transport_handover_ns());
 	if (is_far(s, t, out->handover_ns))
 		t->again = "the ends' cores were too far apart (max_handover)";
@@ -208,12 +209,12 @@ static double ceiling_of(const struct rows *rows, const struct row *at)
 			row_param_set(&param[i], "method", transport_raw.name);
 		else if (strcmp(param[i].name, "qps") == 0)
 			row_param_set(&param[i], "qps", "1");
-	return kpi_median(rows, at->test, "", "goodput", at->n_params, param, 0.5);
+	return derive_median(rows, at->test, "", "goodput", at->n_params, param, 0.5);
 }
 
-int session_derive(struct rows *rows, const char *test)
+int session_derive(const struct test *test, struct rows *rows)
 {
-	const struct rows_filter filter = {.test = test, .kpi = "goodput", .strategy = ""};
+	const struct rows_filter filter = {.test = test->id, .kpi = "goodput", .strategy = ""};
 	size_t n = rows_count(rows);
 	int err = 0;
 
@@ -223,7 +224,7 @@ int session_derive(struct rows *rows, const char *test)
 
 		err = derive_value(
 			rows, &row, "of_ceiling",
-			kpi_median(rows, test, "", "goodput", row.n_params, row.param, 0.5) /
+			derive_median(rows, test->id, "", "goodput", row.n_params, row.param, 0.5) /
 				ceiling_of(rows, &row));
 	}
 	return err;

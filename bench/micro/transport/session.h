@@ -53,6 +53,11 @@
 	"Real: sockets and kernel, two processes pinned to a core each, every byte compared by "   \
 	"the receiver. Emulated: the wire (veth pairs between two network namespaces)."
 
+/* What all these tests declare alike. */
+#define SESSION_TEST                                                                               \
+	.clause = "none", .dut = "transport", .no_strategies = true, .no_fabric = true,            \
+	.trials = {5, 7, 20}, .seconds = {0.4, 0.4, 2}, .close = session_close
+
 /* What is measured of the trial's method. */
 struct session_how {
 	unsigned qps;
@@ -70,7 +75,7 @@ int session_measure(struct trial *t, const struct session_how *how, struct trans
 /* One trial of goodput, with the rows of SESSION_KPI_GOODPUT, _CPU, _HANDOVER. */
 int session_goodput(struct trial *t, const struct session_how *how);
 /* of_ceiling of every goodput. */
-int session_derive(struct rows *rows, const char *test);
+int session_derive(const struct test *test, struct rows *rows);
 void session_close(void *state);
 
 #endif

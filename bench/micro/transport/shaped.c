@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "demo/demo.h"
-#include "inference/common.h"
+#include "suite/trial.h"
 
 #define MESSAGE_BYTES (1u << 20)
 #define DEPTH	      8
@@ -84,7 +84,7 @@ static unsigned weight_period(const struct topo *topo, unsigned dst)
 	return common ? sum / common : 1;
 }
 
-static int measure(struct trial *t, const struct shaped_way *way)
+static int shaped_measure(struct trial *t, const struct shaped_way *way)
 {
 	unsigned dst = demo_victim(t->fabric->topo);
 	struct plan plan = {0};
@@ -108,7 +108,7 @@ static int measure(struct trial *t, const struct shaped_way *way)
 	return 0;
 }
 
-static int run(struct trial *t)
+static int shaped_run(struct trial *t)
 {
 	const struct topo *topo = t->fabric->topo;
 	const struct shaped_way *way = ways;
@@ -121,7 +121,7 @@ static int run(struct trial *t)
 	while (strcmp(way->name, trial_text(t, "method")) != 0)
 		way++;
 	err = open_fault(t);
-	return err ? err : measure(t, way);
+	return err ? err : shaped_measure(t, way);
 }
 
 /* To change the kernel's weights takes longer than to measure: all trials of a way are in a row. */
@@ -161,6 +161,6 @@ const struct test test_transport_shaped = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = shaped_run,
 	.close = close_fault,
 };

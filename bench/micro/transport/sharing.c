@@ -4,9 +4,10 @@
  */
 #include <stdio.h>
 
+#include "core/stats.h"
 #include "demo/demo.h"
-#include "inference/common.h"
-#include "stats.h"
+#include "suite/kpis.h"
+#include "suite/trial.h"
 
 #define MESSAGE_BYTES (1u << 20)
 #define DEPTH	      8
@@ -23,7 +24,7 @@ static unsigned second_of(const struct topo *topo, unsigned dst)
 	return gpu;
 }
 
-static void add(struct trial *t, const struct measured *m, unsigned dst)
+static void sharing_add(struct trial *t, const struct measured *m, unsigned dst)
 {
 	double bps[SENDERS], sum = 0;
 
@@ -35,7 +36,7 @@ static void add(struct trial *t, const struct measured *m, unsigned dst)
 	trial_value(t, "of_live", sum / fabric_line_bps(t->fabric, dst), 1);
 }
 
-static int run(struct trial *t)
+static int sharing_run(struct trial *t)
 {
 	unsigned dst = demo_victim(t->fabric->topo), second = second_of(t->fabric->topo, dst);
 	struct plan plan = {0};
@@ -56,7 +57,7 @@ static int run(struct trial *t)
 	plan_fini(&plan);
 	if (err)
 		return err;
-	add(t, &m, dst);
+	sharing_add(t, &m, dst);
 	measured_fini(&m);
 	return 0;
 }
@@ -86,5 +87,5 @@ const struct test test_transport_sharing = {
 	.params = NULL,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = sharing_run,
 };

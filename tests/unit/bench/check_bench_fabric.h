@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "topo.h"
+#include "fabric/topo.h"
 
 /* A fabric as farelab tells it: gpus servers of one GPU, 4 planes, 2 sub-ports of 200 Mb/s. */
 static inline json_t *fabric(int gpus)

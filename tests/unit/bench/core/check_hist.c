@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "core/hist.h"
-#include "stats.h"
+#include "core/stats.h"
 
 static struct hist h;
 

@@ -20,19 +20,6 @@ START_TEST(bins)
 }
 END_TEST
 
-START_TEST(progress)
-{
-	const uint64_t times[] = {1000, 2000, 2000, 4000};
-
-	ck_assert(traffic_progress(times, 4, 0) == 0);
-	ck_assert(traffic_progress(times, 4, 1500) == 1.5);
-	ck_assert(traffic_progress(times, 4, 2000) == 3);
-	ck_assert(traffic_progress(times, 4, 3000) == 3.5);
-	ck_assert(traffic_progress(times, 4, 9000) == 4);
-	ck_assert(traffic_progress(times, 0, 9000) == 0);
-}
-END_TEST
-
 int main(void)
 {
 	Suite *suite = suite_create("traffic");
@@ -41,7 +28,6 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tcase, bins);
-	tcase_add_test(tcase, progress);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

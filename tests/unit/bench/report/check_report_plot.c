@@ -174,6 +174,40 @@ START_TEST(no_gnuplot)
 }
 END_TEST
 
+/* A field without a number keeps its text, and has no colour. */
+START_TEST(fields_of_colour)
+{
+	static const char *const columns[] = {"32", "128"}, *const rows[] = {"a"},
+				 *const texts[] = {"7", "n/a"};
+	const double x[] = {0, 1}, y[] = {0, 0}, value[] = {7, NAN};
+	const bool open[] = {false, true};
+	struct report_series series = {.x = x,
+				       .y = y,
+				       .y_low = value,
+				       .y_high = value,
+				       .n = 2,
+				       .open = open,
+				       .label = texts};
+	struct report_plot plot = {.kind = REPORT_HEAT,
+				   .y2_label = "MB/s",
+				   .y2_max = 9,
+				   .categories = columns,
+				   .n_tics = 2,
+				   .rows = rows,
+				   .n_rows = 1,
+				   .n_series = 1,
+				   .series = &series};
+	char *text = script_of(&plot);
+
+	ck_assert_ptr_nonnull(strstr(text, "set cbrange [0:9]"));
+	ck_assert_ptr_nonnull(strstr(text, "set yrange [0.5:-0.5]"));
+	ck_assert_ptr_nonnull(strstr(text, "0 0 7 7 0 0 0 \"7\"\n"));
+	ck_assert_ptr_nonnull(strstr(text, "1 0 0 0 1 0 0 \"n/a\"\n"));
+	ck_assert_ptr_nonnull(strstr(text, "with boxxyerror"));
+	free(text);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("report_plot");
@@ -188,6 +222,7 @@ int main(void)
 	tcase_add_test(tcase, only_what_draws_is_kept);
 	tcase_add_test(tcase, gnuplot_draws_every_kind);
 	tcase_add_test(tcase, no_gnuplot);
+	tcase_add_test(tcase, fields_of_colour);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

@@ -4,7 +4,7 @@
 
 #include "bench/report/fake_tests.h"
 #include "report/results_json.h"
-#include "selector.h"
+#include "figures/selector.h"
 
 static const struct results_tests tests = {fake_tests, 2};
 
@@ -25,11 +25,12 @@ static void add(struct rows *rows, const char *size, unsigned trial, const char 
 static double pick(const json_t *root, const char *expression)
 {
 	char reason[128];
-	double value[8];
-	int n = selector_numbers(expression, root, value, 8, reason, sizeof(reason));
+	double value[8], folded;
+	int n = selector_numbers(expression, root, value, 8, &folded, reason, sizeof(reason));
 
-	ck_assert_msg(n == 1, "%s: %d, %s", expression, n, n < 0 ? reason : "");
-	return value[0];
+	ck_assert_msg(n == 1 || (n > 1 && !isnan(folded)), "%s: %d, %s", expression, n,
+		      n < 0 ? reason : "");
+	return isnan(folded) ? value[0] : folded;
 }
 
 /* Trials by themselves, medians of trials, percentiles of all that a cell's trials hold. */

@@ -45,12 +45,12 @@ START_TEST(a_quantile_with_its_interval)
 
 	add(rows, "50", 0, 2000, 1000000);
 	add(rows, "50", 1, 2000, 1002000);
-	ck_assert(kpi_point(rows, "10.4", "fare-spray", "TTFT", &level, 0.99, &point));
+	ck_assert(derive_point(rows, "10.4", "fare-spray", "TTFT", &level, 0.99, &point));
 	ck_assert_double_eq(point.x, 50);
 	ck_assert_double_eq_tol(point.median / 1003960, 1, 0.01);
 	ck_assert_double_lt(point.low, point.high);
 	ck_assert(isfinite(point.low) && isfinite(point.high));
-	ck_assert_double_eq(kpi_median(rows, "10.4", "fare-spray", "TTFT", 1, &level, 0.99),
+	ck_assert_double_eq(derive_median(rows, "10.4", "fare-spray", "TTFT", 1, &level, 0.99),
 			    point.median);
 	rows_close(rows);
 }
@@ -63,11 +63,11 @@ START_TEST(too_few_for_the_quantile)
 	struct curve_point point[2];
 
 	add(rows, "0", 0, 50, 1000);
-	ck_assert(kpi_point(rows, "10.4", "fare-spray", "TTFT", &level, 0.99, &point[0]));
+	ck_assert(derive_point(rows, "10.4", "fare-spray", "TTFT", &level, 0.99, &point[0]));
 	add(rows, "90", 0, 5000, 1000000);
-	ck_assert(kpi_point(rows, "10.4", "fare-spray", "TTFT", &level, 0.99, &point[1]));
+	ck_assert(derive_point(rows, "10.4", "fare-spray", "TTFT", &level, 0.99, &point[1]));
 	ck_assert(isinf(point[0].low) && isinf(point[0].high));
-	ck_assert_double_nan(kpi_median(rows, "10.4", "fare-spray", "TTFT", 1, &level, 0.99999));
+	ck_assert_double_nan(derive_median(rows, "10.4", "fare-spray", "TTFT", 1, &level, 0.99999));
 	ck_assert_uint_eq(curve_inflection(point, 2, 1, 0.1), 2);
 	rows_close(rows);
 }
@@ -79,8 +79,8 @@ START_TEST(nothing_there)
 	struct curve_point point;
 
 	add(rows, "0", 0, 50, 1000);
-	ck_assert(!kpi_point(rows, "10.4", "ecmp-flow", "TTFT", &level, 0.99, &point));
-	ck_assert_double_nan(kpi_median(rows, "10.4", "ecmp-flow", "TTFT", 1, &level, 0.99));
+	ck_assert(!derive_point(rows, "10.4", "ecmp-flow", "TTFT", &level, 0.99, &point));
+	ck_assert_double_nan(derive_median(rows, "10.4", "ecmp-flow", "TTFT", 1, &level, 0.99));
 	rows_close(rows);
 }
 END_TEST

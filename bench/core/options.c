@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "core/options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/strategy.h"
+
+void options_getopt(const struct options_entry *entries, struct option *table)
+{
+	int n = 0;
+
+	for (; entries[n].name && n < OPTIONS_MAX - 2; n++)
+		table[n] = (struct option){entries[n].name,
+					   entries[n].argument ? required_argument : no_argument,
+					   NULL, entries[n].letter};
+	table[n] = (struct option){"help", no_argument, NULL, 'h'};
+	table[n + 1] = (struct option){0};
+}
+
+void options_help(const char *command, const struct options_entry *entries)
+{
+	printf("usage: %s [OPTIONS]\n\n", command);
+	for (; entries->name; entries++)
+		printf("  --%s %-*s %s\n", entries->name, 20 - (int)strlen(entries->name),
+		       entries->argument ? entries->argument : "", entries->help);
+	puts("\nDefaults are in parentheses. farebench(1) has units, ranges and examples.");
+}
+
+int options_number(const char *name, const char *text, uint64_t min, uint64_t max, uint64_t *out)
+{
+	unsigned long long value;
+	unsigned shift = 0;
+	char *end;
+
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	if (*end == 'K' || *end == 'M' || *end == 'G')
+		shift = *end == 'K' ? 10 : *end == 'M' ? 20 : 30;
+	end += shift != 0;
+	if (text[0] < '0' || text[0] > '9' || *end || errno || value > UINT64_MAX >> shift ||
+	    value << shift < min || value << shift > max) {
+		fprintf(stderr, "farebench: --%s %s: a number from %llu to %llu is expected\n",
+			name, text, (unsigned long long)min, (unsigned long long)max);
+		return -EINVAL;
+	}
+	*out = value << shift;
+	return 0;
+}
+
+int options_which_lab(const char *command)
+{
+	fprintf(stderr, "%s: which --lab? (farelab run TOPOLOGY --fared PATH -- %s starts one)\n",
+		command, command);
+	return -EINVAL;
+}
+
+int options_lab(const char *command, int argc, const char *lab_name)
+{
+	if (optind == argc && lab_name)
+		return 0;
+	if (optind == argc)
+		return options_which_lab(command);
+	fprintf(stderr, "%s: no arguments are taken\n", command);
+	return -EINVAL;
+}
+
+static void options_complain(const char *option, const char *word, const char *const *names,
+			     unsigned n)
+{
+	fprintf(stderr, "farebench: --%s: nothing is named '%s'; there are", option, word);
+	for (unsigned i = 0; i < n; i++)
+		fprintf(stderr, "%s %s", i ? "," : "", names[i]);
+	fputc('\n', stderr);
+}
+
+int options_name(const char *option, const char *word, const char *const *names, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (strcmp(word, names[i]) == 0)
+			return (int)i;
+	options_complain(option, word, names, n);
+	return -EINVAL;
+}
+
+int options_strategies(const char *text, uint64_t *out, int max)
+{
+	const char *names[STRATEGY_COUNT];
+	char word[64];
+	int n = 0, index;
+
+	for (int i = 0; i < STRATEGY_COUNT; i++)
+		names[i] = strategy_name((enum strategy)i);
+	for (;; text++) {
+		size_t length = strcspn(text, ",");
+
+		if (n == max || length >= sizeof(word)) {
+			fprintf(stderr, "farebench: --strategy %s: more than can be taken\n", text);
+			return -EINVAL;
+		}
+		memcpy(word, text, length);
+		word[length] = '\0';
+		index = options_name("strategy", word, names, STRATEGY_COUNT);
+		if (index < 0)
+			return -EINVAL;
+		out[n++] = (uint64_t)index;
+		text += length;
+		if (!*text)
+			return n;
+	}
+}

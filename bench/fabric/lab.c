@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fabric/lab.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "core/command.h"
+#include "netns.h"
+#include "fabric/optimum.h"
+
+#define LAB_COMMAND_MS 120000
+#define LAB_WAIT_MS    20000
+#define LAB_PAUSE_NS   50000000 /* between two looks at a condition */
+
+void lab_init(struct lab *lab, const char *name)
+{
+	const char *farelab = getenv("FARELAB");
+
+	snprintf(lab->name, sizeof(lab->name), "%s", name);
+	if (farelab)
+		snprintf(lab->farelab, sizeof(lab->farelab), "%s", farelab);
+	else
+		command_sibling("farelab", lab->farelab, sizeof(lab->farelab));
+	command_sibling("farectl", lab->farectl, sizeof(lab->farectl));
+}
+
+int lab_status(const struct lab *lab, unsigned wait_s, struct topo **out)
+{
+	char wait[16], reason[256], *text;
+	const char *argv[] = {lab->farelab, "status", lab->name, "--json", wait_s ? "--wait" : NULL,
+			      wait,	    NULL};
+	int err;
+
+	snprintf(wait, sizeof(wait), "%u", wait_s);
+	err = command_check(argv, LAB_COMMAND_MS, &text);
+	if (err)
+		return err;
+	err = topo_parse(out, text, strlen(text), reason, sizeof(reason));
+	free(text);
+	if (err) {
+		fprintf(stderr, "farebench: farelab status: %s\n", reason);
+		return err;
+	}
+	if (wait_s && !(*out)->converged) {
+		fprintf(stderr, "farebench: the lab has not converged in %u s: %s\n", wait_s,
+			(*out)->why);
+		topo_destroy(*out);
+		return -ETIMEDOUT;
+	}
+	return 0;
+}
+
+int lab_do(const struct lab *lab, const char *verb, const char *const *args)
+{
+	const char *argv[LAB_MAX_ARGS + 4] = {lab->farelab, verb, lab->name};
+	unsigned n = 3;
+
+	for (; *args; args++) {
+		if (n == LAB_MAX_ARGS + 3)
+			return -E2BIG;
+		argv[n++] = *args;
+	}
+	return command_check(argv, LAB_COMMAND_MS, NULL);
+}
+
+int lab_do_words(const struct lab *lab, const char *verb, const char *words)
+{
+	const char *args[LAB_MAX_ARGS] = {NULL};
+	char copy[256], *save = NULL;
+	unsigned n = 0;
+
+	if ((size_t)snprintf(copy, sizeof(copy), "%s", words) >= sizeof(copy))
+		return -E2BIG;
+	for (char *word = strtok_r(copy, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
+		if (n == LAB_MAX_ARGS - 1)
+			return -E2BIG;
+		args[n++] = word;
+	}
+	return lab_do(lab, verb, args);
+}
+
+/* ---- weights in the kernel
+ * ------------------------------------------------------------------------------ */
+
+/* The plane that a server's device leads to, and to which GPU it belongs; -ENOENT. */
+static int lab_device_plane(const struct topo *topo, unsigned server, const char *dev)
+{
+	for (unsigned i = 0; i < topo->n_gpus; i++) {
+		const struct topo_gpu *gpu = &topo->gpus[i];
+
+		for (unsigned plane = 0; gpu->server == server && plane < topo->n_planes; plane++)
+			for (unsigned s = 0; s < gpu->plane[plane].n_sub_ports; s++)
+				if (strcmp(gpu->plane[plane].sub_port[s].dev, dev) == 0)
+					return (int)plane;
+	}
+	return -ENOENT;
+}
+
+/* Any GPU of that server: they have the same leaves. */
+static unsigned lab_gpu_of(const struct topo *topo, unsigned server)
+{
+	unsigned gpu = 0;
+
+	while (gpu + 1 < topo->n_gpus && topo->gpus[gpu].server != server)
+		gpu++;
+	return gpu;
+}
+
+static json_int_t lab_weight(json_t *nexthop)
+{
+	json_t *weight = json_object_get(nexthop, "weight");
+
+	return json_is_integer(weight) ? json_integer_value(weight) : 1;
+}
+
+/*
+ * FRR advertises, per sub-link session, what the plane still has toward the destination; so next
+ * hops' weights must stand to each other as those capacities do. FRR truncates weights to 100
+ * parts: within 15% is "as".
+ */
+static bool lab_weight_fits(const struct topo *topo, unsigned server, unsigned dst, json_t *a,
+			    json_t *b, bool equal)
+{
+	unsigned src = lab_gpu_of(topo, server);
+	const char *dev_a = json_string_value(json_object_get(a, "dev"));
+	const char *dev_b = json_string_value(json_object_get(b, "dev"));
+	int plane_a = dev_a ? lab_device_plane(topo, server, dev_a) : -1;
+	int plane_b = dev_b ? lab_device_plane(topo, server, dev_b) : -1;
+	double want = 1, have = (double)lab_weight(a) / (double)lab_weight(b);
+
+	if (plane_a < 0 || plane_b < 0)
+		return false;
+	if (!equal)
+		want = (double)optimum_announced_bps(topo, src, dst, (unsigned)plane_a) /
+		       (double)optimum_announced_bps(topo, src, dst, (unsigned)plane_b);
+	return have > want * 0.85 && have < want * 1.15;
+}
+
+/* How many next hops lead from server toward dst when all is well: live local sub-ports of planes
+ * that reach it. */
+static size_t lab_expected_nexthops(const struct topo *topo, unsigned server, unsigned dst)
+{
+	size_t n = 0;
+
+	for (unsigned i = 0; i < topo->n_gpus; i++)
+		for (unsigned plane = 0; topo->gpus[i].server == server && plane < topo->n_planes;
+		     plane++)
+			if (optimum_path_bps(topo, i, dst, plane))
+				n += (size_t)__builtin_popcount(
+					topo_live_sub_ports(topo, i, plane));
+	return n;
+}
+
+int lab_check_routes(const struct topo *topo, unsigned server, const char *text, bool equal,
+		     char *reason, size_t reason_size)
+{
+	json_t *routes = json_loads(text, 0, NULL), *route;
+	size_t i, found = 0, wanted = 0;
+	int err = 0;
+
+	snprintf(reason, reason_size, "%s", "");
+	for (unsigned gpu = 0; gpu < topo->n_gpus; gpu++)
+		wanted += topo->gpus[gpu].server != server;
+	json_array_foreach (routes, i, route) {
+		const char *to = json_string_value(json_object_get(route, "dst"));
+		json_t *hops = json_object_get(route, "nexthops"), *hop;
+		size_t j;
+		int dst = -1;
+
+		for (unsigned gpu = 0; to && gpu < topo->n_gpus; gpu++)
+			if (strcmp(topo_gpu_address(topo, gpu), to) == 0)
+				dst = (int)gpu;
+		if (dst < 0 || topo->gpus[dst].server == server)
+			continue;
+		found++;
+		if (json_array_size(hops) != lab_expected_nexthops(topo, server, (unsigned)dst) &&
+		    lab_expected_nexthops(topo, server, (unsigned)dst) > 1) {
+			snprintf(reason, reason_size, "%s: %s has %zu next hops, not %zu",
+				 topo->servers[server].name, to, json_array_size(hops),
+				 lab_expected_nexthops(topo, server, (unsigned)dst));
+			err = -EAGAIN;
+		}
+		json_array_foreach (hops, j, hop) {
+			if (lab_weight_fits(topo, server, (unsigned)dst, hop,
+					    json_array_get(hops, 0), equal))
+				continue;
+			snprintf(reason, reason_size, "%s: %s: the weights are not %s",
+				 topo->servers[server].name, to,
+				 equal ? "equal" : "as the planes' capacities");
+			err = -EAGAIN;
+		}
+	}
+	if (!json_is_array(routes) || found < wanted) {
+		snprintf(reason, reason_size, "%s: %zu of %zu routes are there",
+			 topo->servers[server].name, found, wanted);
+		err = -EAGAIN;
+	}
+	json_decref(routes);
+	return err;
+}
+
+static int lab_set_weights(const struct lab *lab, const struct topo *topo, unsigned server,
+			   bool equal)
+{
+	const char *args[] = {topo->servers[server].name,
+			      "--",
+			      "-c",
+			      "configure terminal",
+			      "-c",
+			      "router bgp",
+			      "-c",
+			      equal ? "bgp bestpath bandwidth ignore"
+				    : "no bgp bestpath bandwidth ignore",
+			      NULL};
+
+	return lab_do(lab, "vtysh", args);
+}
+
+static int lab_await_weights(const struct topo *topo, unsigned server, bool equal)
+{
+	const char *argv[] = {"ip", "-j", "-n", topo->servers[server].netns, "route", "show", NULL};
+	const char *argv6[] = {"ip",	"-6",	"-j", "-n", topo->servers[server].netns,
+			       "route", "show", NULL};
+	const struct timespec pause = {.tv_nsec = LAB_PAUSE_NS};
+	int64_t deadline = clock_now_ms() + LAB_WAIT_MS;
+	char reason[256], *text;
+	int err;
+
+	for (;;) {
+		err = command_check(topo->gpus[0].ipv4[0] ? argv : argv6, LAB_COMMAND_MS, &text);
+		if (err)
+			return err;
+		err = lab_check_routes(topo, server, text, equal, reason, sizeof(reason));
+		free(text);
+		if (!err)
+			return 0;
+		if (clock_now_ms() > deadline) {
+			fprintf(stderr, "farebench: %s, after %d s\n", reason, LAB_WAIT_MS / 1000);
+			return -ETIMEDOUT;
+		}
+		nanosleep(&pause, NULL);
+	}
+}
+
+int lab_weights(const struct lab *lab, const struct topo *topo, bool equal)
+{
+	int err = 0;
+
+	for (unsigned i = 0; !err && i < topo->n_servers; i++)
+		err = lab_set_weights(lab, topo, i, equal);
+	for (unsigned i = 0; !err && i < topo->n_servers; i++)
+		err = lab_await_weights(topo, i, equal);
+	return err;
+}
+
+/* ---- why
+ * ------------------------------------------------------------------------------------------------
+ */
+
+/* The first string member named key, anywhere. */
+static const char *lab_find_string(json_t *value, const char *key, unsigned depth)
+{
+	const char *found = json_string_value(json_object_get(value, key)), *name;
+	json_t *member;
+	size_t i;
+
+	if (found || depth > 8)
+		return found;
+	json_object_foreach (value, name, member) {
+		found = lab_find_string(member, key, depth + 1);
+		if (found)
+			return found;
+	}
+	json_array_foreach (value, i, member) {
+		found = lab_find_string(member, key, depth + 1);
+		if (found)
+			return found;
+	}
+	return NULL;
+}
+
+int lab_why(const struct lab *lab, const struct topo *topo, unsigned src, unsigned dst,
+	    unsigned plane, char *verdict, size_t verdict_size, char **text)
+{
+	const struct topo_server *server = &topo->servers[topo->gpus[src].server];
+	char number[16];
+	const char *json_argv[] = {lab->farectl, "-s",	server->fared_run_dir,
+				   "-j",	 "why", topo_gpu_address(topo, dst),
+				   number,	 NULL};
+	const char *argv[] = {
+		lab->farectl, "-s", server->fared_run_dir, "why", topo_gpu_address(topo, dst),
+		number,	      NULL};
+	const char *found;
+	json_t *root;
+	int err;
+
+	snprintf(number, sizeof(number), "%u", plane);
+	err = command_check(json_argv, LAB_COMMAND_MS, text);
+	if (err)
+		return err;
+	root = json_loads(*text, 0, NULL);
+	found = lab_find_string(root, "verdict", 0);
+	snprintf(verdict, verdict_size, "%s", found ? found : "");
+	json_decref(root);
+	free(*text);
+	return command_check(argv, LAB_COMMAND_MS, text);
+}
+
+int lab_enter(const char *netns)
+{
+	int home, err = netns_enter(netns, &home);
+
+	if (!err)
+		close(home);
+	return err;
+}

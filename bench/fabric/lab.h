@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * lab.h - the lab as the benchmark drives it: farelab's commands, and the kernel's routes as proof.
+ *
+ * Owns: the lab's name and the path of farelab ($FARELAB, or next to this program, or PATH). In:
+ * farelab's JSON and `ip -j route`; out: the topology as it is now, faults, routing modes that are
+ * known to be in force. Every wait is for a condition and has an end. Thread: one (it runs
+ * commands).
+ */
+#ifndef LAB_H
+#define LAB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "fabric/topo.h"
+
+#define LAB_MAX_ARGS 16
+
+struct lab {
+	char name[TOPO_NAME_MAX];
+	char farelab[512];
+	char farectl[512];
+};
+
+void lab_init(struct lab *lab, const char *name);
+
+/* wait_s > 0: only once converged. The topology is the caller's. -errno, after saying what failed.
+ */
+int lab_status(const struct lab *lab, unsigned wait_s, struct topo **out);
+
+/* `farelab VERB NAME ARGS...`; args end with NULL. */
+int lab_do(const struct lab *lab, const char *verb, const char *const *args);
+
+/* The words of "subport s1/g0 0 1" as arguments of lab_do(). */
+int lab_do_words(const struct lab *lab, const char *verb, const char *words);
+
+/*
+ * Tells bgpd on all servers to ignore bandwidth (equal weights), or to heed it, and waits until the
+ * kernel's next hops show it on every server. -ETIMEDOUT, after saying which route is not so.
+ */
+int lab_weights(const struct lab *lab, const struct topo *topo, bool equal);
+
+/* Pure half of the above: does `ip -j route` text show, toward gpu, weights that are equal (or as
+ * live capacity)? */
+int lab_check_routes(const struct topo *topo, unsigned server, const char *text, bool equal,
+		     char *reason, size_t reason_size);
+
+/* What `farectl why PEER PLANE -j` says on the server of gpu src about its path: verdict into out
+ * (""), text too. */
+int lab_why(const struct lab *lab, const struct topo *topo, unsigned src, unsigned dst,
+	    unsigned plane, char *verdict, size_t verdict_size, char **text);
+
+/* The calling thread enters a network namespace, by its name, for good. 0 or -errno. */
+int lab_enter(const char *netns);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* topo_query.c - what a fabric can carry, and where its parts are: the pure half of topo.h. */
+#include "fabric/topo.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TOPO_HEADERS_V4 (14 + 20 + 8 + 12 + 4)
+#define TOPO_HEADERS_V6 (14 + 40 + 8 + 12 + 4)
+/* RETH with immediate is the longest that precedes payload; the link MTU leaves Ethernet out */
+#define TOPO_LONGEST_V4 (20 + 8 + 12 + 16 + 4 + 4)
+#define TOPO_LONGEST_V6 (40 + 8 + 12 + 16 + 4 + 4)
+
+int topo_find_gpu(const struct topo *topo, const char *name)
+{
+	const char *slash = strchr(name, '/');
+	size_t length = slash ? (size_t)(slash - name) : strlen(name);
+	char *end;
+	unsigned long index = strtoul(name, &end, 10);
+
+	if (name[0] >= '0' && name[0] <= '9' && *end == '\0')
+		return index < topo->n_gpus ? (int)index : -ENOENT;
+	for (unsigned i = 0; i < topo->n_gpus; i++) {
+		const struct topo_gpu *gpu = &topo->gpus[i];
+		const char *server = topo->servers[gpu->server].name;
+
+		if (strlen(server) != length || strncmp(server, name, length) != 0)
+			continue;
+		if (slash ? strcmp(slash + 1, gpu->name) == 0 : gpu->index == 0)
+			return (int)i;
+	}
+	return -ENOENT;
+}
+
+void topo_gpu_label(const struct topo *topo, unsigned gpu, char *out, size_t size)
+{
+	snprintf(out, size, "%s/%s", topo->servers[topo->gpus[gpu].server].name,
+		 topo->gpus[gpu].name);
+}
+
+const char *topo_gpu_address(const struct topo *topo, unsigned gpu)
+{
+	return topo->gpus[gpu].ipv4[0] ? topo->gpus[gpu].ipv4 : topo->gpus[gpu].ipv6;
+}
+
+uint32_t topo_live_sub_ports(const struct topo *topo, unsigned gpu, unsigned plane)
+{
+	const struct topo_plane *p = &topo->gpus[gpu].plane[plane];
+	uint32_t live = 0;
+
+	for (unsigned i = 0; i < p->n_sub_ports; i++)
+		live |= (uint32_t)p->sub_port[i].up << i;
+	return live;
+}
+
+uint64_t topo_capacity_bps(const struct topo *topo, unsigned gpu, unsigned plane)
+{
+	const struct topo_plane *p = &topo->gpus[gpu].plane[plane];
+	uint64_t sum = 0;
+
+	if (p->n_sub_ports == 0 || !topo->leaves[p->leaf].up)
+		return 0;
+	for (unsigned i = 0; i < p->n_sub_ports; i++)
+		if (p->sub_port[i].up)
+			sum += p->sub_port[i].rate_bps;
+	return sum;
+}
+
+bool topo_same_leaf(const struct topo *topo, unsigned src, unsigned dst, unsigned plane)
+{
+	return topo->gpus[src].plane[plane].leaf == topo->gpus[dst].plane[plane].leaf;
+}
+
+/* The live link of a leaf to a spine; NULL: there is none. */
+static const struct topo_uplink *topo_uplink(const struct topo *topo, unsigned leaf, unsigned spine)
+{
+	for (unsigned i = 0; topo->spines[spine].up && i < topo->n_uplinks; i++)
+		if (topo->uplinks[i].leaf == leaf && topo->uplinks[i].spine == spine)
+			return topo->uplinks[i].up ? &topo->uplinks[i] : NULL;
+	return NULL;
+}
+
+uint64_t topo_spines_bps(const struct topo *topo, unsigned from_leaf, unsigned to_leaf)
+{
+	uint64_t sum = 0;
+
+	for (unsigned spine = 0; spine < topo->n_spines; spine++) {
+		const struct topo_uplink *up = topo_uplink(topo, from_leaf, spine),
+					 *down = topo_uplink(topo, to_leaf, spine);
+
+		if (up && down)
+			sum += up->rate_bps < down->rate_bps ? up->rate_bps : down->rate_bps;
+	}
+	return sum;
+}
+
+double topo_spines_share(const struct topo *topo, unsigned from_leaf, unsigned to_leaf)
+{
+	unsigned all = 0, live = 0;
+
+	for (unsigned i = 0; i < topo->n_uplinks; i++)
+		all += topo->uplinks[i].leaf == from_leaf;
+	for (unsigned spine = 0; spine < topo->n_spines; spine++)
+		live += topo_uplink(topo, from_leaf, spine) && topo_uplink(topo, to_leaf, spine);
+	return all ? (double)live / all : 0;
+}
+
+uint64_t topo_uplinks_bps(const struct topo *topo, unsigned leaf)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < topo->n_uplinks; i++)
+		if (topo->uplinks[i].leaf == leaf && topo->uplinks[i].up &&
+		    topo->spines[topo->uplinks[i].spine].up)
+			sum += topo->uplinks[i].rate_bps;
+	return sum;
+}
+
+unsigned topo_path_mtu(unsigned link_mtu_bytes, bool ipv6)
+{
+	for (unsigned mtu = 4096; mtu >= 256; mtu /= 2)
+		if (mtu + (ipv6 ? TOPO_LONGEST_V6 : TOPO_LONGEST_V4) <= link_mtu_bytes)
+			return mtu;
+	return 0;
+}
+
+double topo_goodput_factor(unsigned path_mtu, bool ipv6)
+{
+	return (double)path_mtu / (path_mtu + (ipv6 ? TOPO_HEADERS_V6 : TOPO_HEADERS_V4));
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * dispatch.h - the all-to-all of section 7: one group of GPUs, round after round.
+ *
+ * Owns: nothing. Thread: the coordinator's.
+ */
+#ifndef DISPATCH_H
+#define DISPATCH_H
+
+#include "suite/trial.h"
+
+struct dispatch {
+	const char *config; /* M1 .. M4 */
+	unsigned ep, batch;
+	enum moe_routing routing;
+	double skew;
+	bool padded, combine;
+	double period_s; /* a round begins so often; 0: when the one before has ended */
+};
+
+/* Why this fabric cannot, into reason; false: it can. */
+bool dispatch_cannot(const struct trial *t, const struct dispatch *d, char *reason, size_t size);
+/* Adds the load and its streams; moe stays in use until the plan has run. Returns the load. */
+unsigned dispatch_plan(const struct trial *t, const struct dispatch *d, struct plan *plan,
+		       struct moe *moe);
+/* Runs it alone and adds latency, bandwidth and what GPUs wait; -errno. */
+int dispatch_run(struct trial *t, const struct dispatch *d);
+
+#endif

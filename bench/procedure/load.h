@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * load.h - what tests load a fabric with, and how its links were used meanwhile.
+ *
+ * Owns: nothing. In: a trial, what was measured; out: streams of a plan, shares of links, rows.
+ * Thread: the coordinator's.
+ */
+#ifndef LOAD_H
+#define LOAD_H
+
+#include "suite/trial.h"
+
+/* Whether blocks are read; *can (true before): false after saying in the rows why not. */
+bool load_is_read(struct trial *t, bool *can);
+
+/* How the sub-ports of all GPUs are used, of the window: shares of what they can carry. */
+struct load_links {
+	double max, min, mean, jfi; /* transmit side */
+	double drop_ppm;
+	unsigned n;
+};
+
+#define LINKS_OF_ALL (-1)
+
+/*
+ * only_busy: links that carry nothing at all (of GPUs that send nothing) do not count. server: of
+ * that one, or LINKS_OF_ALL. n is 0 where no counter can be read.
+ */
+struct load_links load_links(const struct trial *t, const struct measured *m, bool only_busy,
+			     int server);
+
+/* Adds the load, with a stream from each prefill GPU to a decode GPU. Returns it. */
+unsigned load_pools(const struct trial *t, struct plan *plan, const struct traffic_load *load,
+		    unsigned slots, uint64_t bytes);
+
+/* Its row, or why there is none. */
+void load_add_settled(struct trial *t, const char *kpi, double ms, size_t smooth_ms, double within);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * kpis.h - KPIs and parameters that several tests declare, by their names of section 4 of the
+ * methodology.
+ */
+#ifndef KPIS_H
+#define KPIS_H
+
+#include "suite/test.h"
+
+#define DRAFT "draft-calabria-bmwg-ai-fabric-inference-bench-02, "
+
+#define KPI_TTFT KPI("TTFT", "ms", "SUT-E", "from arrival to the first token", BETTER_LOWER, 1e-6)
+#define KPI_ITL	 KPI("ITL", "ms", "SUT-E", "between a request's tokens", BETTER_LOWER, 1e-6)
+#define KPI_E2E                                                                                    \
+	KPI("E2E_latency", "ms", "SUT-E", "from arrival to the last token", BETTER_LOWER, 1e-6)
+#define KPI_T_PREFILL                                                                              \
+	KPI("T_prefill", "ms", "SUT-E", "waiting for prefill, and its emulated compute",           \
+	    BETTER_LOWER, 1e-6)
+#define KPI_T_TRANSFER                                                                             \
+	KPI("T_transfer", "ms", "DUT-PD",                                                          \
+	    "from the end of prefill to the arrival of the whole cache", BETTER_LOWER, 1e-6)
+#define KPI_T_DECODE_INIT                                                                          \
+	KPI("T_decode_init", "ms", "SUT-E", "from the cache's arrival to the first token",         \
+	    BETTER_LOWER, 1e-6)
+#define KPI_FABRIC_FRACTION                                                                        \
+	KPI("fabric_fraction", "", "DUT-PD", "mean T_transfer over mean TTFT", BETTER_LOWER, 0)
+#define KPI_KV_LATENCY                                                                             \
+	KPI("KV_xfer_latency", "us", "DUT-N",                                                      \
+	    "from when a block was due until its receiver was told", BETTER_LOWER, 1e-3)
+#define KPI_KV_BANDWIDTH                                                                           \
+	KPI("KV_xfer_bandwidth", "MB/s", "DUT-N", "payload acknowledged", BETTER_HIGHER, 0)
+#define KPI_OF_LINE                                                                                \
+	KPI("of_line", "%", "DUT-F", "share of what the links can carry as payload",               \
+	    BETTER_HIGHER, 0)
+#define KPI_LINE KPI("line", "MB/s", "DUT-F", "what the links can carry as payload", BETTER_NONE, 0)
+#define KPI_EP_LATENCY                                                                             \
+	KPI("EP_alltoall_latency", "us", "DUT-F",                                                  \
+	    "from the first GPU's first post to the last GPU's last arrival", BETTER_LOWER, 1e-3)
+#define KPI_EP_BANDWIDTH                                                                           \
+	KPI("EP_alltoall_bandwidth", "MB/s", "DUT-F", "payload of all GPUs", BETTER_HIGHER, 0)
+#define KPI_TPS_OUTPUT                                                                             \
+	KPI("TPS_output", "tokens/s", "SUT-E", "output tokens of all workers", BETTER_HIGHER, 0)
+#define KPI_TPS_INPUT                                                                              \
+	KPI("TPS_input", "tokens/s", "SUT-E", "prompt tokens of all workers", BETTER_HIGHER, 0)
+#define KPI_GOODPUT                                                                                \
+	KPI("Goodput", "tokens/s", "SUT-E",                                                        \
+	    "output tokens of requests within TTFT 500 ms and ITL 50 ms", BETTER_HIGHER, 0)
+#define KPI_FABRIC_BW                                                                              \
+	KPI("fabric_bandwidth", "MB/s", "DUT-F", "payload of all traffic", BETTER_NONE, 0)
+#define KPI_JFI KPI("JFI", "", "DUT-F", "Jain's fairness index, 1 is even", BETTER_HIGHER, 0)
+#define KPI_DROPS                                                                                  \
+	KPI("Packet_drop_rate", "ppm", "DUT-F", "dropped by the servers' interfaces",              \
+	    BETTER_LOWER, 0)
+#define KPI_NOT(name, unit, what) KPI(name, unit, "DUT-S", what, BETTER_NONE, 0)
+#define KPI_AT_S		  KPI("at_s", "s", "", "when the sample began", BETTER_NONE, 0)
+#define KPI_TTFT_P99		  KPI("TTFT_p99", "ms", "SUT-E", "of the sample", BETTER_LOWER, 0)
+#define KPI_RETRANSMISSIONS                                                                        \
+	KPI("retransmissions", "packets", "DUT-N", "by the sending QPs", BETTER_LOWER, 0)
+
+/* Who moves a KV block: not to be confused with ecmp-pull, whose QPs pull chunks of a write. */
+#define PARAM_VERB                                                                                 \
+	PARAM("verb", PARAM_NAME, "",                                                              \
+	      "write: the prefill GPU writes a block (push); read: the decode GPU reads it once "  \
+	      "it is offered (pull)",                                                              \
+	      "write", "write,read", "write")
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "suite/test.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "engine/strategy.h"
+
+bool test_is_draft(const struct test *test)
+{
+	return test->id[0] >= '0' && test->id[0] <= '9';
+}
+
+const char *test_strategy_name(const struct test *test, int i)
+{
+	return test->strategies ? test->strategies[i] : strategy_name((enum strategy)i);
+}
+
+int test_own_strategy(const struct test *test, const char *name)
+{
+	for (int i = 0; test->strategies && test->strategies[i]; i++)
+		if (strcmp(test->strategies[i], name) == 0)
+			return i;
+	return -ENOENT;
+}
+
+const struct kpi *test_kpi(const struct test *test, const char *name)
+{
+	for (const struct kpi *k = test->kpis; k->name; k++)
+		if (strcmp(k->name, name) == 0)
+			return k;
+	return NULL;
+}
+
+const struct param *test_param(const struct test *test, const char *name)
+{
+	for (const struct param *p = test->params; p && p->name; p++)
+		if (strcmp(p->name, name) == 0)
+			return p;
+	return NULL;
+}
+
+static const char *const profile_names[PROFILE_COUNT] = {"quick", "lab", "draft"};
+
+const char *profile_name(enum profile profile)
+{
+	return profile < PROFILE_COUNT ? profile_names[profile] : "?";
+}
+
+int profile_parse(const char *name)
+{
+	for (int i = 0; i < PROFILE_COUNT; i++)
+		if (strcmp(name, profile_names[i]) == 0)
+			return i;
+	return -ENOENT;
+}
