@@ -174,12 +174,13 @@ static bool touches(const struct drill_fault *f, int gpu, unsigned plane)
 }
 
 /*
- * Of a path whose source is away nobody says less but its probes, its own links and its peer's
- * notices, and these two have faults of their own.
+ * What is seen of a path by its own probes, and of its routes in the kernel. Its links and its peer's
+ * notices have faults of their own.
  */
-static bool only_probes_say_so(uint8_t verdict)
+static bool is_seen_here(uint8_t verdict)
 {
-	return verdict == FARE_VERDICT_PROBE_DOWN || verdict == FARE_VERDICT_STALE;
+	return verdict == FARE_VERDICT_PROBE_DOWN || verdict == FARE_VERDICT_STALE ||
+	       verdict == FARE_VERDICT_NOT_INSTALLED;
 }
 
 /*
@@ -211,7 +212,7 @@ bool drill_faults_explain(const struct drill_faults *f, const struct topo *topo,
 			if (one->server == ALL && touches(one, end[k], plane))
 				return true;
 			if (one->server != ALL && (int)topo->gpus[end[k]].server == one->server &&
-			    (only_probes_say_so(e->verdict[plane]) ||
+			    (is_seen_here(e->verdict[plane]) ||
 			     was_learning(f, one, end[k], plane, settle_ns)))
 				return true;
 		}

@@ -52,12 +52,13 @@ void drill_faults_cost(struct drill_faults *f, const struct recovery *gpus, unsi
 /*
  * Does a fault in force, or healed less than settle_ns before, explain that an event lowered that
  * plane of its pair? A bgpd's death explains little (a zebra's as much, for bgpd is started anew
- * with it): probes lost on its server's paths, or on one sub-port of a path, while it is away or
- * learns anew, for then zebra takes routes or next hops out of the kernel, and what is sent over
- * those really is lost (FRR 8.4 announces a restart for two minutes from every start: of two bgpds
- * that started within that time neither waits for the other, and the routes of the later one are
- * installed in pieces, 50 ms apart); and whatever happens to a plane, or one sub-port of it, whose
- * routes another fault had taken and that it was about to learn again when it died.
+ * with it): probes lost on its server's paths, or on one sub-port of a path, or no route there,
+ * while it is away or learns anew, for then zebra takes routes or next hops out of the kernel, and
+ * what is sent over those really is lost (FRR 10.3 has no route for 55 ms when a killed bgpd
+ * returns; FRR 8.4 announces a restart for two minutes from every start: of two bgpds that started
+ * within that time neither waits for the other, and the routes of the later one are installed in
+ * pieces, 50 ms apart); and whatever happens to a plane, or one sub-port of it, whose routes
+ * another fault had taken and that it was about to learn again when it died.
  */
 bool drill_faults_explain(const struct drill_faults *f, const struct topo *topo,
 			  const struct observe_event *e, unsigned plane, uint64_t settle_ns);

@@ -27,8 +27,9 @@ expect s0 1 2 "ok 200000000"
 expect s0 2 0 "ok 60000000" # what the receiver has
 expect s2 0 0 "ok 60000000" # what the sender has
 bandwidths_are s0 198.19.0.3 65101 "7500000 7500000" || fail "BGP has not the sum: $(bandwidths s0 198.19.0.3 65101 | xargs)"
-# the leaf sends one sixth over the slow cable
-[ "$(ip -n "fl-$LAB-l0" -j route show 198.19.0.3 | jq -c '[.[0].nexthops[] | [.dev, .weight]] | sort')" = '[["s2g0s0",16],["s2g0s1",83]]' ] ||
+# the leaf sends one sixth over the slow cable: 16 of 99 with FRR 8.4, 50 of 304 with 10.3
+ip -n "fl-$LAB-l0" -j route show 198.19.0.3 | jq -e '.[0].nexthops | map({(.dev): .weight}) | add |
+	keys == ["s2g0s0", "s2g0s1"] and (.s2g0s0 / (.s2g0s0 + .s2g0s1) | . > 0.155 and . < 0.178)' >/dev/null ||
 	fail "weights of the leaf: $(ip -n "fl-$LAB-l0" route show 198.19.0.3)"
 
 # Traffic of one pair, as much as the sum: 475 Mb/s in four planes, of which the benchmark knows.

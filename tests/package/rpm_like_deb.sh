@@ -31,7 +31,8 @@ alike() {
 	mkdir -p "$dir/deb" "$dir/rpm"
 	dpkg-deb -x "${deb[0]}" "$dir/deb"
 	dpkg-deb -e "${deb[0]}" "$dir/control"
-	(cd "$dir/rpm" && rpm2cpio "${rpm[0]}" | cpio -idm --quiet)
+	rpm2cpio "${rpm[0]}" >"$dir.cpio" # cpio does not read it to the end, which ends rpm2cpio if they share a pipe
+	(cd "$dir/rpm" && cpio -idm --quiet <"$dir.cpio")
 	contents "$dir/deb" >"$dir.deb"
 	contents "$dir/rpm" >"$dir.rpm"
 	[ -s "$dir.deb" ] || fail "$1 is empty"

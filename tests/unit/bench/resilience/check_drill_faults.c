@@ -180,6 +180,8 @@ START_TEST(a_bgpd_explains_lost_probes_and_what_it_was_learning)
 	ck_assert_int_eq(say(&f, 15, "heal bgpd s1"), 0);
 	ck_assert(explained(&f, 17, 0, 1, 1, FARE_VERDICT_PROBE_DOWN));
 	ck_assert(explained(&f, 17, 1, 0, 1, FARE_VERDICT_STALE));
+	ck_assert(explained(&f, 17, 1, 0, 1, FARE_VERDICT_NOT_INSTALLED));
+	ck_assert(!explained(&f, 20.5, 1, 0, 1, FARE_VERDICT_NOT_INSTALLED));
 	ck_assert(!explained(&f, 17, 0, 1, 1, FARE_VERDICT_NO_ROUTE));
 	ck_assert(!explained(&f, 17, 0, 1, 1, FARE_VERDICT_OK)); /* BGP has a say again */
 	ck_assert(!explained(&f, 20.5, 1, 0, 1, FARE_VERDICT_STALE));
