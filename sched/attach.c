@@ -32,8 +32,7 @@ struct fare {
 	uint64_t refresh_due_ns;
 	uint64_t n_segments; /* mapped so far */
 	struct conn_segment *segment;
-	struct spray_runs *runs;
-	struct spray_heads spray_heads;
+	struct spray_shared spray_shared;
 };
 
 struct fare_pair {
@@ -213,8 +212,6 @@ int fare_attach(struct fare **out, const char *run_dir)
 		err = map_segment(fare->run_dir, &fare->map);
 	if (!err)
 		err = conn_segment_create(&fare->segment);
-	if (!err)
-		err = spray_runs_create(&fare->runs);
 	if (err) {
 		fare_detach(fare);
 		return err;
@@ -226,7 +223,7 @@ int fare_attach(struct fare **out, const char *run_dir)
 }
 
 /* In a child: gives back what belongs to the process alone. Memory may be in any state. */
-static void leave(struct fare *fare)
+static void attach_leave_child(struct fare *fare)
 {
 	if (fare->control_fd >= 0)
 		close(fare->control_fd);
@@ -239,7 +236,7 @@ void fare_detach(struct fare *fare)
 	if (!fare)
 		return;
 	if (attach_check(fare)) {
-		leave(fare);
+		attach_leave_child(fare);
 		return;
 	}
 	if (fare->control_fd >= 0)
@@ -247,8 +244,7 @@ void fare_detach(struct fare *fare)
 	conn_segment_destroy(fare->segment);
 	if (fare->map)
 		munmap((void *)fare->map, sizeof(*fare->map));
-	spray_heads_fini(&fare->spray_heads);
-	spray_runs_destroy(fare->runs);
+	spray_shared_fini(&fare->spray_shared);
 	fork_mark_fini(&fare->mark);
 	free(fare);
 }
@@ -401,7 +397,8 @@ static void no_route(const struct attach_gpu *gpu, struct fare_paths *out)
 		out->path[p].n_sub_ports = gpu->n_sub_ports[p];
 }
 
-static void fill(const struct attach_gpu *gpu, const struct shm_path *copy, struct fare_paths *out)
+static void attach_fill_paths(const struct attach_gpu *gpu, const struct shm_path *copy,
+			      struct fare_paths *out)
 {
 	for (unsigned p = 0; p < out->n_planes; p++) {
 		uint32_t n = gpu->n_sub_ports[p];
@@ -470,7 +467,7 @@ int fare_pair_paths(const struct fare_pair *cpair, struct fare_paths *out)
 		return 0;
 	}
 	out->n_planes = bounded(&pair->shm->n_planes, FARE_MAX_PLANES);
-	fill(&gpu, copy, out);
+	attach_fill_paths(&gpu, copy, out);
 	return 0;
 }
 
@@ -522,14 +519,9 @@ struct fare *attach_pair_owner(const struct fare_pair *pair)
 	return pair->fare;
 }
 
-struct spray_runs *attach_runs(const struct fare *fare)
+struct spray_shared *attach_spray_shared(struct fare *fare)
 {
-	return fare->runs;
-}
-
-struct spray_heads *attach_spray_heads(struct fare *fare)
-{
-	return &fare->spray_heads;
+	return &fare->spray_shared;
 }
 
 void attach_watch_add(struct fare_pair *pair, struct attach_watch *watch,

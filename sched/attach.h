@@ -12,8 +12,7 @@
 #include "conn_segment.h"
 #include "fare.h"
 #include "shm_layout.h"
-#include "spray_heads.h"
-#include "spray_run.h"
+#include "spray_shared.h"
 
 /*
  * What every public function asks first. 0; -EINVAL: NULL; -ECHILD: fork() has copied it, and the
@@ -63,10 +62,7 @@ int64_t attach_pair_turn(const struct fare_pair *pair);
 uint32_t attach_pair_path_mtu(const struct fare_pair *pair);
 void attach_pair_identity(const struct fare_pair *pair, struct in6_addr *peer, uint32_t *local_gpu);
 struct fare *attach_pair_owner(const struct fare_pair *pair);
-/* The schedules that the sprays of this process share. */
-struct spray_runs *attach_runs(const struct fare *fare);
-/* Where their heads stand. */
-struct spray_heads *attach_spray_heads(struct fare *fare);
+struct spray_shared *attach_spray_shared(struct fare *fare);
 
 /*
  * Who looks at a pair's word without a call, by the head of a spray: its word is kept right when

@@ -24,7 +24,7 @@ struct conn_segment {
 	uint8_t lent[ROWS / UNIT];
 };
 
-static void describe(struct conn_shm_header *header)
+static void conn_segment_describe(struct conn_shm_header *header)
 {
 	header->magic = CONN_SHM_MAGIC;
 	header->version = CONN_SHM_VERSION;
@@ -55,7 +55,7 @@ int conn_segment_create(struct conn_segment **out)
 		return err;
 	}
 	memset(map, 0, BYTES); /* the daemon takes no holes */
-	describe(segment->header);
+	conn_segment_describe(segment->header);
 	*out = segment;
 	return 0;
 }

@@ -23,12 +23,12 @@ struct fare_flows {
 	uint64_t generation;
 };
 
-static int check(const struct fare_flows *flows)
+static int flows_check(const struct fare_flows *flows)
 {
 	return attach_check_pair(flows ? flows->pair : NULL);
 }
 
-static void follow(struct fare_flows *flows)
+static void flows_follow(struct fare_flows *flows)
 {
 	uint64_t bps[FARE_MAX_PLANES];
 	struct fare_paths paths;
@@ -91,7 +91,7 @@ static int open_flows(struct fare_flows **out, struct fare_pair *pair,
 		free(flows);
 		return err;
 	}
-	follow(flows);
+	flows_follow(flows);
 	conn_segment_pickers(segment, 1);
 	*out = flows;
 	return 0;
@@ -113,7 +113,7 @@ void fare_flows_close(struct fare_flows *flows)
 {
 	struct conn_segment *segment;
 
-	if (check(flows))
+	if (flows_check(flows))
 		return;
 	segment = attach_segment(attach_pair_owner(flows->pair));
 	flow_table_destroy(flows->table);
@@ -126,13 +126,13 @@ int fare_flows_pick(struct fare_flows *flows, uint64_t key, uint64_t now_ns,
 		    struct fare_flow_slot *out)
 {
 	struct flow_slot slot;
-	int err = out ? check(flows) : -EINVAL;
+	int err = out ? flows_check(flows) : -EINVAL;
 
 	if (err)
 		return err;
 	attach_refresh(attach_pair_owner(flows->pair), now_ns);
 	if (fare_pair_generation(flows->pair) != flows->generation)
-		follow(flows);
+		flows_follow(flows);
 	err = flow_table_pick(flows->table, key, now_ns, &slot);
 	if (err)
 		return err;
@@ -143,20 +143,20 @@ int fare_flows_pick(struct fare_flows *flows, uint64_t key, uint64_t now_ns,
 
 void fare_flows_account(struct fare_flows *flows, uint64_t key, uint64_t bytes)
 {
-	if (!check(flows))
+	if (!flows_check(flows))
 		flow_table_account(flows->table, key, bytes, 0);
 }
 
 int fare_flows_release(struct fare_flows *flows, uint64_t key)
 {
-	int err = check(flows);
+	int err = flows_check(flows);
 
 	return err ? err : flow_table_release(flows->table, key);
 }
 
 unsigned fare_flows_expire(struct fare_flows *flows, uint64_t now_ns)
 {
-	if (check(flows))
+	if (flows_check(flows))
 		return 0;
 	attach_refresh(attach_pair_owner(flows->pair), now_ns);
 	return flow_table_expire(flows->table, now_ns);
@@ -169,7 +169,7 @@ void fare_flows_stats_sized(const struct fare_flows *flows, struct fare_flows_st
 
 	if (!out)
 		return;
-	if (!check(flows))
+	if (!flows_check(flows))
 		flow_table_stats(flows->table, &s);
 	sized_out(out, size,
 		  &(struct fare_flows_stats){.binds = s.binds,

@@ -27,7 +27,7 @@ _Static_assert(FARE_MAX_PLANES <= FARE_SPRAY_END, "no plane looks like the mark"
 _Static_assert(sizeof(_Atomic uint64_t) == sizeof(uint64_t),
 	       "the segment's words, read by the builtin");
 
-static void take(struct fare_spray_body *body, const struct fare_paths *paths)
+static void spray_read(struct fare_spray_body *body, const struct fare_paths *paths)
 {
 	memset(&body->weights, 0, sizeof(body->weights));
 	body->weights.n = paths->n_planes;
@@ -38,9 +38,9 @@ static void take(struct fare_spray_body *body, const struct fare_paths *paths)
 }
 
 /* New paths: another run, or none, entered where no plane gets a burst. */
-static void follow(struct fare_spray_body *body)
+static void spray_follow(struct fare_spray_body *body)
 {
-	struct spray_runs *runs = attach_runs(attach_pair_owner(body->pair));
+	struct spray_shared *shared = attach_spray_shared(attach_pair_owner(body->pair));
 	const struct spray_run *former = body->cursor.run, *run;
 	struct spray_weights before = body->weights;
 	struct fare_paths paths;
@@ -49,10 +49,10 @@ static void follow(struct fare_spray_body *body)
 		return; /* the writer is busy: what we have still holds, the next pick tries again
 			 */
 	attach_watch_seen(body->pair, &body->watch, paths.generation);
-	take(body, &paths);
+	spray_read(body, &paths);
 	if (body->started && !memcmp(&before, &body->weights, sizeof(before)))
 		return;
-	spray_runs_get(runs, &body->weights, &run); /* none: computed pick by pick */
+	spray_shared_take_run(shared, &body->weights, &run); /* none: computed pick by pick */
 	if (body->started)
 		spray_cursor_reweight(&body->cursor, &body->weights, run);
 	else
@@ -60,7 +60,7 @@ static void follow(struct fare_spray_body *body)
 				   attach_pair_phase(body->pair));
 	body->started =
 		body->cursor.at != body->cursor.end; /* after nothing at all: by phase again */
-	spray_runs_put(runs, former);
+	spray_shared_give_run(shared, former);
 }
 
 int fare_spray_open(struct fare_spray **out, struct fare_pair *pair)
@@ -75,7 +75,7 @@ int fare_spray_open(struct fare_spray **out, struct fare_pair *pair)
 	if (err)
 		return err;
 	body = calloc(1, sizeof(*body));
-	head = body ? spray_heads_take(attach_spray_heads(attach_pair_owner(pair))) : NULL;
+	head = body ? spray_shared_take_head(attach_spray_shared(attach_pair_owner(pair))) : NULL;
 	if (!head) {
 		free(body);
 		return -ENOMEM;
@@ -84,7 +84,7 @@ int fare_spray_open(struct fare_spray **out, struct fare_pair *pair)
 	body->pair = pair;
 	spray_cursor_init(&body->cursor);
 	attach_watch_add(pair, &body->watch, head);
-	follow(body);
+	spray_follow(body);
 	head->at = body->cursor.at;
 	conn_segment_pickers(attach_segment(attach_pair_owner(pair)), 1);
 	*out = (struct fare_spray *)(void *)head;
@@ -104,8 +104,8 @@ void fare_spray_close(struct fare_spray *spray)
 	fare = attach_pair_owner(body->pair);
 	conn_segment_pickers(attach_segment(fare), -1);
 	attach_watch_remove(body->pair, &body->watch);
-	spray_runs_put(attach_runs(fare), body->cursor.run);
-	spray_heads_give(attach_spray_heads(fare), &spray->head);
+	spray_shared_give_run(attach_spray_shared(fare), body->cursor.run);
+	spray_shared_give_head(attach_spray_shared(fare), &spray->head);
 	free(body);
 }
 
@@ -122,7 +122,7 @@ int fare_spray_next(struct fare_spray *spray, struct fare_slot *out)
 	/* a retired segment's word may change no more: whoever was to do that was killed */
 	if (__atomic_load_n(spray->head.word, __ATOMIC_ACQUIRE) != spray->head.seen ||
 	    (c->at == c->end && attach_retired(attach_pair_owner(body->pair))))
-		follow(body);
+		spray_follow(body);
 	if (c->at == c->end && !spray_cursor_refill(c)) {
 		spray->head.at = c->at;
 		return -ENETUNREACH;

@@ -16,7 +16,7 @@ enum fare_verdict {
 	FARE_VERDICT_PROBE_DOWN,     /* probes across the plane fail */
 	FARE_VERDICT_DRAINED,	     /* an operator took it out */
 	FARE_VERDICT_RAMPING,	     /* recovering: usable at a fraction */
-	FARE_VERDICT_STALE,	     /* usable, but the source that taught it is away */
+	FARE_VERDICT_STALE,	     /* usable, but its route source is away */
 	FARE_VERDICT_NOT_INSTALLED,  /* BGP teaches it but zebra has not installed it */
 	FARE_VERDICT_MTU,	     /* it passes only smaller packets than other planes do */
 	FARE_VERDICT_COUNT

@@ -207,7 +207,7 @@ static bool beyond_band(const struct flow_balance *b, const struct weights *w)
  * Takes the bytes since the last tick into every load; sums are made anew, so that no rounding adds
  * up.
  */
-static void measure(struct flow_balance *b)
+static void flow_balance_measure(struct flow_balance *b)
 {
 	b->n_measured = 0;
 	b->measured_load = 0;
@@ -238,7 +238,7 @@ static void measure(struct flow_balance *b)
 unsigned flow_balance_tick(struct flow_balance *b, const struct weights *w,
 			   flow_balance_on_move *on_move, void *context)
 {
-	measure(b);
+	flow_balance_measure(b);
 	if (!w->sum || !flow_balance_measured(b))
 		return 0;
 	b->streak = beyond_band(b, w) ? b->streak + 1 : 0;

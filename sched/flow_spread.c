@@ -5,12 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "spray_table.h"
+#include "spray_fly.h"
 
 int flow_spread_init(struct flow_spread *s, const struct flow_spread_attr *attr)
 {
-	*s = (struct flow_spread){
-		.n_planes = attr->n_planes, .phase = attr->phase, .turn = attr->turn};
+	*s = (struct flow_spread){.n_planes = attr->n_planes, .turn = attr->turn};
 	for (unsigned p = 0; p < attr->n_planes; p++) {
 		uint16_t n = attr->slots[p] ? attr->slots[p] : 1;
 
@@ -37,21 +36,23 @@ void flow_spread_fini(struct flow_spread *s)
 }
 
 /* The pair's place among n. */
-static uint32_t place(const struct flow_spread *s, uint32_t n)
+static uint32_t flow_spread_place(const struct flow_spread *s, uint32_t n)
 {
 	int64_t turn = s->turn % (int64_t)n;
 
-	return ((uint32_t)(s->phase * n) + (uint32_t)(turn < 0 ? turn + (int64_t)n : turn)) % n;
+	return (uint32_t)(turn < 0 ? turn + (int64_t)n : turn);
 }
 
 /* The pair's place as picks already made: where in the exact schedule it begins. */
 static void set_start(struct flow_spread *s)
 {
-	uint32_t n = place(s, s->weights.sum);
+	uint32_t n = flow_spread_place(s, s->weights.sum);
+	struct spray_fly fly;
 
 	memset(s->start, 0, sizeof(s->start));
+	spray_fly_from_counts(&fly, &s->weights, s->start);
 	for (uint32_t i = 0; i < n; i++)
-		s->start[spray_table_owed(&s->weights, s->start)]++;
+		s->start[spray_fly_next(&fly)]++;
 }
 
 bool flow_spread_reweight(struct flow_spread *s, const struct weights *weights)
@@ -75,7 +76,7 @@ bool flow_spread_reweight(struct flow_spread *s, const struct weights *weights)
 
 unsigned flow_spread_enter(struct flow_spread *s, unsigned plane)
 {
-	unsigned n = s->slots[plane], first = place(s, n), best = first;
+	unsigned n = s->slots[plane], first = flow_spread_place(s, n), best = first;
 
 	for (unsigned k = 0; k < n; k++) {
 		unsigned index = (first + k) % n;
@@ -132,7 +133,7 @@ static int least_loaded(const struct weights *w, const uint32_t *count, unsigned
 
 unsigned flow_spread_least_loaded(const struct flow_spread *s)
 {
-	return (unsigned)least_loaded(&s->weights, s->count, place(s, s->weights.n));
+	return (unsigned)least_loaded(&s->weights, s->count, flow_spread_place(s, s->weights.n));
 }
 
 bool flow_spread_is_few(const struct flow_spread *s, uint32_t flows)
@@ -143,26 +144,24 @@ bool flow_spread_is_few(const struct flow_spread *s, uint32_t flows)
 unsigned flow_spread_next(const struct flow_spread *s)
 {
 	uint64_t counts[FARE_MAX_PLANES];
+	struct spray_fly fly;
 
 	if (!flow_spread_is_few(s, s->in_use + 1))
 		return flow_spread_least_loaded(s);
 	for (unsigned p = 0; p < s->weights.n; p++)
 		counts[p] = s->start[p] + s->count[p];
-	return (unsigned)spray_table_owed(&s->weights, counts);
+	spray_fly_from_counts(&fly, &s->weights, counts);
+	return (unsigned)spray_fly_next(&fly);
 }
 
 void flow_spread_window(const struct flow_spread *s, uint64_t *target)
 {
-	uint64_t counts[FARE_MAX_PLANES];
+	struct spray_fly fly;
 
-	memcpy(counts, s->start, sizeof(counts));
-	memset(target, 0, sizeof(counts));
-	for (uint32_t i = 0; i < s->in_use; i++) {
-		int p = spray_table_owed(&s->weights, counts);
-
-		counts[p]++;
-		target[p]++;
-	}
+	memset(target, 0, FARE_MAX_PLANES * sizeof(*target));
+	spray_fly_from_counts(&fly, &s->weights, s->start);
+	for (uint32_t i = 0; i < s->in_use; i++)
+		target[spray_fly_next(&fly)]++;
 }
 
 /*
@@ -218,14 +217,14 @@ uint32_t flow_spread_targets(struct flow_spread *s, uint32_t *target)
 		set_excess(s, p, target[p]);
 	}
 	for (uint32_t k = 0; k < n; k++)
-		target[least_loaded(&s->weights, target, place(s, s->weights.n))]++;
+		target[least_loaded(&s->weights, target, flow_spread_place(s, s->weights.n))]++;
 	return n;
 }
 
 struct flow_turn *flow_spread_take_turn(struct flow_spread *s, uint32_t size, unsigned *plane,
 					unsigned *index)
 {
-	unsigned first = s->weights.n ? place(s, s->weights.n) : 0, widest = 0;
+	unsigned first = s->weights.n ? flow_spread_place(s, s->weights.n) : 0, widest = 0;
 	struct flow_turn *best = NULL;
 	int64_t total = 0;
 

@@ -31,11 +31,9 @@ struct flow_spread_attr {
 	const uint16_t *slots; /* QPs per plane, n_planes of them; 0 counts as 1 */
 	unsigned n_planes;     /* 1 .. FARE_MAX_PLANES */
 	/*
-	 * Where in the schedule the pair begins: floor(phase x W) + turn, modulo W. Pairs whose
-	 * turns are consecutive (weights_turn()) share the odd flows out exactly, whatever W is; a
-	 * phase does so nearly.
+	 * Where in the schedule the pair begins, modulo W. Pairs whose turns are consecutive
+	 * (weights_turn()) share the odd flows out exactly, whatever W is.
 	 */
-	double phase; /* in [0, 1) */
 	int64_t turn;
 };
 
@@ -52,9 +50,8 @@ struct flow_spread { /* read by its owner, written here; flow_turn.at is the own
 	struct weights weights;
 	unsigned n_planes;
 	uint16_t slots[FARE_MAX_PLANES];
-	double phase;
 	int64_t turn;
-	uint64_t start[FARE_MAX_PLANES]; /* virtual picks before the first: the pair's phase */
+	uint64_t start[FARE_MAX_PLANES]; /* virtual picks before the first: the pair's turn */
 	uint32_t in_use, count[FARE_MAX_PLANES];
 	uint32_t *slot_count[FARE_MAX_PLANES];
 	/* by flow_spread_targets(): how many flows each QP is to give up */
@@ -72,7 +69,7 @@ void flow_spread_fini(struct flow_spread *s);
 bool flow_spread_reweight(struct flow_spread *s, const struct weights *weights);
 
 /*
- * One flow more on a plane: on which of its QPs. Ties go round with the phase, so that pairs
+ * One flow more on a plane: on which of its QPs. Ties go round with the turn, so that pairs
  * differ.
  */
 unsigned flow_spread_enter(struct flow_spread *s, unsigned plane);
@@ -84,7 +81,7 @@ unsigned flow_spread_next(const struct flow_spread *s);
 unsigned flow_spread_least_loaded(const struct flow_spread *s);
 /* Would so many flows be too few to be proportional alone? */
 bool flow_spread_is_few(const struct flow_spread *s, uint32_t flows);
-/* What each plane should have when they are few, whoever has them now. */
+/* What each plane should have when they are few, whichever have them now. */
 void flow_spread_window(const struct flow_spread *s, uint64_t *target);
 /* And when they are many, at the fewest moves: returns how many, and sets excess. */
 uint32_t flow_spread_targets(struct flow_spread *s, uint32_t *target);

@@ -5,17 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "conn_table.h"
 #include "flow_balance.h"
-#include "flow_id_table.h"
+#include "flow_map.h"
 #include "flow_spread.h"
 
-#define NONE	   UINT32_MAX
+#define NONE	   FLOW_MAP_NONE
 #define BALANCE_NS UINT64_C(100000000)
 /* bindings looked at for one that is over, when a flow finds the table full */
 #define FULL_SWEEP 64u
-
-_Static_assert(CONN_TABLE_NONE == NONE && FLOW_ID_TABLE_NONE == NONE, "one word for nothing");
 
 /* What the logic trusts; the shared entry of the same number is only a copy for the operator. */
 struct binding {
@@ -31,9 +28,7 @@ struct flow_table {
 	struct flow_table_attr attr;
 	struct flow_spread spread;
 	struct flow_table_stats stats; /* what spread does not count */
-	/* key -> binding: by_qp where keys are QPs and bindings few enough, else by_id */
-	struct conn_table *by_qp;
-	struct flow_id_table *by_id;
+	struct flow_map map;	       /* key -> binding */
 	uint32_t free;
 	uint32_t sweep_at;
 	struct flow_balance *balance; /* NULL: by number */
@@ -41,44 +36,13 @@ struct flow_table {
 	struct binding *b;
 };
 
-static int index_create(struct flow_table *t)
-{
-	struct conn_table_attr qp = {.max_entries = t->attr.max_flows, .seed = t->attr.seed};
-	struct flow_id_table_attr id = {.max_entries = t->attr.max_flows, .seed = t->attr.seed};
-
-	if (t->attr.keys_are_qps && t->attr.max_flows <= 1u << 16)
-		return conn_table_create(&t->by_qp, &qp);
-	return flow_id_table_create(&t->by_id, &id);
-}
-
-static uint32_t find(const struct flow_table *t, uint64_t key)
-{
-	return t->by_qp ? conn_table_lookup(t->by_qp, key) : flow_id_table_lookup(t->by_id, key);
-}
-
-static int index_insert(struct flow_table *t, uint64_t key, uint32_t i)
-{
-	return t->by_qp ? conn_table_insert(t->by_qp, key, (uint16_t)i)
-			: flow_id_table_insert(t->by_id, key, i);
-}
-
-static void index_erase(struct flow_table *t, uint64_t key)
-{
-	if (t->by_qp)
-		conn_table_erase(t->by_qp, key);
-	else
-		flow_id_table_erase(t->by_id, key);
-}
-
 /* The operator's copy: odd while it changes, even when whole. */
 static void entry_show(struct flow_table *t, uint32_t i)
 {
 	struct conn_shm_entry *e = &t->attr.entries[i];
 	const struct binding *b = &t->b[i];
-	uint64_t seq = atomic_load_explicit(&e->seq, memory_order_relaxed) | 1;
+	uint64_t odd = conn_shm_write_begin(&e->seq);
 
-	atomic_store_explicit(&e->seq, seq, memory_order_relaxed);
-	atomic_thread_fence(memory_order_release);
 	e->key = b->key;
 	memcpy(e->peer, &t->attr.peer, sizeof(e->peer));
 	e->local_gpu = t->attr.local_gpu;
@@ -88,15 +52,13 @@ static void entry_show(struct flow_table *t, uint32_t i)
 	e->last_used_ns = b->last_used_ns;
 	if (!b->in_use)
 		e->bytes = e->udp_source_port = 0;
-	atomic_store_explicit(&e->seq, seq + 1, memory_order_release);
+	conn_shm_write_end(&e->seq, odd);
 }
 
 int flow_table_create(struct flow_table **out, const struct flow_table_attr *attr)
 {
-	struct flow_spread_attr spread = {.slots = attr->slots,
-					  .n_planes = attr->n_planes,
-					  .phase = attr->phase,
-					  .turn = attr->turn};
+	struct flow_spread_attr spread = {
+		.slots = attr->slots, .n_planes = attr->n_planes, .turn = attr->turn};
 	struct flow_table *t;
 	int err;
 
@@ -111,7 +73,7 @@ int flow_table_create(struct flow_table **out, const struct flow_table_attr *att
 	t->b = calloc(attr->max_flows, sizeof(*t->b));
 	err = t->b ? flow_spread_init(&t->spread, &spread) : -ENOMEM;
 	if (!err)
-		err = index_create(t);
+		err = flow_map_init(&t->map, attr->max_flows, attr->seed);
 	if (!err && attr->by_bytes)
 		err = flow_balance_create(&t->balance, attr->max_flows);
 	if (err) {
@@ -137,8 +99,7 @@ void flow_table_destroy(struct flow_table *t)
 	}
 	flow_spread_fini(&t->spread);
 	flow_balance_destroy(t->balance);
-	conn_table_destroy(t->by_qp);
-	flow_id_table_destroy(t->by_id);
+	flow_map_fini(&t->map);
 	free(t->b);
 	free(t);
 }
@@ -156,9 +117,9 @@ static void enter_plane(struct flow_table *t, uint32_t i, unsigned plane)
 		flow_balance_enter(t->balance, i, plane);
 }
 
-static void forget(struct flow_table *t, uint32_t i)
+static void flow_table_forget(struct flow_table *t, uint32_t i)
 {
-	index_erase(t, t->b[i].key);
+	flow_map_remove(&t->map, t->b[i].key);
 	leave_plane(t, i);
 	if (t->balance)
 		flow_balance_leave(t->balance, i);
@@ -251,7 +212,7 @@ static unsigned rebalance_few(struct flow_table *t, const struct weights *old)
 			}
 		}
 	}
-	/* nothing may stay on a dead plane, whoever's turn it was */
+	/* nothing may stay on a dead plane, whatever the window says */
 	for (unsigned from = 0; from < t->spread.weights.n; from++) {
 		while (!t->spread.weights.w[from] && t->spread.count[from]) {
 			move_between(t, old, from, flow_spread_least_loaded(&t->spread), &cursor);
@@ -367,7 +328,7 @@ static unsigned sweep(struct flow_table *t, uint32_t n, uint64_t now_ns)
 
 		t->sweep_at = i + 1 < t->attr.max_flows ? i + 1 : 0;
 		if (t->b[i].in_use && is_over(t, i, now_ns)) {
-			forget(t, i);
+			flow_table_forget(t, i);
 			gone++;
 		}
 	}
@@ -378,16 +339,13 @@ static unsigned sweep(struct flow_table *t, uint32_t n, uint64_t now_ns)
 static int bind_new(struct flow_table *t, uint64_t key, uint64_t now_ns, uint32_t *out)
 {
 	uint32_t i;
-	int err;
 
 	if (t->free == NONE &&
 	    !sweep(t, FULL_SWEEP < t->attr.max_flows ? FULL_SWEEP : t->attr.max_flows, now_ns))
 		return -ENOSPC;
 	i = t->free;
-	err = index_insert(t, key, i);
-	if (err)
-		return err;
 	t->free = t->b[i].next;
+	flow_map_add(&t->map, key, i);
 	t->b[i].key = key;
 	t->b[i].in_use = true;
 	t->b[i].last_used_ns = now_ns;
@@ -400,11 +358,11 @@ static int bind_new(struct flow_table *t, uint64_t key, uint64_t now_ns, uint32_
 
 int flow_table_pick(struct flow_table *t, uint64_t key, uint64_t now_ns, struct flow_slot *out)
 {
-	uint32_t i = find(t, key);
+	uint32_t i = flow_map_find(&t->map, key);
 	int err;
 
 	if (i != NONE && is_over(t, i, now_ns)) {
-		forget(t, i); /* a new burst is placed by the weights of its own time */
+		flow_table_forget(t, i); /* a new burst is placed by the weights of its own time */
 		t->stats.expiries++;
 		i = NONE;
 	}
@@ -444,11 +402,11 @@ int flow_table_turn(struct flow_table *t, uint32_t size, uint64_t *key)
 
 int flow_table_release(struct flow_table *t, uint64_t key)
 {
-	uint32_t i = find(t, key);
+	uint32_t i = flow_map_find(&t->map, key);
 
 	if (i == NONE)
 		return -ENOENT;
-	forget(t, i);
+	flow_table_forget(t, i);
 	return 0;
 }
 
@@ -467,7 +425,7 @@ void flow_table_stats(const struct flow_table *t, struct flow_table_stats *out)
 void flow_table_account(struct flow_table *t, uint64_t key, uint64_t bytes,
 			uint16_t udp_source_port)
 {
-	uint32_t i = find(t, key);
+	uint32_t i = flow_map_find(&t->map, key);
 
 	if (i == NONE)
 		return;

@@ -5,8 +5,7 @@
  * Solely owns: the bindings of one pair. In: flow keys, weights per plane, now. Out: slots, and how
  * many flows moved and why. Entries live in memory the caller gives (struct conn_shm_entry, so that
  * an operator can see them); everything the logic relies on is private. Keys are found by
- * conn_table.h where they are QPs of a group, and by flow_id_table.h where they are an
- * application's own. One thread.
+ * flow_map.h. One thread.
  *
  * FARE-in-SUN 3.1: flows on unaffected planes stay; when a plane shrinks just enough of its flows
  * are released; when it grows just enough are taken back; idle entries expire.
@@ -33,16 +32,13 @@ struct flow_table_attr {
 	uint32_t max_flows;		 /* 1 .. 2^20 */
 	uint16_t slots[FARE_MAX_PLANES]; /* QPs per plane, >= 1 */
 	unsigned n_planes;
-	double phase; /* as in flow_spread.h */
-	int64_t turn;
+	int64_t turn;		 /* as in flow_spread.h */
 	uint64_t idle_expiry_ns; /* 0: never */
 	/* random, if keys may come from somebody who would like them to collide */
 	uint64_t seed;
-	bool by_bytes;	     /* flow_table_account() is told of all that flows carry */
-	uint64_t balance_ns; /* by_bytes: time of one measurement; 0: 100 ms */
-	/* below 2^40, as conn_table_key() makes them; else -EINVAL of flow_table_pick() */
-	bool keys_are_qps;
-	struct in6_addr peer; /* shown to the operator */
+	bool by_bytes;	      /* flow_table_account() is called for all that flows carry */
+	uint64_t balance_ns;  /* by_bytes: time of one measurement; 0: 100 ms */
+	struct in6_addr peer; /* for the operator */
 	uint32_t local_gpu;
 };
 struct flow_slot {
@@ -78,8 +74,8 @@ int flow_table_release(struct flow_table *t, uint64_t key);
 unsigned flow_table_expire(struct flow_table *t, uint64_t now_ns);
 void flow_table_stats(const struct flow_table *t, struct flow_table_stats *out);
 /*
- * Adds to the bytes of a flow (shown, and measured), and the port it uses (0: unknown). Unknown
- * keys are ignored.
+ * Adds to the bytes of a flow (for the operator, and measured), and the port it uses (0: unknown).
+ * Unknown keys are ignored.
  */
 void flow_table_account(struct flow_table *t, uint64_t key, uint64_t bytes,
 			uint16_t udp_source_port);

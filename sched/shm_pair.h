@@ -29,7 +29,7 @@ static inline void shm_pair_publish(struct shm_header *map, uint32_t pair,
 	const shm_pair_word *from = (const shm_pair_word *)(const void *)paths;
 
 	/*
-	 * A reader may still be on that copy. Whoever sees a word of what follows must also see
+	 * A reader may still be on that copy. If it sees a word of what follows, it must also see
 	 * that the word in force moved away from it: the last store of that comes before these.
 	 */
 	atomic_thread_fence(memory_order_release);

@@ -15,7 +15,7 @@ static double share_of(const struct spray_weights *w, unsigned plane)
 	return sum > 0 ? (double)w->bps[plane] / sum : 0;
 }
 
-/* What planes are owed now: at the block's begin, and what they were due and had since. */
+/* Arrears now: those at the block's begin, and what planes were due and had since. */
 static void arrears_now(const struct spray_cursor *c, double *arrears)
 {
 	double done = (double)(c->at - c->begin);
@@ -27,7 +27,7 @@ static void arrears_now(const struct spray_cursor *c, double *arrears)
 		arrears[u->plane] -= 1;
 }
 
-/* Who cannot be paid any more: the others take it over by weight, so that the sum stays 0. */
+/* Unusable planes' arrears: the others take them over by weight, so that the sum stays 0. */
 static void share_out(const struct spray_weights *w, double *arrears)
 {
 	double lost = 0;
@@ -92,7 +92,7 @@ static void compute_block(struct spray_cursor *c)
 		unsigned p = (unsigned)spray_fly_next(&c->fly);
 
 		c->last_sub_port[p] =
-			(uint8_t)spray_run_next_live(c->weights.live[p], c->last_sub_port[p]);
+			(uint8_t)spray_shared_next_live(c->weights.live[p], c->last_sub_port[p]);
 		c->block[i] = (struct fare_slot){(uint16_t)p, c->last_sub_port[p]};
 	}
 	c->block[SPRAY_CURSOR_BLOCK].plane = FARE_SPRAY_END;
@@ -108,7 +108,7 @@ static bool usable(const struct spray_weights *w)
 	return false;
 }
 
-static void stop(struct spray_cursor *c)
+static void spray_cursor_stop(struct spray_cursor *c)
 {
 	memset(c->arrears, 0, sizeof(c->arrears));
 	c->block[0].plane = FARE_SPRAY_END;
@@ -119,7 +119,7 @@ void spray_cursor_init(struct spray_cursor *c)
 {
 	memset(c, 0, sizeof(*c));
 	memset(c->last_sub_port, 31, sizeof(c->last_sub_port)); /* the first is the lowest */
-	stop(c);
+	spray_cursor_stop(c);
 }
 
 void spray_cursor_start(struct spray_cursor *c, const struct spray_weights *weights,
@@ -127,7 +127,7 @@ void spray_cursor_start(struct spray_cursor *c, const struct spray_weights *weig
 {
 	c->weights = *weights;
 	c->run = run;
-	stop(c);
+	spray_cursor_stop(c);
 	if (run) {
 		c->begin = run->unit;
 		c->end = c->begin + run->length;
@@ -149,7 +149,7 @@ void spray_cursor_reweight(struct spray_cursor *c, const struct spray_weights *w
 	c->weights = *weights;
 	c->run = run;
 	if (!usable(weights)) {
-		stop(c);
+		spray_cursor_stop(c);
 		return;
 	}
 	share_out(weights, arrears);
@@ -166,7 +166,7 @@ bool spray_cursor_refill(struct spray_cursor *c)
 	if (!usable(&c->weights))
 		return false;
 	if (c->run && c->begin == c->run->unit) {
-		c->at = c->begin; /* whole periods: what is owed is what it was there */
+		c->at = c->begin; /* whole periods: arrears are what they were there */
 		return true;
 	}
 	arrears_now(c, arrears);

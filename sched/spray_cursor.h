@@ -3,18 +3,18 @@
  * spray_cursor.h - one thread's place in the schedule of one pair, through every change of weights
  * (pure).
  *
- * Owns: what each plane is owed (arrears, in units). In: weights; a run (spray_run.h) where they
- * have one. Out: units to post, in blocks that a caller walks by itself: at .. end, or until
- * FARE_SPRAY_END, which stands at end.
+ * Owns: by how much each plane is behind its share (arrears, in units). In: weights; a run
+ * (spray_shared.h) where they have one. Out: units to post, in blocks that a caller walks by
+ * itself: at .. end, or until FARE_SPRAY_END, which stands at end.
  *
  * With constant weights the bound is the schedule's: every plane within 1 - 1/(2n-2) units of its
- * share at any step. New weights: the cursor goes to that place of the new run where every plane is
- * owed most nearly what it is owed now; what does not fit (at most SPRAY_CURSOR_SLACK) is not
+ * share at any step. New weights: the cursor goes to that place of the new run where all arrears
+ * are most nearly what they are now; what does not fit (at most SPRAY_CURSOR_SLACK) is not
  * forgotten but carried to the next change. If no place is so near, units are computed one by one
  * (spray_fly.h) until there is one. So no plane ever gets a burst, however often weights change:
  * while it is usable a plane is never above its share by 1 + SPRAY_CURSOR_SLACK, summed over all
- * the weights it had, nor below it by more than that (n <= 4; by spray_fly.h's bound else).
- * What a plane was owed when it died is shared out among the others.
+ * the weights it had, nor below it by more than that (n <= 4; by spray_fly.h's bound else). A
+ * plane's arrears when it died are shared out among the others.
  */
 #ifndef SPRAY_CURSOR_H
 #define SPRAY_CURSOR_H
@@ -22,7 +22,7 @@
 #include <stdbool.h>
 
 #include "spray_fly.h"
-#include "spray_run.h"
+#include "spray_shared.h"
 
 #define SPRAY_CURSOR_SLACK 0.75
 #define SPRAY_CURSOR_BLOCK 64 /* units computed at once */

@@ -61,7 +61,24 @@ void spray_fly_init(struct spray_fly *fly, const uint64_t *weights, unsigned n,
 	fly->arrears[heaviest] -= rest;
 }
 
-/* Tijdeman: of the planes owed at least 1/(2n-2), the one that would first be owed 1 - 1/(2n-2). */
+void spray_fly_from_counts(struct spray_fly *fly, const struct weights *weights,
+			   const uint64_t *counts)
+{
+	uint64_t w[FARE_MAX_PLANES];
+	int64_t done = 0;
+
+	for (unsigned p = 0; p < weights->n; p++) {
+		w[p] = weights->w[p];
+		done += (int64_t)counts[p];
+	}
+	take_weights(fly, w, weights->n);
+	for (unsigned p = 0; p < fly->n; p++)
+		if (fly->w[p])
+			fly->arrears[p] =
+				(fly->w[p] * done - fly->sum * (int64_t)counts[p]) * SPRAY_FLY_UNIT;
+}
+
+/* Tijdeman: of planes 1/(2n-2) behind or more, the one that is first 1 - 1/(2n-2) behind. */
 static int first_due(const struct spray_fly *fly, int64_t m)
 {
 	__int128 best_left = 0;
@@ -94,8 +111,7 @@ int spray_fly_next_part(struct spray_fly *fly, unsigned parts)
 		if (fly->w[p] && (largest < 0 || fly->arrears[p] > fly->arrears[largest]))
 			largest = (int)p;
 	}
-	/* constant weights never owe anybody a whole unit and more than that bound before it is
-	 * served */
+	/* with constant weights no plane is further behind than that bound before this unit */
 	overdue = (fly->arrears[largest] - fly->w[largest] * (int64_t)parts) * m >
 		  unit_of(fly) * (m - 1);
 	best = overdue ? largest : first_due(fly, m);

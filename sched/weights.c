@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static uint64_t gcd(uint64_t a, uint64_t b)
+uint64_t weights_gcd(uint64_t a, uint64_t b)
 {
 	while (b) {
 		uint64_t r = a % b;
@@ -19,7 +19,7 @@ static uint64_t common_divisor(const uint64_t *v, unsigned n)
 	uint64_t d = 0;
 
 	for (unsigned i = 0; i < n; i++)
-		d = gcd(d, v[i]);
+		d = weights_gcd(d, v[i]);
 	return d;
 }
 

@@ -28,6 +28,8 @@ struct weights {
  */
 void weights_from_bps(struct weights *out, const uint64_t *usable_bps, unsigned n);
 
+uint64_t weights_gcd(uint64_t a, uint64_t b); /* greatest common divisor; of 0 the other */
+
 /*
  * A pair's phase in [0, 1): fractional part of (source + destination) x golden ratio, so that
  * sources that know nothing of each other do not all begin on the same plane.

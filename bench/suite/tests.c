@@ -56,7 +56,6 @@
 	X(test_sched_publish) \
 	X(test_sched_lookup) \
 	X(test_sched_assignment) \
-	X(test_sched_memory) \
 	X(test_transport_goodput) \
 	X(test_transport_qps) \
 	X(test_transport_cpu) \

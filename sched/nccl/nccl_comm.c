@@ -4,8 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
-
-#include "nccl/nccl_listener.h"
+#include <utlist.h>
 
 /* what COMPLETED is of: data has its tag, 32 bits */
 #define CONTEXT_HELLO (UINT64_C(1) << 32) /* | communicator's number */
@@ -17,10 +16,13 @@
  */
 #define UNACCEPTED_MAX 1024u
 
+#define POLL_EVENTS 32
+#define POLL_ROUNDS 64 /* then the caller goes on, however much arrives */
+
 /* ---- making and ending ---- */
 
-struct comm *comm_create(struct peer_group *group, uint16_t number, enum comm_state state,
-			 uint64_t listener)
+static struct comm *comm_create(struct peer_group *group, uint16_t number, enum comm_state state,
+				uint64_t listener)
 {
 	struct comm *comm = calloc(1, sizeof(*comm));
 
@@ -38,7 +40,7 @@ struct comm *comm_create(struct peer_group *group, uint16_t number, enum comm_st
 	return comm;
 }
 
-void comm_free(struct comm *comm)
+static void comm_free(struct comm *comm)
 {
 	if (comm->state == COMM_LEAVING)
 		comm->group->n_leaving--;
@@ -47,7 +49,7 @@ void comm_free(struct comm *comm)
 	free(comm);
 }
 
-struct comm *comm_find(struct peer_group *group, uint16_t number)
+static struct comm *comm_find(struct peer_group *group, uint16_t number)
 {
 	struct comm *comm;
 
@@ -55,12 +57,43 @@ struct comm *comm_find(struct peer_group *group, uint16_t number)
 	return comm;
 }
 
-struct comm *comm_after(const struct comm *comm)
+static struct comm *comm_after(const struct comm *comm)
 {
 	return comm->hh.next;
 }
 
-int comm_says_hello(struct comm *comm)
+/* Not the number that became free last: what the peer has under way may still name it. */
+struct comm *comm_open(struct peer_group *group, uint64_t listener)
+{
+	do
+		group->last_comm++;
+	while (comm_find(group, group->last_comm));
+	return comm_create(group, group->last_comm, COMM_GREETING, listener);
+}
+
+struct comm *comm_by_ticket(const struct device *device, uint64_t ticket)
+{
+	struct peer_group *g;
+
+	DL_FOREACH (device->groups, g)
+		for (struct comm *c = g->opened ? g->comms : NULL; c; c = comm_after(c))
+			if (c->ticket == ticket)
+				return c;
+	return NULL;
+}
+
+struct comm *comm_waiting(const struct device *device, uint64_t listener)
+{
+	struct peer_group *g;
+
+	DL_FOREACH (device->groups, g)
+		for (struct comm *c = g->comms; c; c = comm_after(c))
+			if (c->state == COMM_WAITING && c->listener == listener)
+				return c;
+	return NULL;
+}
+
+int comm_send_hello(struct comm *comm)
 {
 	const struct wire_message m = {
 		.kind = WIRE_HELLO, .comm = comm->number, .listener = comm->listener};
@@ -87,12 +120,8 @@ void comm_leave(struct comm *comm)
 	comm->group->n_leaving++;
 }
 
-bool comm_is_leaving(const struct comm *comm)
-{
-	return comm->state == COMM_LEAVING;
-}
-
-bool comm_says_bye(struct comm *comm)
+/* false: poll first. */
+static bool comm_send_bye(struct comm *comm)
 {
 	const struct wire_message m = {.kind = WIRE_BYE, .comm = comm->number};
 
@@ -101,7 +130,7 @@ bool comm_says_bye(struct comm *comm)
 
 /* ---- events ---- */
 
-void comm_on_hello(struct peer_group *group, const struct wire_message *m)
+static void on_hello(struct peer_group *group, const struct wire_message *m)
 {
 	struct comm *comm;
 
@@ -116,17 +145,19 @@ void comm_on_hello(struct peer_group *group, const struct wire_message *m)
 		return;
 	comm->is_unaccepted = true;
 	group->n_unaccepted++;
-	if (!listener_exists(group->device, m->listener))
+	if (!device_has_listener(group->device, m->listener))
 		comm_leave(comm);
 }
 
-void comm_on_credit(struct comm *comm, const struct credit *credit)
+/* Of what follows comm is NULL if the peer named one that is not there (any more). */
+
+static void on_credit(struct comm *comm, const struct credit *credit)
 {
 	if (comm && comm->group->opened)
 		credits_add(&comm->credits, credit);
 }
 
-void comm_on_bye(struct comm *comm)
+static void on_bye(struct comm *comm)
 {
 	if (!comm || comm->state == COMM_LEAVING)
 		return;
@@ -136,7 +167,7 @@ void comm_on_bye(struct comm *comm)
 		comm->state = COMM_OVER;
 }
 
-void comm_on_data(struct comm *comm, uint16_t id, uint64_t bytes)
+static void on_data(struct comm *comm, uint16_t id, uint64_t bytes)
 {
 	struct request *r = comm ? &comm->requests[id % NCCL_REQUESTS] : NULL;
 
@@ -158,7 +189,7 @@ static void on_written(struct comm *comm, uint16_t id, int status)
 	r->done = true;
 }
 
-void comm_on_completed(struct peer_group *group, const struct fare_event *event)
+static void on_completed(struct peer_group *group, const struct fare_event *event)
 {
 	bool is_hello = event->context & CONTEXT_HELLO;
 	struct comm *comm =
@@ -172,9 +203,105 @@ void comm_on_completed(struct peer_group *group, const struct fare_event *event)
 		comm->state = COMM_GREETED;
 }
 
+static void comm_on_message(struct peer_group *g, const struct fare_event *e)
+{
+	struct wire_message m;
+
+	if (g->is_cut || wire_decode(e->data, e->bytes, &m))
+		return;
+	if (m.kind == WIRE_HELLO && !g->opened)
+		on_hello(g, &m);
+	else if (m.kind == WIRE_CREDIT)
+		on_credit(comm_find(g, m.comm), &m.credit);
+	else if (m.kind == WIRE_BYE)
+		on_bye(comm_find(g, m.comm));
+}
+
+static void on_event(struct device *device, const struct fare_event *event)
+{
+	struct peer_group *g = fare_group_context(event->group);
+
+	if (event->kind == FARE_EVENT_ACCEPTED)
+		peer_group_on_accepted(device, event->group);
+	if (!g)
+		return;
+	switch (event->kind) {
+	case FARE_EVENT_CONNECTED:
+		peer_group_on_connected(g);
+		break;
+	case FARE_EVENT_MESSAGE:
+		comm_on_message(g, event);
+		break;
+	case FARE_EVENT_RECEIVED:
+		on_data(comm_find(g, (uint16_t)(event->tag >> 16)), (uint16_t)event->tag,
+			event->bytes);
+		break;
+	case FARE_EVENT_COMPLETED:
+		on_completed(g, event);
+		break;
+	case FARE_EVENT_CLOSED:
+		peer_group_on_closed(g, event->status);
+		break;
+	case FARE_EVENT_ACCEPTED:
+	case FARE_EVENT_SHIFTED:
+	case FARE_EVENT_BLOCKED:
+	case FARE_EVENT_RESUMED:
+	case FARE_EVENT_RELEASED: /* no write of ours has a deadline */
+		break;
+	}
+}
+
+/* The group's end ends its last communicator, too: the peer needs no message of that one. */
+static bool is_last(const struct peer_group *g, const struct comm *comm)
+{
+	return g->opened && g->comms == comm && !comm_after(comm);
+}
+
+static void sweep_group(struct peer_group *g)
+{
+	struct comm *next;
+
+	for (struct comm *c = g->comms; c; c = next) {
+		next = comm_after(c);
+		if (g->closed)
+			on_bye(c);
+		if (c->state == COMM_LEAVING && (g->closed || is_last(g, c) || comm_send_bye(c)))
+			comm_free(c);
+	}
+}
+
+void comm_sweep(struct device *device)
+{
+	struct peer_group *g, *next;
+
+	DL_FOREACH_SAFE (device->groups, g, next) {
+		if (g->n_leaving || g->closed)
+			sweep_group(g);
+		if (!g->comms && (g->opened || g->closed))
+			peer_group_close(g);
+	}
+}
+
+ncclResult_t comm_progress(struct device *device)
+{
+	struct fare_event events[POLL_EVENTS];
+	int n = POLL_EVENTS;
+
+	for (int round = 0; n == POLL_EVENTS && round < POLL_ROUNDS; round++) {
+		n = fare_domain_poll(device->domain, events, POLL_EVENTS);
+		if (n < 0)
+			return device_failed(device, "poll", n);
+		for (int i = 0; i < n; i++)
+			on_event(device, &events[i]);
+		/* now that no event is left which names a group that this closes */
+		comm_sweep(device);
+	}
+	return ncclSuccess;
+}
+
 /* ---- data ---- */
 
-static struct request *take_request(struct comm *comm, uint16_t id, size_t size)
+static struct request *comm_take_request(struct comm *comm, uint16_t id, size_t size)
 {
 	struct request *r = &comm->requests[id % NCCL_REQUESTS];
 
@@ -214,7 +341,7 @@ ncclResult_t comm_send(struct comm *comm, void *data, size_t size, int tag, stru
 	err = fare_group_write(comm->group->group, &w);
 	if (err)
 		return result_of(comm, "write", err);
-	*request = take_request(comm, credit->id, size);
+	*request = comm_take_request(comm, credit->id, size);
 	credits_use(&comm->credits, credit->id);
 	return ncclSuccess;
 }
@@ -238,7 +365,7 @@ ncclResult_t comm_receive(struct comm *comm, void *data, size_t size, int tag, s
 	err = peer_group_send(comm->group, &m, CONTEXT_OTHER);
 	if (err)
 		return result_of(comm, "credit", err);
-	*request = take_request(comm, comm->next_id++, size);
+	*request = comm_take_request(comm, comm->next_id++, size);
 	return ncclSuccess;
 }
 

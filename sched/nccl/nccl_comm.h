@@ -2,8 +2,9 @@
 /*
  * nccl_comm.h - communicators of NCCL's, sending or receiving, and their requests.
  *
- * Solely owns: communicators and requests. In: what the peer says (nccl_wire.h); isend, irecv,
- * test. Out: requests that are done. Thread: any that holds the device's lock.
+ * Solely owns: communicators and requests. In: the domain's events, which bring what the peer says
+ * (nccl_wire.h); isend, irecv, test. Out: requests that are done. Thread: any that holds the
+ * device's lock.
  *
  * A receive tells the peer a buffer, as a credit. A send takes the oldest credit of its tag and
  * writes there; the notification of that completes the receive. A group delivers each exactly once,
@@ -37,7 +38,7 @@ enum comm_state {
 	COMM_WAITING,	/* receiving: its listener is to accept it */
 	COMM_RECEIVING, /* accepted */
 	COMM_OVER,	/* the peer closed it */
-	COMM_LEAVING,	/* NCCL closed it here, and the peer is still to be told */
+	COMM_LEAVING,	/* NCCL closed it here, and the peer is still to be sent BYE */
 };
 
 struct comm {
@@ -54,32 +55,28 @@ struct comm {
 	struct request requests[NCCL_REQUESTS];
 };
 
-/* NULL: no memory. */
-struct comm *comm_create(struct peer_group *group, uint16_t number, enum comm_state state,
-			 uint64_t listener);
-void comm_free(struct comm *comm);
-struct comm *comm_find(struct peer_group *group, uint16_t number);
-struct comm *comm_after(const struct comm *comm);
+/*
+ * Polls the device's domain, and moves all communicators on. Frees those that NCCL has closed, once
+ * the peer is sent BYE, and groups without any. Never blocks.
+ */
+ncclResult_t comm_progress(struct device *device);
+void comm_sweep(struct device *device); /* the second half of it alone */
 
+/* One to send on, toward that listener of the peer's. NULL: no memory. */
+struct comm *comm_open(struct peer_group *group, uint64_t listener);
+/* The one that an earlier call has opened, and NCCL has not yet; NULL: there is none. */
+struct comm *comm_by_ticket(const struct device *device, uint64_t ticket);
+/* One that a peer has connected to that listener, and NCCL has not accepted; NULL: none yet. */
+struct comm *comm_waiting(const struct device *device, uint64_t listener);
 /*
  * Queues what the peer's end needs to know first, unless it is queued. 0 or -errno; -ENOBUFS: poll
  * first.
  */
-int comm_says_hello(struct comm *comm);
+int comm_send_hello(struct comm *comm);
 /* NCCL has accepted it. */
 void comm_accept(struct comm *comm);
-/* Of no use to NCCL any more. peer_group_sweep() frees it. */
+/* Of no use to NCCL any more. */
 void comm_leave(struct comm *comm);
-bool comm_is_leaving(const struct comm *comm);
-/* true: the peer is told, or cannot be. */
-bool comm_says_bye(struct comm *comm);
-
-/* What the peer says; comm is NULL if it named one that is not there (any more). */
-void comm_on_hello(struct peer_group *group, const struct wire_message *m);
-void comm_on_credit(struct comm *comm, const struct credit *credit);
-void comm_on_bye(struct comm *comm); /* or the group's end */
-void comm_on_data(struct comm *comm, uint16_t id, uint64_t bytes);
-void comm_on_completed(struct peer_group *group, const struct fare_event *event);
 
 /* Both succeed with *request NULL if they cannot go on yet. */
 ncclResult_t comm_send(struct comm *comm, void *data, size_t size, int tag, struct fare_mr *mr,

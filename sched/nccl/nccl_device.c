@@ -6,14 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
 #include "attach.h"
-#include "nccl/nccl_peer_group.h"
 #include "nccl/nccl_properties.h"
+#include "nccl/nccl_wire.h"
 #include "why.h"
-
-#define POLL_EVENTS 32
-#define POLL_ROUNDS 64 /* then the caller goes on, however much arrives */
 
 ncclResult_t device_failed(const struct device *device, const char *what, int err)
 {
@@ -35,14 +33,14 @@ void device_info(const struct device *device, const char *what)
 
 /* ---- what there is ---- */
 
-static ncclResult_t say_why(const struct device *device, const char *why)
+static ncclResult_t device_warn(const struct device *device, const char *why)
 {
 	if (device->log)
 		device->log(NCCL_LOG_WARN, NCCL_NET, __FILE__, __LINE__, "NET/FARE: %s", why);
 	return ncclSystemError;
 }
 
-static ncclResult_t attach(const struct device *device, struct fare **out)
+static ncclResult_t device_attach(const struct device *device, struct fare **out)
 {
 	const char *run_dir = getenv("FARE_RUN_DIR");
 	int err = fare_attach(out, run_dir);
@@ -51,7 +49,7 @@ static ncclResult_t attach(const struct device *device, struct fare **out)
 	if (!err)
 		return ncclSuccess;
 	why_attach(err, run_dir, why);
-	return say_why(device, why);
+	return device_warn(device, why);
 }
 
 /* A GPU may have a card for each plane, and NCCL takes one path: that of the first. */
@@ -83,10 +81,10 @@ static void log_planes(const struct device *d, const struct attach_gpu *gpu)
 		       "NET/FARE: %s: rail %u, Mb/s by plane %s", d->name, d->gpu, text);
 }
 
-static void describe(struct device *d, const struct fare *fare, unsigned gpu)
+static void device_describe(struct device *d, const struct fare *fare, unsigned gpu)
 {
 	struct in6_addr address = {0};
-	struct attach_gpu shown;
+	struct attach_gpu published;
 
 	d->gpu = gpu;
 	d->family = AF_INET;
@@ -96,9 +94,9 @@ static void describe(struct device *d, const struct fare *fare, unsigned gpu)
 	}
 	d->guid = properties_guid(&address);
 	snprintf(d->name, sizeof(d->name), "fare%u", gpu % FARE_MAX_LOCAL_GPUS);
-	if (attach_local_gpu(fare, gpu, &shown)) {
-		d->pci_path = pci_path(&shown);
-		log_planes(d, &shown);
+	if (attach_local_gpu(fare, gpu, &published)) {
+		d->pci_path = pci_path(&published);
+		log_planes(d, &published);
 	}
 	pthread_mutex_init(&d->lock, NULL);
 }
@@ -110,12 +108,12 @@ ncclResult_t device_list(struct device devices[FARE_MAX_LOCAL_GPUS], int *n, ncc
 
 	for (unsigned i = 0; i < FARE_MAX_LOCAL_GPUS; i++)
 		devices[i].log = log;
-	result = attach(&devices[0], &fare);
+	result = device_attach(&devices[0], &fare);
 	if (result != ncclSuccess)
 		return result;
 	*n = (int)fare_n_local_gpus(fare);
 	for (int i = 0; i < *n; i++)
-		describe(&devices[i], fare, (unsigned)i);
+		device_describe(&devices[i], fare, (unsigned)i);
 	fare_detach(fare);
 	return ncclSuccess;
 }
@@ -124,7 +122,7 @@ ncclResult_t device_speed_mbps(const struct device *device, int *mbps)
 {
 	struct attach_gpu gpu;
 	struct fare *fare;
-	ncclResult_t result = attach(device, &fare);
+	ncclResult_t result = device_attach(device, &fare);
 
 	if (result != ncclSuccess)
 		return result;
@@ -135,38 +133,50 @@ ncclResult_t device_speed_mbps(const struct device *device, int *mbps)
 
 /* ---- the domain ---- */
 
+/* For fare_domain_options: refuses a peer that is no plugin of this version. */
+static int device_on_request(void *arg, struct fare_request *request)
+{
+	(void)arg;
+	if (!wire_is_greeting(request->data, request->bytes))
+		return -EPROTONOSUPPORT;
+	memcpy(request->reply, WIRE_GREETING, sizeof(WIRE_GREETING));
+	request->reply_bytes = sizeof(WIRE_GREETING);
+	return 0;
+}
+
 static ncclResult_t open_domain(struct device *d)
 {
 	struct fare_domain_options options = {
 		.provider = getenv("FARE_PROVIDER"),
 		.family = d->family,
 		.accept = true,
-		.on_request = peer_group_on_request,
+		.on_request = device_on_request,
 		.key_file = getenv("FARE_KEY_FILE"),
 		.trusted_network = getenv("FARE_TRUSTED_NETWORK") != NULL,
 	};
 	int err = fare_domain_open(&d->domain, d->fare, d->gpu, &options);
-
 	char why[WHY_BYTES];
 
 	if (!err)
 		return ncclSuccess;
 	why_domain(err, &options, why);
-	return say_why(d, why);
+	return device_warn(d, why);
 }
 
-void device_lock(struct device *device)
+bool device_lock(struct device *device)
 {
-	if (device->fare && attach_check(device->fare)) {
+	bool is_inherited = device->fare && attach_check(device->fare);
+
+	if (is_inherited) {
 		/* a thread of the parent may have held it */
 		pthread_mutex_init(&device->lock, NULL);
 		fare_domain_close(device->domain);
 		fare_detach(device->fare);
 		device->fare = NULL;
 		device->domain = NULL;
-		peer_groups_inherit(device);
 	}
 	pthread_mutex_lock(&device->lock);
+	return is_inherited;
 }
 
 void device_unlock(struct device *device)
@@ -180,7 +190,7 @@ ncclResult_t device_open(struct device *device)
 
 	if (device->domain)
 		return ncclSuccess;
-	result = attach(device, &device->fare);
+	result = device_attach(device, &device->fare);
 	if (result == ncclSuccess)
 		result = open_domain(device);
 	if (result != ncclSuccess) {
@@ -190,19 +200,12 @@ ncclResult_t device_open(struct device *device)
 	return result;
 }
 
-ncclResult_t device_progress(struct device *device)
+bool device_has_listener(const struct device *device, uint64_t id)
 {
-	struct fare_event events[POLL_EVENTS];
-	int n = POLL_EVENTS;
+	const struct listener *l;
 
-	for (int round = 0; n == POLL_EVENTS && round < POLL_ROUNDS; round++) {
-		n = fare_domain_poll(device->domain, events, POLL_EVENTS);
-		if (n < 0)
-			return device_failed(device, "poll", n);
-		for (int i = 0; i < n; i++)
-			peer_group_on_event(device, &events[i]);
-		/* now that no event is left which names a group that this closes */
-		peer_group_sweep(device);
-	}
-	return ncclSuccess;
+	DL_FOREACH (device->listeners, l)
+		if (l->id == id)
+			return true;
+	return false;
 }

@@ -1,23 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * nccl_device.h - a local GPU as a device of NCCL's: its domain, and the poll that moves all on it.
+ * nccl_device.h - a local GPU as a device of NCCL's: its domain, and who may connect to it.
  *
  * Solely owns: the attachment to the daemon and the domain, opened when something first needs them
  * (each process of a server uses the device of one GPU, and opens that alone), and open until the
  * process ends: the next communicator uses it, also after NCCL has unloaded the plugin. In:
- * $FARE_RUN_DIR, $FARE_PROVIDER, $FARE_KEY_FILE, $FARE_TRUSTED_NETWORK; the domain's events. Out:
- * events, to nccl_peer_group.h. Threads: NCCL calls from several; one that holds the device's lock.
+ * $FARE_RUN_DIR, $FARE_PROVIDER, $FARE_KEY_FILE, $FARE_TRUSTED_NETWORK. Out: the domain, which
+ * nccl_comm.h polls. Threads: NCCL calls from several; one that holds the device's lock.
  */
 #ifndef NCCL_DEVICE_H
 #define NCCL_DEVICE_H
 
 #include <pthread.h>
+#include <stdbool.h>
 
 #include "fare.h"
 #include "nccl/nccl_net.h"
 
 struct peer_group;
-struct listener;
+
+/* Peers may connect to it (nccl_listener.h). */
+struct listener {
+	struct listener *prev, *next; /* of the device's */
+	struct device *device;
+	uint64_t id; /* by chance: only who got the handle has it */
+};
 
 struct device {
 	pthread_mutex_t lock; /* of all that is opened on it */
@@ -43,13 +50,13 @@ ncclResult_t device_list(struct device devices[FARE_MAX_LOCAL_GPUS], int *n, ncc
 ncclResult_t device_speed_mbps(const struct device *device, int *mbps);
 /*
  * Around all that is done with the device. A child of fork() has a device without a domain: what
- * its parent opened is inert, and it may open its own.
+ * its parent opened is inert, and it may open its own. true: that was found now, and the groups
+ * that the device has are the parent's (peer_groups_inherit()).
  */
-void device_lock(struct device *device);
+bool device_lock(struct device *device);
 void device_unlock(struct device *device);
 /* Opens the domain unless it is open. */
 ncclResult_t device_open(struct device *device);
-/* Polls the domain, and hands its events on. Never blocks. */
-ncclResult_t device_progress(struct device *device);
+bool device_has_listener(const struct device *device, uint64_t id);
 
 #endif

@@ -125,6 +125,12 @@ static ncclResult_t net_properties_v8(int dev, ncclNetProperties_v8_t *out)
 
 /* ---- connections ---- */
 
+static void net_lock(struct device *d)
+{
+	if (device_lock(d))
+		peer_groups_inherit(d);
+}
+
 static ncclResult_t net_listen(int dev, void *handle, void **listen_comm)
 {
 	struct device *d = device_at(dev);
@@ -133,7 +139,7 @@ static ncclResult_t net_listen(int dev, void *handle, void **listen_comm)
 
 	if (!d)
 		return ncclInvalidArgument;
-	device_lock(d);
+	net_lock(d);
 	result = listener_create(&l, d, handle);
 	device_unlock(d);
 	*listen_comm = l;
@@ -194,7 +200,7 @@ static ncclResult_t connect_by(int dev, uint8_t dscp, void *handle, void **send_
 	*send_comm = NULL;
 	if (!d)
 		return ncclInvalidArgument;
-	device_lock(d);
+	net_lock(d);
 	result = listener_connect(&comm, d, handle, dscp);
 	device_unlock(d);
 	*send_comm = comm;
@@ -229,8 +235,8 @@ static ncclResult_t net_accept(void *listen_comm, void **recv_comm,
 	ncclResult_t result;
 
 	(void)dev_comm;
-	device_lock(l->device);
-	result = device_progress(l->device);
+	net_lock(l->device);
+	result = comm_progress(l->device);
 	*recv_comm = result == ncclSuccess ? listener_accept(l) : NULL;
 	device_unlock(l->device);
 	return result;
@@ -241,9 +247,9 @@ static ncclResult_t net_close(void *opaque)
 	struct comm *comm = opaque;
 	struct device *d = comm->group->device;
 
-	device_lock(d);
+	net_lock(d);
 	comm_leave(comm);
-	peer_group_sweep(d);
+	comm_sweep(d);
 	device_unlock(d);
 	return ncclSuccess;
 }
@@ -253,7 +259,7 @@ static ncclResult_t net_close_listen(void *listen_comm)
 	struct listener *l = listen_comm;
 	struct device *d = l->device;
 
-	device_lock(d);
+	net_lock(d);
 	listener_destroy(l);
 	device_unlock(d);
 	return ncclSuccess;
@@ -270,7 +276,7 @@ static ncclResult_t net_reg_mr(void *comm, void *data, size_t size, int type, vo
 
 	if (type != NCCL_PTR_HOST)
 		return ncclInvalidArgument;
-	device_lock(d);
+	net_lock(d);
 	err = fare_mr_register(&region, d->domain, data, size, FARE_REMOTE_WRITE);
 	device_unlock(d);
 	*mr = region;
@@ -281,7 +287,7 @@ static ncclResult_t net_dereg_mr(void *comm, void *mr)
 {
 	struct device *d = ((struct comm *)comm)->group->device;
 
-	device_lock(d);
+	net_lock(d);
 	fare_mr_deregister(mr);
 	device_unlock(d);
 	return ncclSuccess;
@@ -297,10 +303,10 @@ static ncclResult_t net_isend_v9(void *send_comm, void *data, size_t size, int t
 	struct request *r = NULL;
 	ncclResult_t result;
 
-	device_lock(d);
+	net_lock(d);
 	result = comm_send(comm, data, size, tag, mr, &r);
 	if (result == ncclSuccess && !r) {
-		result = device_progress(d);
+		result = comm_progress(d);
 		if (result == ncclSuccess)
 			result = comm_send(comm, data, size, tag, mr, &r);
 	}
@@ -333,10 +339,10 @@ static ncclResult_t net_irecv_v9(void *recv_comm, int n, void **data, size_t *si
 	*request = NULL;
 	if (n != 1)
 		return ncclInvalidUsage;
-	device_lock(d);
+	net_lock(d);
 	result = comm_receive(comm, data[0], sizes[0], tags[0], mr[0], &r);
 	if (result == ncclSuccess && !r) {
-		result = device_progress(d);
+		result = comm_progress(d);
 		if (result == ncclSuccess)
 			result = comm_receive(comm, data[0], sizes[0], tags[0], mr[0], &r);
 	}
@@ -379,10 +385,10 @@ static ncclResult_t net_test(void *request, int *done, int *sizes)
 	struct device *d = r->comm->group->device;
 	ncclResult_t result;
 
-	device_lock(d);
+	net_lock(d);
 	result = comm_test(r, done, sizes);
 	if (result == ncclSuccess && !*done) {
-		result = device_progress(d);
+		result = comm_progress(d);
 		if (result == ncclSuccess)
 			result = comm_test(r, done, sizes);
 	}

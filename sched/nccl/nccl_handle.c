@@ -13,13 +13,13 @@
 
 _Static_assert(HANDLE_BYTES <= NCCL_NET_HANDLE_MAXSIZE, "NCCL's limit");
 
-static void put(uint8_t *out, uint64_t value)
+static void handle_put(uint8_t *out, uint64_t value)
 {
 	value = htobe64(value);
 	memcpy(out, &value, sizeof(value));
 }
 
-static uint64_t get(const uint8_t *in)
+static uint64_t handle_get(const uint8_t *in)
 {
 	uint64_t value;
 
@@ -31,9 +31,9 @@ void handle_encode(const struct handle *h, uint8_t out[NCCL_NET_HANDLE_MAXSIZE])
 {
 	memset(out, 0, NCCL_NET_HANDLE_MAXSIZE);
 	memcpy(out, MAGIC, LISTENER_AT);
-	put(out + LISTENER_AT, h->listener);
+	handle_put(out + LISTENER_AT, h->listener);
 	memcpy(out + ADDRESS_AT, h->address.bytes, FARE_ADDRESS_BYTES);
-	put(out + TICKET_AT, h->ticket);
+	handle_put(out + TICKET_AT, h->ticket);
 }
 
 int handle_decode(const uint8_t in[NCCL_NET_HANDLE_MAXSIZE], struct handle *out)
@@ -44,8 +44,8 @@ int handle_decode(const uint8_t in[NCCL_NET_HANDLE_MAXSIZE], struct handle *out)
 	for (unsigned i = HANDLE_BYTES; i < NCCL_NET_HANDLE_MAXSIZE; i++)
 		if (in[i])
 			return -EBADMSG;
-	out->listener = get(in + LISTENER_AT);
+	out->listener = handle_get(in + LISTENER_AT);
 	memcpy(out->address.bytes, in + ADDRESS_AT, FARE_ADDRESS_BYTES);
-	out->ticket = get(in + TICKET_AT);
+	out->ticket = handle_get(in + TICKET_AT);
 	return out->listener ? 0 : -EBADMSG;
 }

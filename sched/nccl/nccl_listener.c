@@ -43,30 +43,9 @@ ncclResult_t listener_create(struct listener **out, struct device *device, void 
 	return ncclSuccess;
 }
 
-bool listener_exists(const struct device *device, uint64_t id)
-{
-	const struct listener *l;
-
-	DL_FOREACH (device->listeners, l)
-		if (l->id == id)
-			return true;
-	return false;
-}
-
-static struct comm *waiting_comm(const struct listener *l)
-{
-	struct peer_group *g;
-
-	DL_FOREACH (l->device->groups, g)
-		for (struct comm *c = g->comms; c; c = comm_after(c))
-			if (c->state == COMM_WAITING && c->listener == l->id)
-				return c;
-	return NULL;
-}
-
 struct comm *listener_accept(struct listener *listener)
 {
-	struct comm *comm = waiting_comm(listener);
+	struct comm *comm = comm_waiting(listener->device, listener->id);
 
 	if (comm)
 		comm_accept(comm);
@@ -77,7 +56,7 @@ void listener_destroy(struct listener *listener)
 {
 	struct comm *comm;
 
-	while ((comm = waiting_comm(listener)))
+	while ((comm = comm_waiting(listener->device, listener->id)))
 		comm_leave(comm);
 	DL_DELETE(listener->device->listeners, listener);
 	free(listener);
@@ -85,19 +64,8 @@ void listener_destroy(struct listener *listener)
 
 /* ---- connecting ---- */
 
-/* What an earlier call with that handle has begun. NULL: none has, here. */
-static struct comm *by_ticket(const struct device *device, uint64_t ticket)
-{
-	struct peer_group *g;
-
-	DL_FOREACH (device->groups, g)
-		for (struct comm *c = g->opened ? g->comms : NULL; c; c = comm_after(c))
-			if (c->ticket == ticket)
-				return c;
-	return NULL;
-}
-
-static ncclResult_t begin(struct comm **out, struct device *device, struct handle *h, uint8_t dscp)
+static ncclResult_t connect_begin(struct comm **out, struct device *device, struct handle *h,
+				  uint8_t dscp)
 {
 	ncclResult_t result = device_open(device);
 	struct peer_group *group;
@@ -110,21 +78,21 @@ static ncclResult_t begin(struct comm **out, struct device *device, struct handl
 		err = peer_group_open(&group, device, &h->address, dscp);
 	if (err)
 		return device_failed(device, "group", err);
-	*out = comm_create(group, peer_group_new_number(group), COMM_GREETING, h->listener);
+	*out = comm_open(group, h->listener);
 	if (!*out)
 		return ncclSystemError;
 	(*out)->ticket = h->ticket;
 	return ncclSuccess;
 }
 
-static ncclResult_t go_on(struct device *device, struct comm *comm)
+static ncclResult_t connect_go_on(struct device *device, struct comm *comm)
 {
-	int err = comm_says_hello(comm);
+	int err = comm_send_hello(comm);
 	ncclResult_t result;
 
 	if (err && err != -ENOBUFS && err != -ENOTCONN)
 		return device_failed(device, "hello", err);
-	result = device_progress(device);
+	result = comm_progress(device);
 	return result == ncclSuccess && comm->state == COMM_OVER ? ncclRemoteError : result;
 }
 
@@ -137,13 +105,13 @@ ncclResult_t listener_connect(struct comm **out, struct device *device, void *ha
 	if (handle_decode(handle, &h))
 		return ncclInvalidArgument;
 	if (h.ticket)
-		comm = by_ticket(device, h.ticket);
+		comm = comm_by_ticket(device, h.ticket);
 	if (h.ticket && !comm)
 		return ncclInvalidArgument;
 	if (!comm)
-		result = begin(&comm, device, &h, dscp);
+		result = connect_begin(&comm, device, &h, dscp);
 	if (result == ncclSuccess)
-		result = go_on(device, comm);
+		result = connect_go_on(device, comm);
 	if (result == ncclSuccess && comm->state == COMM_GREETED && comm->group->connected)
 		*out = comm;
 	if (comm && (result != ncclSuccess || *out)) {

@@ -8,22 +8,13 @@
 #ifndef NCCL_LISTENER_H
 #define NCCL_LISTENER_H
 
-#include <stdbool.h>
-
 #include "nccl/nccl_device.h"
 
 struct comm;
 
-struct listener {
-	struct listener *prev, *next; /* of the device's */
-	struct device *device;
-	uint64_t id; /* by chance: only who got the handle has it */
-};
-
 /* Opens the device's domain unless it is open. handle: NCCL_NET_HANDLE_MAXSIZE bytes. */
 ncclResult_t listener_create(struct listener **out, struct device *device, void *handle);
 void listener_destroy(struct listener *listener);
-bool listener_exists(const struct device *device, uint64_t id);
 /* A communicator that the peer connected to it, or NULL: none yet. */
 struct comm *listener_accept(struct listener *listener);
 /*

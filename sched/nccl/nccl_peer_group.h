@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * nccl_peer_group.h - one QP group toward one process of the peer's, and the communicators on it.
+ * nccl_peer_group.h - one QP group toward one process of the peer's.
  *
- * Solely owns: the group. In: the domain's events. Out: to the communicator that each is for. All
- * communicators that this process connects toward the same process share one group (NCCL has one or
- * more for each channel), and all that the peer connects share the one that the peer opened: two a
- * pair of processes, however many channels. A group that was opened here closes with its last
- * communicator, one that the peer opened when the peer closes it. Thread: any that holds the
- * device's lock.
+ * Solely owns: the group. In: its events; messages to send. Out: whether it is connected or closed.
+ * nccl_comm.h knows which communicators are on it. All communicators that this process connects
+ * toward the same process share one group (NCCL has one or more for each channel), and all that the
+ * peer connects share the one that the peer opened: two a pair of processes, however many channels.
+ * A group that was opened here closes with its last communicator, one that the peer opened when the
+ * peer closes it. Thread: any that holds the device's lock.
  */
 #ifndef NCCL_PEER_GROUP_H
 #define NCCL_PEER_GROUP_H
@@ -29,29 +29,25 @@ struct peer_group {
 	bool connected, closed, is_cut;
 	struct comm *comms;    /* by number */
 	uint16_t last_comm;    /* the number that was given last */
-	unsigned n_leaving;    /* closed by NCCL; the peer is not told yet */
+	unsigned n_leaving;    /* closed by NCCL; BYE is not sent yet */
 	unsigned n_unaccepted; /* the peer wants them */
 };
 
 /* Opens one, or gives the one that is open. 0 or -errno. */
 int peer_group_open(struct peer_group **out, struct device *device, const struct fare_address *peer,
 		    uint8_t dscp);
-/* A number that no communicator of an opened group has. */
-uint16_t peer_group_new_number(struct peer_group *group);
 /* context: COMPLETED has it. 0 or -errno; -ENOBUFS: poll first. */
 int peer_group_send(struct peer_group *group, const struct wire_message *m, uint64_t context);
 
 /* The peer does not keep to the protocol: the group ends. */
 void peer_group_cut(struct peer_group *group, const char *why);
 
-/* For fare_domain_options: refuses who does not speak as we do. */
-int peer_group_on_request(void *arg, struct fare_request *request);
-void peer_group_on_event(struct device *device, const struct fare_event *event);
-/*
- * Frees communicators that NCCL closed, once the peer is told, and groups that nobody needs. Not
- * while events that were taken wait to be looked at: they may name such a group.
- */
-void peer_group_sweep(struct device *device);
+/* Events of the domain; accepted: a group that a peer has opened. */
+void peer_group_on_accepted(struct device *device, struct fare_group *group);
+void peer_group_on_connected(struct peer_group *group);
+void peer_group_on_closed(struct peer_group *group, int status);
+/* It has no communicators, and no event that names it waits to be looked at. */
+void peer_group_close(struct peer_group *group);
 /* In a child of fork(): those that there are, are the parent's, and over here. */
 void peer_groups_inherit(struct device *device);
 

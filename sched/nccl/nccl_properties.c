@@ -20,7 +20,7 @@ uint64_t properties_guid(const struct in6_addr *address)
 }
 
 /* Where the link DIR/NAME leads; NULL: nowhere. To be freed. */
-static char *follow(const char *dir, const char *name)
+static char *properties_follow(const char *dir, const char *name)
 {
 	char path[PATH_MAX];
 
@@ -31,7 +31,7 @@ static char *follow(const char *dir, const char *name)
 
 static bool is_pci(const char *device_path)
 {
-	char *subsystem = follow(device_path, "subsystem");
+	char *subsystem = properties_follow(device_path, "subsystem");
 	const char *name = subsystem ? strrchr(subsystem, '/') : NULL;
 	bool is = name && !strcmp(name, "/pci");
 
@@ -47,7 +47,7 @@ char *properties_pci_path(const char *sys_class_net, const char *device)
 	if (!*device || *device == '.' || strchr(device, '/') ||
 	    snprintf(name, sizeof(name), "%s/device", device) >= (int)sizeof(name))
 		return NULL;
-	path = follow(sys_class_net, name);
+	path = properties_follow(sys_class_net, name);
 	if (path && !is_pci(path)) {
 		free(path);
 		path = NULL;

@@ -7,6 +7,11 @@
 
 #define WORDS (WIRE_BYTES / 8)
 
+bool wire_is_greeting(const void *data, size_t bytes)
+{
+	return bytes == sizeof(WIRE_GREETING) && !memcmp(data, WIRE_GREETING, bytes);
+}
+
 void wire_encode(const struct wire_message *m, uint8_t out[WIRE_BYTES])
 {
 	const struct credit *c = &m->credit;
@@ -25,7 +30,7 @@ void wire_encode(const struct wire_message *m, uint8_t out[WIRE_BYTES])
 	memcpy(out, words, WIRE_BYTES);
 }
 
-static int decode(const uint64_t words[WORDS], struct wire_message *out)
+static int wire_decode_words(const uint64_t words[WORDS], struct wire_message *out)
 {
 	*out = (struct wire_message){.kind = (enum wire_kind)(words[0] >> 48),
 				     .comm = (uint16_t)(words[0] >> 32)};
@@ -57,7 +62,7 @@ int wire_decode(const void *data, size_t bytes, struct wire_message *out)
 	memcpy(words, data, WIRE_BYTES);
 	for (unsigned i = 0; i < WORDS; i++)
 		words[i] = be64toh(words[i]);
-	err = decode(words, out);
+	err = wire_decode_words(words, out);
 	if (err)
 		return err;
 	/* what a kind does not use is 0 */

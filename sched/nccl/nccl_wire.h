@@ -13,6 +13,7 @@
 #ifndef NCCL_WIRE_H
 #define NCCL_WIRE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,6 +38,8 @@ struct wire_message {
 	struct credit credit; /* CREDIT */
 };
 
+/* Private data of the other end: it is this plugin, of this version. */
+bool wire_is_greeting(const void *data, size_t bytes);
 void wire_encode(const struct wire_message *m, uint8_t out[WIRE_BYTES]);
 /* 0, or -EBADMSG: not what wire_encode() makes. */
 int wire_decode(const void *data, size_t bytes, struct wire_message *out);

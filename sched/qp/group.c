@@ -35,7 +35,6 @@ static int make_tables(struct fare_group *group)
 	struct flow_table_attr attr = {.n_planes = group->n_lanes,
 				       .turn = attach_pair_turn(group->pair),
 				       .max_flows = group->options.flows,
-				       .keys_are_qps = true,
 				       .by_bytes = group->options.flows_by_bytes,
 				       .idle_expiry_ns =
 					       group->options.idle_expiry_ms * UINT64_C(1000000)};

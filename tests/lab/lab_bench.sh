@@ -29,7 +29,7 @@ misspelt "healthy, .*chaos" demo --lab none --scenario helthy
 misspelt "leaf-gray," run failover --lab none --param scenario=leaf-gary
 misspelt "kv,ep" run failover --lab none --param traffic=kv,pe
 misspelt "fare-spray" run 5.1 --lab none --strategy spray
-misspelt "fare-conn" run sched-lookup --param table=abls
+misspelt "fare,absl" run sched-lookup --param table=abls
 misspelt "soft," run transport-goodput --param method=sotf
 misspelt "fare,hash" run fluid --param choice=hsah
 

@@ -3,15 +3,12 @@
  * sched_kill.c - the shared memory of the scheduler under a writer that is killed again and again
  * (kill -9).
  *
- * Two things are shared between processes. The daemon's segment: a writer publishes pairs, and each
- * next writer adopts what the killed one left. A connection table in memory that both sides map: a
- * writer inserts, moves, erases, expires, and each next one adopts it too. Readers are processes of
- * their own that never stop; they check values, not survival:
+ * A writer publishes pairs in the daemon's segment, and each next writer adopts what the killed one
+ * left. Readers are processes of their own that never stop; they check values, not survival:
  *   - a snapshot is of one publication: what its planes say is a function of one version, and of
  * this pair;
  *   - versions never go back;
- *   - a picked plane is one that this pair was ever given, a sub-port one that is up;
- *   - a slot in the table is this key's own; a key that was never erased is always found.
+ *   - a picked plane is one that this pair was ever given, a sub-port one that is up.
  *
  * usage: sched_kill [--seconds N] [--seed N] [--json FILE]; exit status 0: nothing wrong was seen,
  * and enough was seen.
@@ -31,7 +28,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "conn_table.h"
 #include "fare.h"
 #include "fare_spray_inline.h"
 #include "shm_writer.h"
@@ -39,22 +35,18 @@
 #define PAIRS	16u
 #define PLANES	6u
 #define READERS 2u
-#define KEYS	400u
-#define STABLE	150u /* of them: never erased */
-#define ENTRIES 350u
 #define LIMIT_S 120u /* more than its time, until enough was seen */
 #define SHIFT	8    /* of a version in usable_bps: below it stands whose it is */
 
-enum wrong { TORN, BACKWARDS, PLANE, SUB_PORT, SLOT, MISSING, WRONGS };
+enum wrong { TORN, BACKWARDS, PLANE, SUB_PORT, WRONGS };
 
 static const char *const wrong_names[WRONGS] = {"torn snapshots", "versions that went back",
-						"wrong planes",	  "wrong sub-ports",
-						"wrong slots",	  "keys not found"};
+						"wrong planes", "wrong sub-ports"};
 
 /* What parent and children share besides what is tested. */
 struct board {
 	_Atomic uint64_t version; /* of publications */
-	_Atomic uint64_t snapshots, picks, lookups, busy;
+	_Atomic uint64_t snapshots, picks, busy;
 	_Atomic uint64_t wrong[WRONGS];
 	_Atomic uint64_t adopted, published, written;
 	_Atomic uint32_t stop;
@@ -62,7 +54,6 @@ struct board {
 
 struct drill {
 	struct board *board;
-	void *table_memory;
 	char dir[32];
 	unsigned seconds;
 	uint64_t seed;
@@ -167,65 +158,6 @@ static void check_pick(struct board *board, struct fare_spray *spray, unsigned p
 	board->wrong[SUB_PORT] += slot.sub_port != 0 && slot.sub_port != 2;
 }
 
-/* ---- the table
- * ---------------------------------------------------------------------------------------------- */
-
-static uint64_t key_of(uint32_t i)
-{
-	return conn_table_key((uint16_t)(i / 16), 0x200 + i % 16);
-}
-
-static uint16_t slot_of(uint32_t i, uint64_t version)
-{
-	return (uint16_t)(((i * 37 + (i >> 8)) & 0xff) << 8 | (version & 0xff));
-}
-
-static struct conn_table *open_table(const struct drill *drill)
-{
-	struct conn_table_attr attr = {
-		.max_entries = ENTRIES, .max_age = 2, .memory = drill->table_memory};
-	struct conn_table *table;
-
-	return conn_table_create(&table, &attr) ? NULL : table;
-}
-
-static void write_table(struct conn_table *table, uint64_t *seed)
-{
-	uint32_t i = (uint32_t)(chance(seed) % KEYS);
-	uint64_t r = chance(seed);
-
-	if (i < STABLE || r % 4 == 0)
-		conn_table_move(table, key_of(i), slot_of(i, r >> 8));
-	else if (r % 4 == 1)
-		conn_table_erase(table, key_of(i));
-	else
-		conn_table_insert(table, key_of(i), slot_of(i, r >> 8));
-	if (r >> 56)
-		return;
-	for (i = 0; i < STABLE; i++)
-		conn_table_touch(table, key_of(i));
-	conn_table_sweep(table, table->n_lines, NULL, NULL);
-}
-
-static void check_table(struct board *board, const struct conn_table *table, uint64_t *seed)
-{
-	uint64_t keys[CONN_TABLE_BATCH];
-	uint32_t which[CONN_TABLE_BATCH], slots[CONN_TABLE_BATCH];
-
-	for (unsigned k = 0; k < CONN_TABLE_BATCH; k++) {
-		which[k] = (uint32_t)(chance(seed) % KEYS);
-		keys[k] = key_of(which[k]);
-	}
-	conn_table_lookup_batch(table, keys, slots, CONN_TABLE_BATCH);
-	for (unsigned k = 0; k < CONN_TABLE_BATCH; k++) {
-		if (slots[k] == CONN_TABLE_NONE)
-			board->wrong[MISSING] += which[k] < STABLE;
-		else
-			board->wrong[SLOT] += slots[k] >> 8 != slot_of(which[k], 0) >> 8;
-	}
-	board->lookups += CONN_TABLE_BATCH;
-}
-
 /* ---- processes
  * ---------------------------------------------------------------------------------------------- */
 
@@ -233,15 +165,12 @@ static void check_table(struct board *board, const struct conn_table *table, uin
 static void writer_main(const struct drill *drill, uint64_t seed)
 {
 	struct shm_writer *writer = open_writer(drill, drill->board);
-	struct conn_table *table = open_table(drill);
 
-	if (!writer || !table || conn_table_adopt(table) < 0)
+	if (!writer)
 		_exit(1);
 	for (;;) {
 		for (unsigned k = 0; k < 8; k++)
 			publish(writer, drill->board, (unsigned)(chance(&seed) % PAIRS));
-		for (unsigned k = 0; k < 64; k++)
-			write_table(table, &seed);
 		drill->board->written++;
 	}
 }
@@ -250,7 +179,6 @@ struct reader {
 	struct fare *fare;
 	struct fare_pair *pair[PAIRS];
 	struct fare_spray *spray[PAIRS];
-	struct conn_table *table;
 	uint64_t last[PAIRS], seed;
 };
 
@@ -265,8 +193,7 @@ static int reader_open(struct reader *r, const struct drill *drill)
 		if (!err)
 			err = fare_spray_open(&r->spray[i], r->pair[i]);
 	}
-	r->table = open_table(drill);
-	return err ? err : r->table ? 0 : -ENOMEM;
+	return err;
 }
 
 static int reader_main(const struct drill *drill, uint64_t seed)
@@ -286,14 +213,12 @@ static int reader_main(const struct drill *drill, uint64_t seed)
 			check_snapshot(board, &paths, i, &r.last[i]);
 		for (unsigned k = 0; k < 10; k++)
 			check_pick(board, r.spray[i], i);
-		check_table(board, r.table, &r.seed);
 	}
 	for (unsigned i = 0; i < PAIRS; i++) {
 		fare_spray_close(r.spray[i]);
 		fare_pair_close(r.pair[i]);
 	}
 	fare_detach(r.fare);
-	conn_table_destroy(r.table);
 	return 0;
 }
 
@@ -310,31 +235,23 @@ static pid_t start(const struct drill *drill, bool writer, uint64_t seed)
 	_exit(reader_main(drill, seed));
 }
 
-/* The state before the first kill: every pair published, every stable key there. */
+/* The state before the first kill: every pair published. */
 static int prepare(struct drill *drill)
 {
 	struct shm_writer *writer;
-	struct conn_table *table;
-	int err = 0;
 
 	drill->board = mmap(NULL, sizeof(*drill->board), PROT_READ | PROT_WRITE,
 			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	drill->table_memory = mmap(NULL, conn_table_bytes(ENTRIES), PROT_READ | PROT_WRITE,
-				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	snprintf(drill->dir, sizeof(drill->dir), "/tmp/fare-kill-XXXXXX");
-	if (drill->board == MAP_FAILED || drill->table_memory == MAP_FAILED || !mkdtemp(drill->dir))
+	if (drill->board == MAP_FAILED || !mkdtemp(drill->dir))
 		return -errno;
 	writer = open_writer(drill, drill->board);
-	table = open_table(drill);
-	if (!writer || !table)
-		err = -ENOMEM;
-	for (unsigned i = 0; !err && i < PAIRS; i++)
+	if (!writer)
+		return -ENOMEM;
+	for (unsigned i = 0; i < PAIRS; i++)
 		publish(writer, drill->board, i);
-	for (uint32_t i = 0; !err && i < STABLE; i++)
-		err = conn_table_insert(table, key_of(i), slot_of(i, 0));
 	shm_writer_close(writer);
-	conn_table_destroy(table);
-	return err;
+	return 0;
 }
 
 /* Lets a writer write for a random while, up to 4 ms, and kills it wherever it is. False: it ended
@@ -362,11 +279,9 @@ static int write_json(const struct drill *drill, uint64_t kills, uint64_t wrong)
 		return -errno;
 	fprintf(file,
 		"{\"sched_kill\":{\"seconds\":%u,\"kills\":%llu,\"snapshots\":%llu,\"picks\":%llu,"
-		"\"lookups\":%llu,"
 		"\"wrong\":%llu}}\n",
 		drill->seconds, (unsigned long long)kills, (unsigned long long)board->snapshots,
-		(unsigned long long)board->picks, (unsigned long long)board->lookups,
-		(unsigned long long)wrong);
+		(unsigned long long)board->picks, (unsigned long long)wrong);
 	return fclose(file) ? -errno : 0;
 }
 
@@ -376,7 +291,7 @@ static bool is_enough(const struct drill *drill, uint64_t kills)
 
 	return kills >= 20 * drill->seconds && board->published >= 20 * drill->seconds &&
 	       board->written >= 5 * drill->seconds && board->adopted >= 5 * drill->seconds &&
-	       board->snapshots >= 1000 && board->lookups >= 10000;
+	       board->snapshots >= 1000;
 }
 
 static int drill_run(struct drill *drill)
@@ -406,13 +321,12 @@ static int drill_run(struct drill *drill)
 		if (board->wrong[w])
 			printf("%s: %llu\n", wrong_names[w], (unsigned long long)board->wrong[w]);
 	}
-	printf("kills=%llu adopted=%llu published=%llu snapshots=%llu picks=%llu lookups=%llu "
+	printf("kills=%llu adopted=%llu published=%llu snapshots=%llu picks=%llu "
 	       "busy=%llu wrong=%llu seed=%llu\n",
 	       (unsigned long long)kills, (unsigned long long)board->adopted,
 	       (unsigned long long)board->published, (unsigned long long)board->snapshots,
-	       (unsigned long long)board->picks, (unsigned long long)board->lookups,
-	       (unsigned long long)board->busy, (unsigned long long)total,
-	       (unsigned long long)drill->seed);
+	       (unsigned long long)board->picks, (unsigned long long)board->busy,
+	       (unsigned long long)total, (unsigned long long)drill->seed);
 	if (bad)
 		puts("a reader or a writer ended by itself");
 	if (!is_enough(drill, kills)) {

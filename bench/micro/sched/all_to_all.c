@@ -10,7 +10,7 @@
 #include "micro/sched/assignment.h"
 #include "suite/trial.h"
 
-static int run(struct trial *t)
+static int all_to_all_run(struct trial *t)
 {
 	struct assignment a = {
 		.gpus = trial_count(t, "gpus"), .qps = trial_count(t, "qps"), .stride = 1};
@@ -32,9 +32,9 @@ static int run(struct trial *t)
 
 static const struct param params[] = {
 	PARAM("choice", PARAM_NAME, "",
-	      "how a pair binds its QPs: libfare's flow tables, by turn, by golden-ratio phase, "
-	      "all pairs alike; a hash over planes, weighted or not",
-	      "fare,golden-phase,all-alike,wecmp-hash,ecmp-hash"),
+	      "how a pair binds its QPs: libfare's flow tables, by turn, or all pairs alike; a "
+	      "hash over planes, weighted or not",
+	      "fare,all-alike,wecmp-hash,ecmp-hash"),
 	PARAM("qps", PARAM_COUNT, "", "of a pair", "1,4,16"),
 	PARAM("gpus", PARAM_COUNT, "", "that send to each other", "64"), LIST_END};
 
@@ -63,5 +63,5 @@ const struct test test_sched_assignment = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
+	.run = all_to_all_run,
 };

@@ -21,8 +21,8 @@ static const uint64_t halved[PLANES] = {2, 2, 2, 1}, whole[PLANES] = {2, 2, 2, 2
 
 const char *assignment_choice_name(enum assignment_choice choice)
 {
-	static const char *const names[ASSIGNMENT_CHOICES] = {"fare", "golden-phase", "all-alike",
-							      "wecmp-hash", "ecmp-hash"};
+	static const char *const names[ASSIGNMENT_CHOICES] = {"fare", "all-alike", "wecmp-hash",
+							      "ecmp-hash"};
 
 	return (unsigned)choice < ASSIGNMENT_CHOICES ? names[choice] : "unknown";
 }
@@ -53,8 +53,6 @@ static int bind_pair(const struct assignment *a, unsigned s, unsigned d, unsigne
 	memset(entries, 0, sizeof(entries));
 	if (a->choice == ASSIGNMENT_FARE)
 		attr.turn = weights_turn(&source, &destination, (s > d ? s - d : d - s) - 1);
-	if (a->choice == ASSIGNMENT_GOLDEN)
-		attr.phase = weights_phase(&source, &destination);
 	err = flow_table_create(&t, &attr);
 	if (err)
 		return err;

@@ -14,11 +14,10 @@
 #define ASSIGNMENT_H
 
 enum assignment_choice {
-	ASSIGNMENT_FARE,   /* flow tables, each pair beginning at its turn */
-	ASSIGNMENT_GOLDEN, /* flow tables, each pair beginning at its golden-ratio phase */
-	ASSIGNMENT_ALIKE,  /* flow tables, every pair beginning alike */
-	ASSIGNMENT_WECMP,  /* a hash over weighted planes */
-	ASSIGNMENT_ECMP,   /* a hash over the planes */
+	ASSIGNMENT_FARE,  /* flow tables, each pair beginning at its turn */
+	ASSIGNMENT_ALIKE, /* flow tables, every pair beginning alike */
+	ASSIGNMENT_WECMP, /* a hash over weighted planes */
+	ASSIGNMENT_ECMP,  /* a hash over the planes */
 	ASSIGNMENT_CHOICES
 };
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-// peer_absl.cc - absl::flat_hash_map, reserved at once, with its own hash and its own prefetch for
-// batches.
+// peer_absl.cc - absl::flat_hash_map, reserved at once, with its own hash.
 #include <cerrno>
 
 #include <absl/container/flat_hash_map.h>
@@ -40,22 +39,5 @@ static uint64_t absl_lookup(void *table, const uint64_t *keys, size_t n)
 	return sum;
 }
 
-static uint64_t absl_batch(void *table, const uint64_t *keys, size_t n, size_t at_once)
-{
-	const Map &map = *static_cast<const Map *>(table);
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i + at_once <= n; i += at_once) {
-		for (size_t k = 0; k < at_once; k++)
-			map.prefetch(keys[i + k]);
-		for (size_t k = 0; k < at_once; k++) {
-			auto it = map.find(keys[i + k]);
-
-			sum += it == map.end() ? 1 : it->second;
-		}
-	}
-	return sum;
-}
-
 extern "C" const struct lookup_peer lookup_peer_absl = {"absl", absl_create, absl_destroy,
-							absl_lookup, absl_batch};
+							absl_lookup};

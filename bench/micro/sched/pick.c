@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pick.c - what a packet's pick costs, and how far planes stray from their share: libfare's and
- * other ways to choose.
+ * pick.c - what a packet's pick costs, and how far planes stray from their share.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -10,20 +9,20 @@
 
 #include "base/clock.h"
 #include "fare_spray_inline.h"
-#include "micro/sched/pick_peers.h"
+#include "suite/trial.h"
 #include "micro/sched/rig.h"
 #include "micro/sched/timing.h"
 #include "spray_fly.h"
-#include "spray_table.h"
-#include "suite/trial.h"
+#include "weights.h"
 
-#define PICKS 1000000u
+#define PICKS	   1000000u
+#define MAX_PLANES 16
 
 /* Names are levels of a parameter, between commas. */
 struct weighting {
 	const char *name;
 	unsigned n;
-	uint32_t w[PICK_PEERS_MAX_PLANES];
+	uint32_t w[MAX_PLANES];
 };
 
 #define WEIGHTINGS 4
@@ -35,19 +34,27 @@ static const struct weighting weightings[WEIGHTINGS] = {
 	{"16-planes", 16, {8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4}},
 };
 
-/* Ours: through the library; through its function; the bare table that nobody may change; and
- * computed. */
-struct own {
+/*
+ * What picks under one weighting: the library, inline; a bare table that nobody may change; the
+ * schedule computed pick by pick, as groups do.
+ */
+struct picks {
 	struct rig rig;
 	struct fare_spray *spray; /* of one of its pairs, of another in each repetition */
-	struct spray_table table;
-	uint32_t cursor;
+	uint8_t table[WEIGHTS_MAX_SUM];
+	uint32_t period, cursor;
 	struct spray_fly fly;
 };
 
-static uint64_t own_inline(void *state, size_t n)
+struct method {
+	const char *name;
+	uint64_t (*sum)(struct picks *picks, size_t n); /* n picks; the sum of the planes */
+	void (*fill)(struct picks *picks, uint8_t *planes, size_t n); /* n picks, kept */
+};
+
+static uint64_t inline_sum(struct picks *picks, size_t n)
 {
-	struct fare_spray *spray = ((struct own *)state)->spray;
+	struct fare_spray *spray = picks->spray;
 	struct fare_slot slot;
 	uint64_t sum = 0;
 
@@ -58,106 +65,65 @@ static uint64_t own_inline(void *state, size_t n)
 	return sum;
 }
 
-static uint64_t own_called(void *state, size_t n)
+static inline unsigned bare_pick(struct picks *picks)
 {
-	struct fare_spray *spray = ((struct own *)state)->spray;
-	struct fare_slot slot;
-	uint64_t sum = 0;
+	unsigned plane = picks->table[picks->cursor];
 
-	while (n--) {
-		fare_spray_next(spray, &slot);
-		sum += slot.plane;
-	}
-	return sum;
-}
-
-static inline unsigned bare_pick(struct own *own)
-{
-	unsigned plane = own->table.plane[own->cursor];
-
-	if (++own->cursor == own->table.period)
-		own->cursor = 0;
+	if (++picks->cursor == picks->period)
+		picks->cursor = 0;
 	return plane;
 }
 
-static uint64_t own_bare(void *state, size_t n)
+static uint64_t bare_sum(struct picks *picks, size_t n)
 {
 	uint64_t sum = 0;
 
 	while (n--)
-		sum += bare_pick(state);
+		sum += bare_pick(picks);
 	return sum;
 }
 
-static uint64_t own_fly(void *state, size_t n)
+static uint64_t computed_sum(struct picks *picks, size_t n)
 {
-	struct own *own = state;
 	uint64_t sum = 0;
 
 	while (n--)
-		sum += (uint64_t)spray_fly_next(&own->fly);
+		sum += (uint64_t)spray_fly_next(&picks->fly);
 	return sum;
 }
 
-static void own_fill(void *state, uint8_t *planes, size_t n)
+static void inline_fill(struct picks *picks, uint8_t *planes, size_t n)
 {
-	struct fare_spray *spray = ((struct own *)state)->spray;
 	struct fare_slot slot;
 
 	while (n--) {
-		fare_spray_pick(spray, &slot);
+		fare_spray_pick(picks->spray, &slot);
 		*planes++ = (uint8_t)slot.plane;
 	}
 }
 
-static void bare_fill(void *state, uint8_t *planes, size_t n)
+static void bare_fill(struct picks *picks, uint8_t *planes, size_t n)
 {
 	while (n--)
-		*planes++ = (uint8_t)bare_pick(state);
+		*planes++ = (uint8_t)bare_pick(picks);
 }
 
-static void fly_fill(void *state, uint8_t *planes, size_t n)
+static void computed_fill(struct picks *picks, uint8_t *planes, size_t n)
 {
-	struct own *own = state;
-
 	while (n--)
-		*planes++ = (uint8_t)spray_fly_next(&own->fly);
+		*planes++ = (uint8_t)spray_fly_next(&picks->fly);
 }
 
-static const struct pick_peer own_methods[] = {
-	{"fare-inline", NULL, own_inline, own_fill},
-	{"fare-call", NULL, own_called, own_fill},
-	{"bare-table", NULL, own_bare, bare_fill},
-	{"fare-computed", NULL, own_fly, fly_fill},
-};
-
-#define OWN (sizeof(own_methods) / sizeof(own_methods[0]))
-#define ALL (OWN + PICK_PEERS)
-
-/* What picks under one weighting. */
-struct picks {
-	struct own own;
-	void *state[ALL]; /* of each method; that of libfare's own is `own` */
+static const struct method methods[] = {
+	{"fare-inline", inline_sum, inline_fill},
+	{"bare-table", bare_sum, bare_fill},
+	{"fare-computed", computed_sum, computed_fill},
 };
 
 /* The weightings met so far. */
 struct pick_state {
 	struct picks *of[WEIGHTINGS];
 };
-
-static int own_open(struct own *own, const struct weighting *w)
-{
-	uint64_t bps[PICK_PEERS_MAX_PLANES];
-	struct weights weights;
-
-	for (unsigned p = 0; p < w->n; p++)
-		bps[p] = w->w[p];
-	weights_from_bps(&weights, bps, w->n);
-	spray_table_build(&own->table, &weights);
-	spray_fly_init(&own->fly, bps, w->n, NULL);
-	own->cursor = 0;
-	return rig_open(&own->rig, RIG_STREAMS, bps, w->n, 1);
-}
 
 /* The largest gain or loss of any plane against its share, over all windows: the range of the
  * running difference. */
@@ -180,42 +146,39 @@ static double worst_window(const uint8_t *planes, const struct weighting *w)
 	return worst;
 }
 
-static const struct pick_peer *method_at(unsigned i)
-{
-	return i < OWN ? &own_methods[i] : &pick_peers[i - OWN];
-}
-
 static void picks_close(struct picks *picks)
 {
 	if (!picks)
 		return;
-	for (unsigned i = OWN; i < ALL; i++)
-		free(picks->state[i]);
-	rig_close(&picks->own.rig);
+	rig_close(&picks->rig);
 	free(picks);
 }
 
 static int picks_open(struct picks **out, const struct weighting *w)
 {
 	struct picks *picks = calloc(1, sizeof(*picks));
-	int err = picks ? own_open(&picks->own, w) : -ENOMEM;
+	uint64_t bps[MAX_PLANES];
+	struct weights weights;
+	int err;
 
-	if (err) {
-		free(picks);
-		return err;
-	}
-	for (unsigned i = 0; i < ALL; i++) {
-		picks->state[i] = i < OWN ? &picks->own : method_at(i)->create(w->w, w->n);
-		err = picks->state[i] ? err : -ENOMEM;
-	}
+	if (!picks)
+		return -ENOMEM;
+	for (unsigned p = 0; p < w->n; p++)
+		bps[p] = w->w[p];
+	weights_from_bps(&weights, bps, w->n);
+	spray_fly_init(&picks->fly, bps, w->n, NULL);
+	picks->period = weights.sum;
+	for (uint32_t t = 0; t < picks->period; t++)
+		picks->table[t] = (uint8_t)spray_fly_next(&picks->fly);
+	err = rig_open(&picks->rig, RIG_STREAMS, bps, w->n, 1);
 	if (err)
-		picks_close(picks);
+		free(picks);
 	else
 		*out = picks;
 	return err;
 }
 
-static void close_all(void *state)
+static void pick_close(void *state)
 {
 	struct pick_state *s = state;
 
@@ -234,43 +197,41 @@ static unsigned weighting_of(const struct trial *t)
 	return i;
 }
 
-static unsigned method_of(const struct trial *t)
+static const struct method *method_of(const struct trial *t)
 {
 	unsigned i = 0;
 
-	while (strcmp(method_at(i)->name, trial_text(t, "method")) != 0)
+	while (strcmp(methods[i].name, trial_text(t, "method")) != 0)
 		i++;
-	return i;
+	return &methods[i];
 }
 
 /* What time does not change is computed once. */
-static int add_window(struct trial *t, const struct weighting *w, const struct pick_peer *method,
-		      void *state)
+static int add_window(struct trial *t, const struct weighting *w, struct picks *picks)
 {
 	uint8_t *planes = malloc(PICKS);
 
 	if (!planes)
 		return -ENOMEM;
-	method->fill(state, planes, PICKS);
+	method_of(t)->fill(picks, planes, PICKS);
 	trial_value(t, "worst_window", worst_window(planes, w), PICKS);
 	free(planes);
 	return 0;
 }
 
-static int measure(struct trial *t, const struct weighting *w, struct picks *picks)
+static int pick_measure(struct trial *t, const struct weighting *w, struct picks *picks)
 {
-	unsigned i = method_of(t);
-	const struct pick_peer *method = method_at(i);
+	const struct method *method = method_of(t);
 	uint64_t start;
 
-	picks->own.spray = picks->own.rig.client[0].sprays[t->number % RIG_STREAMS];
+	picks->spray = picks->rig.client[0].sprays[t->number % RIG_STREAMS];
 	start = clock_now_ns();
-	timing_keep(method->sum(picks->state[i], PICKS));
+	timing_keep(method->sum(picks, PICKS));
 	trial_value(t, "pick", (double)(clock_now_ns() - start) / PICKS, PICKS);
-	return t->number == 0 ? add_window(t, w, method, picks->state[i]) : 0;
+	return t->number == 0 ? add_window(t, w, picks) : 0;
 }
 
-static int run(struct trial *t)
+static int pick_run(struct trial *t)
 {
 	unsigned w = weighting_of(t);
 	struct pick_state *s;
@@ -284,20 +245,19 @@ static int run(struct trial *t)
 	if (!s->of[w])
 		err = picks_open(&s->of[w], &weightings[w]);
 	if (!err)
-		err = measure(t, &weightings[w], s->of[w]);
+		err = pick_measure(t, &weightings[w], s->of[w]);
 	if (err)
 		fprintf(stderr, "farebench: sched-pick: weights %s: %s\n", weightings[w].name,
 			strerror(-err));
 	return err;
 }
 
-static const struct param params[] = {
-	PARAM("weights", PARAM_NAME, "", "of the planes",
-	      "4:4:4:4,4:4:4:2,800:800:400:0,16-planes"),
-	PARAM("method", PARAM_NAME, "",
-	      "libfare inline, by a call, its bare table, computed; and others",
-	      "fare-inline,fare-call,bare-table,fare-computed," PICK_PEERS_NAMES),
-	LIST_END};
+static const struct param params[] = {PARAM("weights", PARAM_NAME, "", "of the planes",
+					    "4:4:4:4,4:4:4:2,800:800:400:0,16-planes"),
+				      PARAM("method", PARAM_NAME, "",
+					    "libfare inline; a bare table; computed, as groups do",
+					    "fare-inline,bare-table,fare-computed"),
+				      LIST_END};
 
 static const struct kpi kpis[] = {
 	{"pick", "ns", "CPU", "of one packet", BETTER_LOWER, 0},
@@ -316,7 +276,7 @@ const struct test test_sched_pick = {
 	.name = "A plane for each packet",
 	.clause = "FARE-in-SUN 3.1",
 	.dut = "libfare",
-	.summary = "A million picks in a row, each method in its best form. Real: processor, "
+	.summary = "A million picks in a row. Real: processor, "
 		   "memory, the segment that a daemon would publish. Not there: network, daemon.",
 	.no_strategies = true,
 	.no_fabric = true,
@@ -325,6 +285,6 @@ const struct test test_sched_pick = {
 	.params = params,
 	.kpis = kpis,
 	.views = views,
-	.run = run,
-	.close = close_all,
+	.run = pick_run,
+	.close = pick_close,
 };

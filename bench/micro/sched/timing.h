@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * timing.h - a clock, a generator of repeatable chance, and memory that peers and ourselves get
- * alike.
+ * timing.h - a generator of repeatable chance, and what keeps a loop that is measured whole.
  *
  * Owns: nothing. Thread: any.
  */
 #ifndef TIMING_H
 #define TIMING_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 static inline uint64_t timing_random(uint64_t *state)
@@ -25,10 +23,5 @@ static inline void timing_keep(uint64_t value)
 {
 	__asm__ volatile("" : : "r"(value) : "memory");
 }
-
-/* Zeroed, in huge pages where the kernel gives them; NULL if there is none. Release with the same
- * size. */
-void *timing_map(size_t bytes);
-void timing_unmap(void *memory, size_t bytes);
 
 #endif

@@ -9,18 +9,17 @@
 
 #include "spray_cursor.h"
 
-static struct spray_runs *runs;
+static struct spray_shared shared;
 static struct spray_cursor cursor;
 
 static void setup(void)
 {
-	ck_assert_int_eq(spray_runs_create(&runs), 0);
 	spray_cursor_init(&cursor);
 }
 
 static void teardown(void)
 {
-	spray_runs_destroy(runs);
+	ck_assert_ptr_null(shared.runs);
 }
 
 static struct spray_weights weigh(const uint64_t *bps, unsigned n, uint32_t live)
@@ -60,12 +59,12 @@ START_TEST(runs_are_shared_and_exact)
 	const struct spray_run *ra, *rb, *rc;
 	unsigned count[4][8] = {0};
 
-	ck_assert_int_eq(spray_runs_get(runs, &wa, &ra), 0);
-	ck_assert_int_eq(spray_runs_get(runs, &wb, &rb), 0);
+	ck_assert_int_eq(spray_shared_take_run(&shared, &wa, &ra), 0);
+	ck_assert_int_eq(spray_shared_take_run(&shared, &wb, &rb), 0);
 	ck_assert_ptr_eq(ra, rb);
 	ck_assert_uint_eq(ra->users, 2);
 	wb.live[2] = 4;
-	ck_assert_int_eq(spray_runs_get(runs, &wb, &rc), 0);
+	ck_assert_int_eq(spray_shared_take_run(&shared, &wb, &rc), 0);
 	ck_assert_ptr_ne(ra, rc);
 	ck_assert_uint_eq(ra->period, 7);
 	for (uint32_t t = 0; t < ra->length; t++)
@@ -73,10 +72,10 @@ START_TEST(runs_are_shared_and_exact)
 	for (unsigned p = 0; p < 4; p++)
 		for (unsigned s = 0; s < 2; s++)
 			ck_assert_uint_eq(count[p][s] * 7 * 2, ra->length * b[p]);
-	spray_runs_put(runs, ra);
-	spray_runs_put(runs, rb);
-	spray_runs_put(runs, rc);
-	spray_runs_put(runs, NULL);
+	spray_shared_give_run(&shared, ra);
+	spray_shared_give_run(&shared, rb);
+	spray_shared_give_run(&shared, rc);
+	spray_shared_give_run(&shared, NULL);
 }
 END_TEST
 
@@ -87,16 +86,16 @@ START_TEST(says_when_there_is_no_run)
 	struct spray_weights w = weigh(odd, 2, 1);
 	const struct spray_run *run;
 
-	ck_assert_int_eq(spray_runs_get(runs, &w, &run), -E2BIG);
+	ck_assert_int_eq(spray_shared_take_run(&shared, &w, &run), -E2BIG);
 	ck_assert_ptr_null(run);
 	w = weigh(none, 2, 1);
-	ck_assert_int_eq(spray_runs_get(runs, &w, &run), -ENETUNREACH);
+	ck_assert_int_eq(spray_shared_take_run(&shared, &w, &run), -ENETUNREACH);
 	w = weigh(long_one, 2, 0xff); /* 819 units, eight times round */
-	ck_assert_int_eq(spray_runs_get(runs, &w, &run), 0);
+	ck_assert_int_eq(spray_shared_take_run(&shared, &w, &run), 0);
 	ck_assert_uint_eq(run->period, 819);
-	spray_runs_put(runs, run);
+	spray_shared_give_run(&shared, run);
 	w.live[0] = 0x7f; /* seven times eight would be too long */
-	ck_assert_int_eq(spray_runs_get(runs, &w, &run), -E2BIG);
+	ck_assert_int_eq(spray_shared_take_run(&shared, &w, &run), -E2BIG);
 }
 END_TEST
 
@@ -111,7 +110,7 @@ START_TEST(fabric_windows_stay_below_one_unit)
 		const struct spray_run *run;
 		double d[4] = {0}, low[4] = {0}, high[4] = {0}, sum = 0;
 
-		ck_assert_int_eq(spray_runs_get(runs, &w, &run), 0);
+		ck_assert_int_eq(spray_shared_take_run(&shared, &w, &run), 0);
 		spray_cursor_start(&cursor, &w, run, 0.37);
 		for (unsigned p = 0; p < 4; p++)
 			sum += (double)v[i][p];
@@ -125,7 +124,7 @@ START_TEST(fabric_windows_stay_below_one_unit)
 		}
 		for (unsigned p = 0; p < 4; p++)
 			ck_assert_double_lt(high[p] - low[p], 1);
-		spray_runs_put(runs, run);
+		spray_shared_give_run(&shared, run);
 	}
 }
 END_TEST
@@ -152,7 +151,7 @@ START_TEST(any_windows_keep_the_bound)
 				sum += (double)bps[p];
 			}
 			w = weigh(bps, n, 1);
-			spray_runs_get(runs, &w, &run);
+			spray_shared_take_run(&shared, &w, &run);
 			spray_cursor_start(&cursor, &w, run, rand() / (RAND_MAX + 1.0));
 			for (unsigned t = 0; t < 50000; t++) {
 				d[next_unit().plane] += 1;
@@ -164,7 +163,7 @@ START_TEST(any_windows_keep_the_bound)
 			}
 			for (unsigned p = 0; p < n; p++)
 				ck_assert_double_le(high[p] - low[p], 2 - 1.0 / (n - 1) + 1e-6);
-			spray_runs_put(runs, run);
+			spray_shared_give_run(&shared, run);
 		}
 	}
 }
@@ -204,12 +203,12 @@ static void reweighted(unsigned n, int every, unsigned picks, double *high, doub
 			const struct spray_run *former = run;
 			double sum = 0;
 
-			spray_runs_get(runs, &w, &run);
+			spray_shared_take_run(&shared, &w, &run);
 			if (t == 0)
 				spray_cursor_start(&cursor, &w, run, 0);
 			else
 				spray_cursor_reweight(&cursor, &w, run);
-			spray_runs_put(runs, former);
+			spray_shared_give_run(&shared, former);
 			for (unsigned p = 0; p < n; p++)
 				sum += (double)w.bps[p];
 			for (unsigned p = 0; p < n; p++)
@@ -222,7 +221,7 @@ static void reweighted(unsigned n, int every, unsigned picks, double *high, doub
 			*low = fmin(*low, d[p]);
 		}
 	}
-	spray_runs_put(runs, run);
+	spray_shared_give_run(&shared, run);
 }
 
 START_TEST(reweighting_is_no_burst)
@@ -264,12 +263,12 @@ START_TEST(deaths_are_no_burst)
 			unsigned picks = (unsigned)rand() % 200;
 			double sum = 0;
 
-			spray_runs_get(runs, &w, &run);
+			spray_shared_take_run(&shared, &w, &run);
 			if (part == 0)
 				spray_cursor_start(&cursor, &w, run, rand() / (RAND_MAX + 1.0));
 			else
 				spray_cursor_reweight(&cursor, &w, run);
-			spray_runs_put(runs, former);
+			spray_shared_give_run(&shared, former);
 			for (unsigned p = 0; p < n; p++)
 				sum += (double)w.bps[p];
 			for (unsigned t = 0; t < picks; t++) {
@@ -285,7 +284,7 @@ START_TEST(deaths_are_no_burst)
 				}
 			}
 		}
-		spray_runs_put(runs, run);
+		spray_shared_give_run(&shared, run);
 		run = NULL;
 	}
 	ck_assert_double_lt(worst, 2 * (1 + SPRAY_CURSOR_SLACK));

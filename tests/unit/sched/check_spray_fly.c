@@ -53,6 +53,77 @@ START_TEST(any_weights_keep_the_bound)
 }
 END_TEST
 
+/* Weights as a fabric has them, one plane unlike the others: no window is a unit off. */
+START_TEST(fabric_weights_stay_below_one_unit_in_any_window)
+{
+	static const uint64_t v[][4] = {
+		{1, 1, 1, 1},	    {2, 2, 2, 1}, {4, 4, 4, 2},
+		{800, 800, 400, 0}, {1, 1, 1, 0}, {1, 0, 0, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
+		double d[4] = {0}, low[4] = {0}, high[4] = {0};
+		struct weights w;
+		struct spray_fly fly;
+
+		weights_from_bps(&w, v[i], 4);
+		spray_fly_init(&fly, v[i], 4, NULL);
+		for (uint32_t t = 0; t < 3 * w.sum; t++) {
+			d[spray_fly_next(&fly)] += 1;
+			for (unsigned p = 0; p < 4; p++) {
+				d[p] -= (double)w.w[p] / w.sum;
+				low[p] = fmin(low[p], d[p]);
+				high[p] = fmax(high[p], d[p]);
+				ck_assert_double_lt(high[p] - low[p], 1);
+				if ((t + 1) % w.sum == 0) /* exact after a whole period */
+					ck_assert_double_eq_tol(d[p], 0, 1e-6);
+			}
+		}
+	}
+}
+END_TEST
+
+/* Counts of any place of the schedule lead on as the schedule does. */
+START_TEST(counts_are_a_place_in_the_schedule)
+{
+	srand(14);
+	for (unsigned round = 0; round < 300; round++) {
+		unsigned n = 1 + (unsigned)rand() % FARE_MAX_PLANES;
+		uint64_t bps[FARE_MAX_PLANES], counts[FARE_MAX_PLANES] = {0};
+		struct spray_fly whole, from;
+		struct weights w;
+
+		for (unsigned p = 0; p < n; p++)
+			bps[p] = rand() % 3 ? (uint64_t)rand() % 40 : 0;
+		weights_from_bps(&w, bps, n);
+		spray_fly_init(&whole, bps, n, NULL);
+		for (uint32_t t = 0; t < 2 * w.sum; t++) {
+			int plane = spray_fly_next(&whole);
+
+			spray_fly_from_counts(&from, &w, counts);
+			ck_assert_int_eq(spray_fly_next(&from), plane);
+			counts[plane]++;
+		}
+		spray_fly_from_counts(&from, &w, counts);
+		if (!w.sum)
+			ck_assert_int_eq(spray_fly_next(&from), -1);
+	}
+}
+END_TEST
+
+START_TEST(counts_out_of_schedule_serve_what_is_behind)
+{
+	static const uint64_t bps[3] = {2, 2, 0}, counts[3] = {1000000, 3, 77};
+	struct spray_fly fly;
+	struct weights w;
+
+	weights_from_bps(&w, bps, 3);
+	spray_fly_from_counts(&fly, &w, counts);
+	for (unsigned i = 0; i < 1000; i++)
+		ck_assert_int_eq(spray_fly_next(&fly), 1);
+}
+END_TEST
+
 /* A million picks of weights that have no short period: nothing drifts. */
 START_TEST(a_million_picks_do_not_drift)
 {
@@ -176,6 +247,9 @@ int main(void)
 	int failed;
 
 	tcase_add_test(t, any_weights_keep_the_bound);
+	tcase_add_test(t, fabric_weights_stay_below_one_unit_in_any_window);
+	tcase_add_test(t, counts_are_a_place_in_the_schedule);
+	tcase_add_test(t, counts_out_of_schedule_serve_what_is_behind);
 	tcase_add_test(t, a_million_picks_do_not_drift);
 	tcase_add_test(t, changing_weights_keep_the_bound);
 	tcase_add_test(t, pieces_are_paid_for_by_their_size);

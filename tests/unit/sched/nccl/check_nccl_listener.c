@@ -46,8 +46,8 @@ static void teardown_devices(void)
 
 static void turn_devices(void)
 {
-	ck_assert_int_eq(device_progress(devices[0]), ncclSuccess);
-	ck_assert_int_eq(device_progress(devices[1]), ncclSuccess);
+	ck_assert_int_eq(comm_progress(devices[0]), ncclSuccess);
+	ck_assert_int_eq(comm_progress(devices[1]), ncclSuccess);
 }
 
 #define DEVICES_UNTIL(condition)                                                                   \
@@ -309,7 +309,7 @@ START_TEST(a_listener_is_not_guessed)
 	fare_domain_address(devices[1]->domain, &to);
 	ck_assert_int_eq(peer_group_open(&g, devices[0], &to, 0), 0);
 	/* so that the group stays */
-	ck_assert_ptr_nonnull(comm_create(g, 1, COMM_GREETED, 1));
+	ck_assert_ptr_nonnull(comm_open(g, 1));
 	DEVICES_UNTIL(g->connected);
 	say_hello(g, 2000, 0, 1);
 	ck_assert_ptr_null(listener_accept(l));
