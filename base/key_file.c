@@ -14,7 +14,7 @@ static bool is_space(uint8_t c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-static int failed(const char *path, char *why, size_t why_size)
+static int key_file_failed(const char *path, char *why, size_t why_size)
 {
 	int rc = -errno;
 
@@ -27,7 +27,7 @@ static int check_kind(int fd, const char *path, mode_t forbidden, char *why, siz
 	struct stat st;
 
 	if (fstat(fd, &st))
-		return failed(path, why, why_size);
+		return key_file_failed(path, why, why_size);
 	if (!S_ISREG(st.st_mode)) {
 		snprintf(why, why_size, "%s: not a regular file", path);
 		return -EINVAL;
@@ -48,7 +48,7 @@ static int read_key(int fd, const char *path, uint8_t *key, size_t *length, char
 	ssize_t n = read(fd, bytes, sizeof(bytes));
 
 	if (n < 0)
-		return failed(path, why, why_size);
+		return key_file_failed(path, why, why_size);
 	while (n && is_space(bytes[n - 1]))
 		n--;
 	if ((size_t)n < KEY_FILE_MIN || (size_t)n > KEY_FILE_MAX) {
@@ -71,7 +71,7 @@ int key_file_read(const char *path, mode_t forbidden, uint8_t key[KEY_FILE_MAX],
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), rc;
 
 	if (fd < 0)
-		return failed(path, why, why_size);
+		return key_file_failed(path, why, why_size);
 	rc = check_kind(fd, path, forbidden, why, why_size);
 	if (!rc)
 		rc = read_key(fd, path, key, length, why, why_size);

@@ -25,7 +25,7 @@ const yaml_node_t *strict_check_node(const yaml_document_t *document, int index)
 	return index > 0 && first + index - 1 < document->nodes.top ? first + index - 1 : NULL;
 }
 
-static bool is_text(const yaml_node_t *node, const char *text, size_t length)
+static bool strict_check_is_text(const yaml_node_t *node, const char *text, size_t length)
 {
 	return node && node->type == YAML_SCALAR_NODE && node->data.scalar.length == length &&
 	       !memcmp(node->data.scalar.value, text, length);
@@ -40,7 +40,7 @@ const yaml_node_t *strict_check_member(const yaml_document_t *document, const ya
 	     p < mapping->data.mapping.pairs.top; p++) {
 		const yaml_node_t *k = strict_check_node(document, p->key);
 
-		if (!is_text(k, key, length))
+		if (!strict_check_is_text(k, key, length))
 			continue;
 		*key_node = k;
 		return strict_check_node(document, p->value);
@@ -67,7 +67,7 @@ __attribute__((format(printf, 3, 4))) static int wrong(struct check *c, const ya
 	return -EBADMSG;
 }
 
-/* Makes the key that of something inside. Returns what leave() takes. */
+/* Makes the key that of something inside. Returns what strict_check_leave() takes. */
 __attribute__((format(printf, 2, 3))) static size_t enter(struct check *c, const char *format, ...)
 {
 	size_t length = strlen(c->found->key);
@@ -79,7 +79,7 @@ __attribute__((format(printf, 2, 3))) static size_t enter(struct check *c, const
 	return length;
 }
 
-static void leave(struct check *c, size_t length)
+static void strict_check_leave(struct check *c, size_t length)
 {
 	c->found->key[length] = '\0';
 }
@@ -179,7 +179,7 @@ static int check_scalar(struct check *c, const yaml_node_t *node,
 	case CYAML_FLOAT:
 		return check_number(c, node, false);
 	case CYAML_BOOL:
-		if (is_text(node, "true", 4) || is_text(node, "false", 5))
+		if (strict_check_is_text(node, "true", 4) || strict_check_is_text(node, "false", 5))
 			return 0;
 		return wrong(c, node, "\"%.60s\": true or false is expected",
 			     node->data.scalar.value);
@@ -219,7 +219,7 @@ static int check_list(struct check *c, const yaml_node_t *node, const cyaml_sche
 
 		rc = check_value(c, items[i], schema->sequence.entry);
 		if (!rc)
-			leave(c, length);
+			strict_check_leave(c, length);
 	}
 	return rc;
 }
@@ -228,7 +228,7 @@ static const cyaml_schema_field_t *find_field(const cyaml_schema_field_t *fields
 					      const yaml_node_t *key)
 {
 	for (; fields->key; fields++)
-		if (is_text(key, fields->key, strlen(fields->key)))
+		if (strict_check_is_text(key, fields->key, strlen(fields->key)))
 			return fields;
 	return NULL;
 }
@@ -265,7 +265,7 @@ static int check_pair(struct check *c, const yaml_node_t *mapping, const yaml_no
 		return wrong(c, key, "given twice (first on line %u): keep one", line_of(first));
 	rc = check_value(c, pair->value, &field->value);
 	if (!rc)
-		leave(c, length);
+		strict_check_leave(c, length);
 	return rc;
 }
 

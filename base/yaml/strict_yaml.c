@@ -111,8 +111,8 @@ static int load_document(struct strict_yaml *y, const char *text, size_t length)
 }
 
 /* The node of "[i]..." or "name...", of which *key becomes the rest; NULL: there is none. */
-static const yaml_node_t *step(const struct strict_yaml *y, const yaml_node_t *node,
-			       const char **key, const yaml_node_t **at)
+static const yaml_node_t *strict_yaml_step(const struct strict_yaml *y, const yaml_node_t *node,
+					   const char **key, const yaml_node_t **at)
 {
 	if (**key == '[') {
 		long i = strtol(*key + 1, (char **)key, 10);
@@ -141,7 +141,7 @@ unsigned strict_yaml_line(const struct strict_yaml *y, const char *key)
 	const yaml_node_t *node = strict_check_node(&y->document, 1), *at = node;
 
 	while (node && *key)
-		node = step(y, node, &key, &at);
+		node = strict_yaml_step(y, node, &key, &at);
 	return at ? (unsigned)at->start_mark.line + 1 : 1;
 }
 
