@@ -3,7 +3,7 @@
  * The group's messages and the questions for keys travel as UDP datagrams between kernel sockets,
  * not over UD QPs: a peer is known by its loopback address, which is no GID; only the kernel's
  * routing leads there. A socket bound to a sub-port's netdev leaves by that sub-port. (On
- * FARE_CONTROL_PORT: what a leaf's hash does with it says nothing of port 4791, so echoes tell
+ * FARE_CONTROL_PORT: what a leaf's hash does with it says nothing of port 4791, so echoes say
  * that a plane answers, and, where sub-ports are one device, nothing of how its QPs spread.)
  */
 #include "qp/verbs/verbs_endpoint.h"
@@ -121,8 +121,8 @@ static int send_over(struct qp_endpoint *ep, const struct qp_control *c)
 }
 
 /* m, to where c says; c's own data does not count. */
-static int send_message(struct qp_endpoint *ep, const struct qp_control *c,
-			const struct verbs_wire_message *m)
+static int verbs_control_send_message(struct qp_endpoint *ep, const struct qp_control *c,
+				      const struct verbs_wire_message *m)
 {
 	struct qp_control datagram = *c;
 	uint8_t buf[VERBS_WIRE_MAX];
@@ -150,7 +150,7 @@ int verbs_control_send(struct qp_endpoint *ep, const struct qp_control *c)
 	     (c->plane >= ep->attr.n_planes || c->sub_port >= ep->attr.n_sub_ports[c->plane])) ||
 	    !IN6_IS_ADDR_V4MAPPED(&ep->attr.address) != !IN6_IS_ADDR_V4MAPPED(&c->remote))
 		return -EINVAL;
-	return send_message(ep, c, &m);
+	return verbs_control_send_message(ep, c, &m);
 }
 
 /* A question for keys, or the answer: authenticated if there is a key. */
@@ -162,7 +162,7 @@ static void send_keys(struct qp_endpoint *ep, const struct qp_control *c,
 	int n;
 
 	if (!ep->attr.control_key) {
-		send_message(ep, c, m);
+		verbs_control_send_message(ep, c, m);
 		return;
 	}
 	n = verbs_wire_encode(m, buf + CONTROL_SEAL_BYTES, sizeof(buf) - CONTROL_SEAL_BYTES);
@@ -170,7 +170,7 @@ static void send_keys(struct qp_endpoint *ep, const struct qp_control *c,
 		return;
 	control_seal_close(ep->attr.control_key, &ep->attr.address, &c->remote, buf, (size_t)n);
 	envelope.payload_bytes = CONTROL_SEAL_BYTES + (size_t)n;
-	send_message(ep, c, &envelope);
+	verbs_control_send_message(ep, c, &envelope);
 }
 
 void verbs_control_ask(struct qp_endpoint *ep, const struct qp *qp, uint32_t key, uint64_t nonce)
@@ -286,7 +286,8 @@ static int on_authenticated(struct qp_endpoint *ep, const struct qp_control *c,
 }
 
 /* 0, or -errno: it does not count. */
-static int on_message(struct qp_endpoint *ep, struct qp_control *c, struct verbs_wire_message *m)
+static int verbs_control_on_message(struct qp_endpoint *ep, struct qp_control *c,
+				    struct verbs_wire_message *m)
 {
 	if (m->type == VERBS_WIRE_GROUP) {
 		c->data = m->payload;
@@ -330,7 +331,7 @@ int verbs_control_receive(struct qp_endpoint *ep)
 		}
 		address_of_socket(&from, &c.remote, &c.udp_source_port);
 		find_sub_port(ep, arrival_ifindex(&h), &c);
-		ep->stats.rx_dropped += on_message(ep, &c, &m) != 0;
+		ep->stats.rx_dropped += verbs_control_on_message(ep, &c, &m) != 0;
 	}
 	return n;
 }
