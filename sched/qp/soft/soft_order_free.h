@@ -12,7 +12,7 @@
 #include "of_receiver.h"
 #include "of_sender.h"
 
-struct soft_leg {
+struct soft_path {
 	struct qp_path path;
 	struct soft_socket *socket;
 };
@@ -20,12 +20,13 @@ struct soft_leg {
 struct soft_order_free {
 	struct of_sender tx;
 	struct of_receiver rx;
-	struct soft_leg legs[QP_MAX_PATHS];
-	unsigned n_legs, turn;
+	struct soft_path paths[QP_MAX_PATHS];
+	unsigned n_paths, turn;
 };
 
-int soft_order_free_spread(struct qp *qp, const struct qp_path *paths, unsigned n);
-/* The next batch uses the next path whose socket has room; the same one if none has room. */
-void soft_order_free_turn(struct qp *qp);
+/* From now on batches use these in turn. Takes their sockets; those before are given back. */
+void soft_order_free_set_paths(struct qp *qp, const struct soft_path *paths, unsigned n);
+/* Gives the sockets of n paths back. */
+void soft_order_free_put_paths(struct qp *qp, const struct soft_path *paths, unsigned n);
 
 #endif

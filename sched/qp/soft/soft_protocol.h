@@ -41,6 +41,7 @@ struct soft_protocol {
 	void (*fail)(struct qp *qp, enum qp_wc_status status);
 
 	/* ---- requests of the peer ---- */
+	/* An answer may be due then. */
 	void (*on_request)(struct qp *qp, const struct roce_packet *packet);
 	bool (*answer_due)(const struct qp *qp);
 	/* Its payload may point into bitmap; the caller adds the QPN. False: no answer is due. */
@@ -48,21 +49,23 @@ struct soft_protocol {
 			    struct roce_packet *out);
 	/* Of the answer that is due; 0: no answer is due. */
 	uint8_t *(*syndrome)(struct qp *qp);
-	bool (*is_dead)(const struct qp *qp); /* after its answer soft_qp_refuse() is due */
+	bool (*is_dead)(const struct qp *qp); /* after its answer soft_state_refuse() is due */
 	/* Completes all receives: no request is accepted any more. */
 	void (*end_receives)(struct qp *qp);
 };
 
-/* The table of a file whose functions are named as the entries. */
-#define SOFT_PROTOCOL_OF_FILE                                                                      \
+/* The table of a file whose functions are named as the entries, after that stem. */
+#define SOFT_PROTOCOL(stem)                                                                        \
 	{                                                                                          \
-		.create = create, .start = start, .destroy = destroy, .post = post,                \
-		.burst = burst, .sent = sent, .has_unsent = has_unsent,                            \
-		.unsent_bytes = unsent_bytes, .is_idle = is_idle, .deadline_ns = deadline_ns,      \
-		.on_timer = on_timer, .on_answer = on_answer, .kick = kick,                        \
-		.slow_down = slow_down, .fail = fail, .on_request = on_request,                    \
-		.answer_due = answer_due, .take_answer = take_answer, .syndrome = syndrome,        \
-		.is_dead = is_dead, .end_receives = end_receives,                                  \
+		.create = stem##_create, .start = stem##_start, .destroy = stem##_destroy,         \
+		.post = stem##_post, .burst = stem##_burst, .sent = stem##_sent,                   \
+		.has_unsent = stem##_has_unsent, .unsent_bytes = stem##_unsent_bytes,              \
+		.is_idle = stem##_is_idle, .deadline_ns = stem##_deadline_ns,                      \
+		.on_timer = stem##_on_timer, .on_answer = stem##_on_answer, .kick = stem##_kick,   \
+		.slow_down = stem##_slow_down, .fail = stem##_fail,                                \
+		.on_request = stem##_on_request, .answer_due = stem##_answer_due,                  \
+		.take_answer = stem##_take_answer, .syndrome = stem##_syndrome,                    \
+		.is_dead = stem##_is_dead, .end_receives = stem##_end_receives,                    \
 	}
 
 extern const struct soft_protocol soft_rc, soft_order_free;

@@ -5,65 +5,67 @@
  */
 #include "soft_endpoint.h"
 
-static int create(struct qp *qp)
+static int soft_rc_create(struct qp *qp)
 {
 	return rc_receives_init(&qp->receives, qp->attr.receives);
 }
 
-static int start(struct qp *qp, const struct rc_requester_config *config)
+static int soft_rc_start(struct qp *qp, const struct rc_requester_config *config)
 {
 	rc_responder_init(&qp->responder, config->path_mtu, qp->remote.psn,
 			  qp->attr.receives ? &qp->receives : NULL, config->stats);
 	return rc_requester_init(&qp->requester, config);
 }
 
-static void destroy(struct qp *qp)
+static void soft_rc_destroy(struct qp *qp)
 {
 	rc_requester_fini(&qp->requester);
 	rc_receives_fini(&qp->receives);
 }
 
-static int post(struct qp *qp, const struct rc_work *work)
+static int soft_rc_post(struct qp *qp, const struct rc_work *work)
 {
 	return rc_requester_post(&qp->requester, work);
 }
 
-static enum qp_wc_status burst(struct qp *qp, struct roce_packet *out, unsigned max, unsigned *n)
+static enum qp_wc_status soft_rc_burst(struct qp *qp, struct roce_packet *out, unsigned max,
+				       unsigned *n)
 {
 	return rc_requester_burst(&qp->requester, out, max, n);
 }
 
-static void sent(struct qp *qp, unsigned n_packets, uint64_t now_ns)
+static void soft_rc_sent(struct qp *qp, unsigned n_packets, uint64_t now_ns)
 {
 	rc_requester_sent(&qp->requester, n_packets, now_ns);
 }
 
-static bool has_unsent(const struct qp *qp)
+static bool soft_rc_has_unsent(const struct qp *qp)
 {
 	return rc_requester_has_unsent(&qp->requester);
 }
 
-static uint64_t unsent_bytes(const struct qp *qp)
+static uint64_t soft_rc_unsent_bytes(const struct qp *qp)
 {
 	return rc_requester_unsent_bytes(&qp->requester);
 }
 
-static bool is_idle(const struct qp *qp)
+static bool soft_rc_is_idle(const struct qp *qp)
 {
-	return !has_unsent(qp) && rc_requester_is_idle(&qp->requester);
+	return !soft_rc_has_unsent(qp) && rc_requester_is_idle(&qp->requester);
 }
 
-static uint64_t deadline_ns(const struct qp *qp)
+static uint64_t soft_rc_deadline_ns(const struct qp *qp)
 {
 	return qp->requester.deadline_ns;
 }
 
-static enum qp_wc_status on_timer(struct qp *qp, uint64_t now_ns)
+static enum qp_wc_status soft_rc_on_timer(struct qp *qp, uint64_t now_ns)
 {
 	return rc_requester_on_timer(&qp->requester, now_ns);
 }
 
-static enum qp_wc_status on_answer(struct qp *qp, const struct roce_packet *packet, uint64_t now_ns)
+static enum qp_wc_status soft_rc_on_answer(struct qp *qp, const struct roce_packet *packet,
+					   uint64_t now_ns)
 {
 	if (packet->opcode == ROCE_ACK)
 		return rc_requester_on_ack(&qp->requester, packet, now_ns);
@@ -72,34 +74,34 @@ static enum qp_wc_status on_answer(struct qp *qp, const struct roce_packet *pack
 	return QP_WC_SUCCESS;
 }
 
-static void kick(struct qp *qp, uint64_t now_ns)
+static void soft_rc_kick(struct qp *qp, uint64_t now_ns)
 {
 	rc_requester_kick(&qp->requester, now_ns);
 }
 
-static void slow_down(struct qp *qp)
+static void soft_rc_slow_down(struct qp *qp)
 {
 	struct rc_requester *r = &qp->requester;
 
 	soft_window_marked(&r->window, r->una, r->sent);
 }
 
-static void fail(struct qp *qp, enum qp_wc_status status)
+static void soft_rc_fail(struct qp *qp, enum qp_wc_status status)
 {
 	rc_requester_fail(&qp->requester, status);
 }
 
-static void end_receives(struct qp *qp)
+static void soft_rc_end_receives(struct qp *qp)
 {
 	struct rc_notice notice;
 
 	/* posted ones there may be although it never was connected */
 	qp->responder.receives = &qp->receives;
 	while (rc_responder_flush(&qp->responder, &notice))
-		soft_qp_notify(qp, &notice);
+		soft_cq_notify(qp, &notice);
 }
 
-static void on_request(struct qp *qp, const struct roce_packet *packet)
+static void soft_rc_on_request(struct qp *qp, const struct roce_packet *packet)
 {
 	struct qp_endpoint *ep = qp->ep;
 	/* posted receives have claimed their places already */
@@ -113,31 +115,31 @@ static void on_request(struct qp *qp, const struct roce_packet *packet)
 	if (claims && can_notify && verdict != RC_RESPONDER_NOTIFIED)
 		soft_cq_unclaim(&ep->cq, true);
 	if (verdict == RC_RESPONDER_NOTIFIED)
-		soft_qp_notify(qp, &notice);
+		soft_cq_notify(qp, &notice);
 	else
 		ep->stats.rx_dropped += verdict != RC_RESPONDER_PLACED;
-	soft_tx_owe_answer(qp);
 }
 
-static bool answer_due(const struct qp *qp)
+static bool soft_rc_answer_due(const struct qp *qp)
 {
 	return rc_responder_answer_due(&qp->responder);
 }
 
-static bool take_answer(struct qp *qp, uint8_t bitmap[OF_BITMAP_BYTES], struct roce_packet *out)
+static bool soft_rc_take_answer(struct qp *qp, uint8_t bitmap[OF_BITMAP_BYTES],
+				struct roce_packet *out)
 {
 	(void)bitmap;
 	return rc_responder_take_answer(&qp->responder, out);
 }
 
-static uint8_t *syndrome(struct qp *qp)
+static uint8_t *soft_rc_syndrome(struct qp *qp)
 {
 	return &qp->responder.syndrome;
 }
 
-static bool is_dead(const struct qp *qp)
+static bool soft_rc_is_dead(const struct qp *qp)
 {
 	return qp->responder.dead;
 }
 
-const struct soft_protocol soft_rc = SOFT_PROTOCOL_OF_FILE;
+const struct soft_protocol soft_rc = SOFT_PROTOCOL(soft_rc);

@@ -145,17 +145,22 @@ static int setup_tx(int fd, bool v4, const char *dev, uint8_t dscp, uint32_t tx_
 		err = bind_device(fd, dev);
 	if (!err)
 		err = set_int(fd, SOL_SOCKET, SO_REUSEPORT, 1);
-	/* it never reads: what strangers send to this port must not take memory */
+	/* it never reads: what others send to this port must not take memory */
 	(void)set_int(fd, SOL_SOCKET, SO_RCVBUF, 0);
 	soft_sock_set_tx_bytes(fd, tx_bytes);
 	return err;
+}
+
+int soft_sock_random(void *out, size_t bytes)
+{
+	return getrandom(out, bytes, 0) == (ssize_t)bytes ? 0 : -EIO;
 }
 
 int soft_sock_random_port(uint16_t *port)
 {
 	uint16_t random;
 
-	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+	if (soft_sock_random(&random, sizeof(random)))
 		return -EIO;
 	*port = (uint16_t)(ROCE_SOURCE_PORT_FIRST +
 			   random % (ROCE_SOURCE_PORT_LAST - ROCE_SOURCE_PORT_FIRST + 1));
