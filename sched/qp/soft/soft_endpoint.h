@@ -14,7 +14,7 @@
  *   soft_control.c   the control channel
  *   soft_tx.c        sends bursts and answers
  *   soft_state.c     QPs by number, their states, which are served next
- *   soft_rc.c, soft_order_free.c  the two protocols (soft_protocol.h)
+ *   soft_protocol.c  which of the two protocols a QP has
  *   soft_cq.c, soft_sockets.c, soft_mtu.c, soft_alarm.c
  * rc_requester.c, rc_responder.c, of_sender.c and of_receiver.c are the protocols' pure parts.
  */
@@ -26,6 +26,8 @@
 #include <sys/uio.h>
 
 #include "mr_table.h"
+#include "of_receiver.h"
+#include "of_sender.h"
 #include "qp/provider.h"
 #include "rc_requester.h"
 #include "rc_responder.h"
@@ -33,8 +35,6 @@
 #include "soft_alarm.h"
 #include "soft_cq.h"
 #include "soft_list.h"
-#include "soft_order_free.h"
-#include "soft_protocol.h"
 #include "soft_sockets.h"
 
 #define SOFT_CONTROL_QPN  0xfa4e
@@ -62,12 +62,25 @@ enum soft_qp_state {
 	SOFT_QP_ERR,
 };
 
+/* A path of an order-free QP; the socket is shared. */
+struct soft_path {
+	struct qp_path path;
+	struct soft_socket *socket;
+};
+
+/* What an order-free QP has instead of a requester and a responder. */
+struct soft_order_free {
+	struct of_sender tx;
+	struct of_receiver rx;
+	struct soft_path paths[QP_MAX_PATHS]; /* of batches, in turn: a batch is one super-packet */
+	unsigned n_paths, turn;
+};
+
 struct qp {
 	struct qp_endpoint *ep;
 	struct qp *bucket_next;				    /* same hash of QPN */
 	struct soft_link all, runnable, answering, waiting; /* waiting: its socket is full */
 	struct timer timer;
-	const struct soft_protocol *protocol;
 	struct rc_requester requester;
 	struct rc_responder responder;
 	struct rc_receives receives;	    /* attr.receives of them */

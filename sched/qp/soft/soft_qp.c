@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "soft_endpoint.h"
+#include "soft_protocol.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -108,19 +108,18 @@ static int init_qp(struct qp *qp)
 	int err = soft_sock_random(&qp->first_psn, sizeof(qp->first_psn));
 
 	qp->first_psn &= ROCE_PSN_MASK;
-	qp->protocol = qp->attr.order_free ? &soft_order_free : &soft_rc;
 	if (!err)
 		err = soft_qp_make_room(qp);
 	if (!err)
 		err = get_socket(qp);
 	if (!err)
-		err = qp->protocol->create(qp);
+		err = soft_protocol_create(qp);
 	return err ? err : soft_state_assign_qpn(qp->ep, qp);
 }
 
 static void soft_qp_release(struct qp *qp)
 {
-	qp->protocol->destroy(qp);
+	soft_protocol_destroy(qp);
 	soft_sockets_put(&qp->ep->sockets, qp->socket);
 	free(qp);
 }
@@ -179,7 +178,7 @@ int soft_qp_connect(struct qp *qp, const struct qp_remote *remote)
 	qp->path_mtu = qp_path_mtu_common(qp->ep->attr.path_mtu, remote->path_mtu);
 	qp->batch_bytes = batch_bytes(qp);
 	config = config_of(qp);
-	err = qp->protocol->start(qp, &config);
+	err = soft_protocol_start(qp, &config);
 	if (!err)
 		qp->state = SOFT_QP_RTS;
 	return err;
@@ -187,7 +186,7 @@ int soft_qp_connect(struct qp *qp, const struct qp_remote *remote)
 
 void soft_qp_on_timer(struct qp *qp, uint64_t now_ns)
 {
-	enum qp_wc_status status = qp->protocol->on_timer(qp, now_ns);
+	enum qp_wc_status status = soft_protocol_on_timer(qp, now_ns);
 
 	if (status) {
 		soft_state_fail(qp, status);
@@ -196,7 +195,7 @@ void soft_qp_on_timer(struct qp *qp, uint64_t now_ns)
 	if (qp->hold_until_ns <= now_ns)
 		qp->hold_until_ns = 0;
 	soft_state_set_timer(qp);
-	if (qp->protocol->has_unsent(qp) || qp->protocol->answer_due(qp))
+	if (soft_protocol_has_unsent(qp) || soft_protocol_answer_due(qp))
 		soft_state_schedule(qp);
 }
 
@@ -210,7 +209,7 @@ void soft_qp_kick(struct qp *qp)
 {
 	if (!soft_state_is_live(qp))
 		return;
-	qp->protocol->kick(qp, clock_now_ns());
+	soft_protocol_kick(qp, clock_now_ns());
 	qp->hold_until_ns = 0;
 	soft_state_set_timer(qp);
 	run_soon(qp);
@@ -311,7 +310,8 @@ static int get_paths(struct qp *qp, const struct qp_path *paths, unsigned n, str
 		int err = socket_at(qp, &paths[i], &out[i].socket);
 
 		if (err) {
-			soft_order_free_put_paths(qp, out, i);
+			while (i--)
+				soft_sockets_put(&qp->ep->sockets, out[i].socket);
 			return err;
 		}
 		out[i].path = paths[i];
@@ -328,7 +328,7 @@ int soft_qp_spread(struct qp *qp, const struct qp_path *paths, unsigned n)
 		err = get_paths(qp, paths, n, found);
 	if (err)
 		return err;
-	soft_order_free_set_paths(qp, found, n);
+	soft_protocol_set_paths(qp, found, n);
 	qp->no_gso = false;			 /* other devices, perhaps */
 	if (!soft_link_is_alone(&qp->waiting)) { /* for room in a socket that it may not have now */
 		soft_link_remove(&qp->waiting);
@@ -350,7 +350,7 @@ static int accept_work(struct qp *qp, const struct rc_work *work)
 	err = soft_cq_claim(&qp->ep->cq, false);
 	if (err)
 		return err;
-	err = qp->protocol->post(qp, work);
+	err = soft_protocol_post(qp, work);
 	if (err)
 		soft_cq_unclaim(&qp->ep->cq, false);
 	return err;
@@ -359,7 +359,7 @@ static int accept_work(struct qp *qp, const struct rc_work *work)
 static int soft_qp_post(struct qp *qp, const struct rc_work *work)
 {
 	bool idle = qp->is_held || qp->is_deferred ||
-		    (qp->state == SOFT_QP_RTS && qp->protocol->is_idle(qp));
+		    (qp->state == SOFT_QP_RTS && soft_protocol_is_idle(qp));
 	int err = accept_work(qp, work);
 
 	if (err && (!qp->is_held || qp->state != SOFT_QP_RTS))
@@ -376,7 +376,7 @@ static int soft_qp_post(struct qp *qp, const struct rc_work *work)
 	 */
 	if (soft_link_is_alone(&qp->runnable) &&
 	    ((idle && !(work->flags & QP_WR_LATER)) ||
-	     qp->protocol->unsent_bytes(qp) >= qp->batch_bytes) &&
+	     soft_protocol_unsent_bytes(qp) >= qp->batch_bytes) &&
 	    !soft_tx_burst(qp, clock_now_ns())) {
 		soft_alarm_rearm(&qp->ep->alarm);
 		return err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "soft_endpoint.h"
+#include "soft_protocol.h"
 
 #include <errno.h>
 #include <netinet/ip.h>
@@ -26,14 +26,14 @@ struct arrival {
 /* An acknowledgement or a read response. */
 static void on_answer(struct qp *qp, const struct roce_packet *packet, uint64_t now_ns)
 {
-	enum qp_wc_status status = qp->protocol->on_answer(qp, packet, now_ns);
+	enum qp_wc_status status = soft_protocol_on_answer(qp, packet, now_ns);
 
 	if (status) {
 		soft_state_fail(qp, status);
 		return;
 	}
 	soft_state_set_timer(qp);
-	if (qp->protocol->has_unsent(qp))
+	if (soft_protocol_has_unsent(qp))
 		soft_state_schedule(qp);
 }
 
@@ -43,7 +43,7 @@ static void on_mark(struct qp *qp, const struct roce_packet *packet, uint64_t no
 	if (roce_wire_is_request(packet->opcode))
 		soft_tx_cnp(qp, packet->psn, now_ns);
 	else if (roce_wire_is_read_response(packet->opcode))
-		qp->protocol->slow_down(qp);
+		soft_protocol_slow_down(qp);
 }
 
 static void on_packet(struct qp_endpoint *ep, struct qp *qp, const struct arrival *a,
@@ -53,9 +53,9 @@ static void on_packet(struct qp_endpoint *ep, struct qp *qp, const struct arriva
 		on_mark(qp, packet, now_ns);
 	if (packet->opcode == ROCE_CNP) {
 		ep->stats.cnps_received++;
-		qp->protocol->slow_down(qp);
+		soft_protocol_slow_down(qp);
 	} else if (roce_wire_is_request(packet->opcode)) {
-		qp->protocol->on_request(qp, packet);
+		soft_protocol_on_request(qp, packet);
 		soft_tx_queue_answer(qp);
 	} else {
 		on_answer(qp, packet, now_ns);

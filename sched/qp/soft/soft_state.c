@@ -3,7 +3,7 @@
  * soft_state.c - the QPs of an endpoint: found by their numbers, the states that they go through,
  * and which of them are served next.
  */
-#include "soft_endpoint.h"
+#include "soft_protocol.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -81,7 +81,7 @@ void soft_state_forget(struct qp *qp)
 
 void soft_state_set_timer(struct qp *qp)
 {
-	uint64_t when = qp->protocol->deadline_ns(qp);
+	uint64_t when = soft_protocol_deadline_ns(qp);
 
 	if (qp->hold_until_ns && (!when || qp->hold_until_ns < when))
 		when = qp->hold_until_ns;
@@ -97,7 +97,7 @@ void soft_state_schedule(struct qp *qp)
 static void soft_state_end(struct qp *qp)
 {
 	qp->state = SOFT_QP_ERR;
-	qp->protocol->end_receives(qp);
+	soft_protocol_end_receives(qp);
 	timers_remove(&qp->ep->alarm.timers, &qp->timer);
 	soft_link_remove(&qp->runnable);
 	soft_link_remove(&qp->answering);
@@ -110,15 +110,15 @@ void soft_state_refuse(struct qp *qp)
 		return;
 	qp->state = SOFT_QP_REFUSING;
 	qp->failed_ns = clock_now_ns();
-	qp->protocol->end_receives(qp);
+	soft_protocol_end_receives(qp);
 }
 
 void soft_state_fail(struct qp *qp, enum qp_wc_status status)
 {
 	if (qp->state == SOFT_QP_ERR)
 		return;
-	qp->protocol->fail(qp, status);
-	if (qp->protocol->is_dead(qp)) { /* its answer may not be out yet, or be lost */
+	soft_protocol_fail(qp, status);
+	if (soft_protocol_is_dead(qp)) { /* its answer may not be out yet, or be lost */
 		soft_state_refuse(qp);
 		soft_state_set_timer(qp);
 		return;
@@ -130,7 +130,7 @@ void soft_state_fail(struct qp *qp, enum qp_wc_status status)
 void soft_state_error(struct qp *qp)
 {
 	if (qp->state != SOFT_QP_ERR) {
-		qp->protocol->fail(qp, QP_WC_FLUSH_ERR);
+		soft_protocol_fail(qp, QP_WC_FLUSH_ERR);
 		soft_state_end(qp);
 	}
 	qp->failed_ns = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "soft_endpoint.h"
+#include "soft_protocol.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -214,26 +214,17 @@ static unsigned send_packets(struct qp *qp, unsigned n, uint64_t now_ns)
 
 void soft_tx_queue_answer(struct qp *qp)
 {
-	if (!qp->protocol->answer_due(qp))
+	if (!soft_protocol_answer_due(qp))
 		return;
 	qp->ep->delayed.urgent |=
-		qp->responder.n_reads || *qp->protocol->syndrome(qp) > ROCE_SYNDROME_ACK;
+		qp->responder.n_reads || *soft_protocol_syndrome(qp) > ROCE_SYNDROME_ACK;
 	soft_link_append(&qp->ep->answering, &qp->answering);
-}
-
-/* The answer that is due; its payload points into bitmap. False: none is. */
-static bool take_answer(struct qp *qp, uint8_t bitmap[OF_BITMAP_BYTES], struct roce_packet *out)
-{
-	if (!qp->protocol->take_answer(qp, bitmap, out))
-		return false;
-	out->dest_qpn = qp->remote.qpn;
-	return true;
 }
 
 /* It was taken, and the network did not take it: it is due again, unless a newer one is. */
 static void give_back_answer(struct qp *qp, uint8_t syndrome)
 {
-	uint8_t *due = qp->protocol->syndrome(qp);
+	uint8_t *due = soft_protocol_syndrome(qp);
 
 	if (!*due)
 		*due = syndrome;
@@ -249,8 +240,8 @@ static bool add_answer(struct qp *qp, unsigned n)
 	struct soft_tx_scratch *s = &qp->ep->tx;
 
 	return n == 1 && !soft_alarm_is_spinning(&qp->ep->alarm) &&
-	       *qp->protocol->syndrome(qp) == ROCE_SYNDROME_ACK && !qp->protocol->is_dead(qp) &&
-	       take_answer(qp, s->bitmap, &s->packets[n]);
+	       *soft_protocol_syndrome(qp) == ROCE_SYNDROME_ACK && !soft_protocol_is_dead(qp) &&
+	       soft_protocol_take_answer(qp, s->bitmap, &s->packets[n]);
 }
 
 /* For a reason of this end, which sending again would not change. */
@@ -267,7 +258,7 @@ bool soft_tx_burst(struct qp *qp, uint64_t now_ns)
 
 	if (!soft_state_is_live(qp) || is_blocked(qp) || qp->hold_until_ns > now_ns)
 		return false;
-	status = qp->protocol->burst(qp, qp->ep->tx.packets, RC_BURST_PACKETS, &n);
+	status = soft_protocol_burst(qp, qp->ep->tx.packets, RC_BURST_PACKETS, &n);
 	qp->is_deferred = false;
 	if (status) {
 		fail_here(qp, status);
@@ -285,9 +276,9 @@ bool soft_tx_burst(struct qp *qp, uint64_t now_ns)
 	if (sent < n + n_answers && n_answers)
 		give_back_answer(qp, ROCE_SYNDROME_ACK);
 	sent = sent < n ? sent : n;
-	qp->protocol->sent(qp, sent, now_ns);
+	soft_protocol_sent(qp, sent, now_ns);
 	soft_state_set_timer(qp);
-	return qp->protocol->has_unsent(qp) && !is_blocked(qp) && qp->hold_until_ns <= now_ns;
+	return soft_protocol_has_unsent(qp) && !is_blocked(qp) && qp->hold_until_ns <= now_ns;
 }
 
 int soft_tx_run(struct qp_endpoint *ep, uint64_t now_ns)
@@ -299,7 +290,7 @@ int soft_tx_run(struct qp_endpoint *ep, uint64_t now_ns)
 
 		soft_link_remove(&qp->runnable);
 		/* one that waits for its turn does so */
-		if (qp->protocol->answer_due(qp) &&
+		if (soft_protocol_answer_due(qp) &&
 		    (soft_link_is_alone(&qp->answering) || !soft_alarm_is_spinning(&ep->alarm)))
 			soft_tx_answer(qp);
 		if (soft_tx_burst(qp, now_ns))
@@ -389,10 +380,10 @@ void soft_tx_cnp(struct qp *qp, uint32_t psn, uint64_t now_ns)
 
 static void acknowledge(struct qp *qp)
 {
-	uint8_t bitmap[OF_BITMAP_BYTES], syndrome = *qp->protocol->syndrome(qp);
+	uint8_t bitmap[OF_BITMAP_BYTES], syndrome = *soft_protocol_syndrome(qp);
 	struct roce_packet answer;
 
-	if (take_answer(qp, bitmap, &answer) && send_one(qp, &answer) == -EAGAIN) {
+	if (soft_protocol_take_answer(qp, bitmap, &answer) && send_one(qp, &answer) == -EAGAIN) {
 		/* behind our own data in the socket: it goes out when that has left */
 		give_back_answer(qp, syndrome);
 		block(qp);
@@ -410,7 +401,7 @@ void soft_tx_answer(struct qp *qp)
 	if (!answer_reads(qp))
 		return;
 	acknowledge(qp);
-	if (qp->protocol->is_dead(qp) && !qp->protocol->answer_due(qp))
+	if (soft_protocol_is_dead(qp) && !soft_protocol_answer_due(qp))
 		soft_state_refuse(qp);
 }
 
