@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/address.h"
+#include "base/dgram.h"
 
 #ifndef UDP_GRO
 #define UDP_GRO 104
@@ -128,16 +129,6 @@ static void read_cmsgs(struct msghdr *m, struct arrival *a)
 			memcpy(&size, CMSG_DATA(c), sizeof(size));
 			if (size > 0)
 				a->segment_bytes = (size_t)size;
-		} else if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO) {
-			struct in_pktinfo info;
-
-			memcpy(&info, CMSG_DATA(c), sizeof(info));
-			a->ifindex = (unsigned)info.ipi_ifindex;
-		} else if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_PKTINFO) {
-			struct in6_pktinfo info;
-
-			memcpy(&info, CMSG_DATA(c), sizeof(info));
-			a->ifindex = info.ipi6_ifindex;
 		} else if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TOS) {
 			a->is_marked = (*CMSG_DATA(c) & IPTOS_ECN_MASK) == IPTOS_ECN_CE;
 		} else if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_TCLASS) {
@@ -145,6 +136,8 @@ static void read_cmsgs(struct msghdr *m, struct arrival *a)
 
 			memcpy(&traffic_class, CMSG_DATA(c), sizeof(traffic_class));
 			a->is_marked = (traffic_class & IPTOS_ECN_MASK) == IPTOS_ECN_CE;
+		} else {
+			dgram_read_arrival(c, &a->ifindex, NULL);
 		}
 	}
 }

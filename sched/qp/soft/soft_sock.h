@@ -45,8 +45,6 @@ int soft_sock_open_tx(const struct in6_addr *address, uint16_t port, const char 
 		      uint32_t tx_bytes);
 /* Packets that are sent from now on have that DSCP, and ECT(0) (RFC 3168). 0 or -errno. */
 int soft_sock_set_dscp(int fd, bool v4, uint8_t dscp);
-/* Sets the size of the send buffer, or as much of it as privileges allow. */
-void soft_sock_set_tx_bytes(int fd, uint32_t tx_bytes);
 /* Random bytes, at most 256: so many are never short or interrupted. 0 or -EIO. */
 int soft_sock_random(void *out, size_t bytes);
 /* A random source port of RoCEv2's range. 0 or -EIO. */

@@ -7,6 +7,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/dgram.h"
 #include "soft_sock.h"
 
 #define RENEW_NS  100000000u /* a device that is gone may stay so: not looked for more often */
@@ -118,7 +119,7 @@ static int get(struct soft_sockets *sockets, struct soft_socket_key key, uint32_
 		return err;
 	if (s->tx_bytes < tx_bytes) {
 		s->tx_bytes = tx_bytes;
-		soft_sock_set_tx_bytes(s->fd, s->tx_bytes);
+		dgram_set_buffer(s->fd, SO_SNDBUF, (int)s->tx_bytes);
 	}
 	s->users++;
 	*out = s;

@@ -16,6 +16,7 @@
 
 #include "base/address.h"
 #include "base/clock.h"
+#include "base/dgram.h"
 #include "qp/control_seal.h"
 #include "qp/soft/soft_sock.h"
 
@@ -35,16 +36,15 @@ static int bind_control(struct qp_endpoint *ep)
 int verbs_control_open(struct qp_endpoint *ep)
 {
 	bool v4 = IN6_IS_ADDR_V4MAPPED(&ep->attr.address);
-	int one = 1, bytes = RX_BYTES, err;
+	int err;
 
 	ep->control_fd = soft_sock_open(&ep->attr.address);
 	if (ep->control_fd < 0)
 		return ep->control_fd;
-	setsockopt(ep->control_fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
-	if (setsockopt(ep->control_fd, v4 ? IPPROTO_IP : IPPROTO_IPV6,
-		       v4 ? IP_PKTINFO : IPV6_RECVPKTINFO, &one, sizeof(one)))
-		return -errno;
-	err = soft_sock_set_dscp(ep->control_fd, v4, ep->attr.control_dscp);
+	dgram_set_buffer(ep->control_fd, SO_RCVBUF, RX_BYTES);
+	err = dgram_set_ip(ep->control_fd, v4, IP_PKTINFO, IPV6_RECVPKTINFO, 1);
+	if (!err)
+		err = soft_sock_set_dscp(ep->control_fd, v4, ep->attr.control_dscp);
 	return err ? err : bind_control(ep);
 }
 
@@ -228,20 +228,11 @@ static void find_sub_port(struct qp_endpoint *ep, unsigned ifindex, struct qp_co
 
 static unsigned arrival_ifindex(struct msghdr *m)
 {
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
-		struct in_pktinfo v4;
-		struct in6_pktinfo v6;
+	unsigned ifindex = 0;
 
-		if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO) {
-			memcpy(&v4, CMSG_DATA(c), sizeof(v4));
-			return (unsigned)v4.ipi_ifindex;
-		}
-		if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_PKTINFO) {
-			memcpy(&v6, CMSG_DATA(c), sizeof(v6));
-			return v6.ipi6_ifindex;
-		}
-	}
-	return 0;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c))
+		dgram_read_arrival(c, &ifindex, NULL);
+	return ifindex;
 }
 
 static int on_keys(struct qp_endpoint *ep, const struct qp_control *c, struct verbs_wire_message *m)
