@@ -44,7 +44,7 @@ struct fabric {
 	uint32_t salt; /* of the leaves' hash */
 	struct prng prng;
 	struct packet *unused;
-	/* control messages, to be sent again by whoever recorded them */
+	/* control messages, to be sent again by an attacker */
 	bool is_recording;
 	unsigned n_recorded;
 	struct packet records[FABRIC_RECORDS];

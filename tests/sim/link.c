@@ -41,8 +41,7 @@ uint64_t link_through(struct link *link, struct prng *prng, uint32_t bytes, uint
 	uint64_t wait_ns = waiting(link, now_ns), out_ns;
 
 	if (link->is_black || (link->most_bytes && bytes > link->most_bytes) ||
-	    (link->loss_per_mille && prng_chance(prng, link->loss_per_mille)) ||
-	    drops(link, prng, bytes, wait_ns, now_ns))
+	    prng_chance(prng, link->loss_per_mille) || drops(link, prng, bytes, wait_ns, now_ns))
 		return 0;
 	out_ns = now_ns + wait_ns;
 	if (link->packet_ns) { /* it has a rate */

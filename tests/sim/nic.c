@@ -235,7 +235,7 @@ static bool is_dead(const struct qp *qp)
 	return qp->of_rx ? qp->of_rx->dead : qp->responder.dead;
 }
 
-/* A device's QP is in error at once, whatever it owes the peer. */
+/* A device's QP is in error at once, whatever answer is due to the peer. */
 static void fail(struct qp *qp, enum qp_wc_status status)
 {
 	if (qp->state == NIC_ERR)

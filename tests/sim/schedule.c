@@ -33,8 +33,8 @@
 
 enum fault_kind {
 	FAULT_CARRIER,	   /* a sub-port is down */
-	FAULT_BLACK,	   /* a link delivers nothing one way */
-	FAULT_BLACK_PLANE, /* all links of a host on a plane, one way */
+	FAULT_BLACK,	   /* a link delivers nothing in one direction */
+	FAULT_BLACK_PLANE, /* all links of a host on a plane, in one direction */
 	FAULT_HOLD,	   /* a link delivers late */
 	FAULT_HOLD_PLANE,
 	FAULT_LOSS,
@@ -458,7 +458,7 @@ static bool is_quiet(const struct sim *sim)
 	return sim->is_healed && !sim->loop.n_of[LOOP_DAEMON] && app_is_quiet(sim);
 }
 
-/* Nothing is on its way but what was sent a moment ago. */
+/* Nothing is under way but what was sent a moment ago. */
 static bool is_nothing_late(const struct sim *sim)
 {
 	return sim->loop.n_of[LOOP_PACKET] == 0;
