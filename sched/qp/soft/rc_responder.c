@@ -243,7 +243,7 @@ static enum rc_responder_verdict take_read(struct rc_responder *r, const struct 
 	if (r->n_reads == QP_MAX_READS && r->reads[0].again)
 		memmove(r->reads, r->reads + 1, --r->n_reads * sizeof(r->reads[0]));
 	/*
-	 * more at once than a QP of ours has under way: no peer that keeps to the agreement asks that
+	 * more at once than our QPs have under way: no peer that keeps to the agreement does so
 	 */
 	if (!rc_responder_is_valid(r, p, 0) || r->n_reads == QP_MAX_READS)
 		return rc_responder_refuse(r, ROCE_SYNDROME_NAK_INVALID_REQUEST, p);

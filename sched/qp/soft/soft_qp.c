@@ -258,9 +258,9 @@ static uint64_t refusing_ns(const struct qp *qp)
 }
 
 /*
- * One with nothing posted has no completion to say so by. It waits a while: what it refused, its
- * NAK reports to the sender, which then knows which of its writes failed; to be reset first it would
- * send that one again elsewhere.
+ * A QP with nothing posted has no completion that reports the failure. It waits a while: its NAK
+ * reports to the sender what was refused, and so which write failed. A sender whose QP is reset
+ * first would send that write again elsewhere.
  */
 int soft_qp_status(struct qp *qp)
 {

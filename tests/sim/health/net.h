@@ -2,9 +2,9 @@
 /*
  * net.h - servers, planes, a clock: what the prober and reflector of each server see.
  *
- * Solely owns: the loop, packets under way, queues and faults of each link, sockets. It stands in for udp.c, device_count.c and nonces.c. In: packets; faults of the
- * schedule. Out: packets in sockets, and which server is to be woken when. A seed decides
- * everything.
+ * Solely owns: the loop, packets under way, queues and faults of each link, sockets. It stands in
+ * for udp.c, device_count.c and nonces.c. In: packets; faults of the schedule. Out: packets in
+ * sockets, and which server is to be woken when. A seed decides everything.
  */
 #ifndef SIM_HEALTH_NET_H
 #define SIM_HEALTH_NET_H
