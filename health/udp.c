@@ -7,17 +7,15 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/address.h"
+#include "base/dgram.h"
 #include "roce_ports.h"
 #include "sbfd_wire.h"
 #include "udp_age.h"
 
-#define PORT_COUNT (FARE_PROBE_PORT_LAST - FARE_PROBE_PORT_FIRST + 1)
-#define PORT_TRIES 64u
 /* a thousand peers' probes at once, of 1 KiB each with what the kernel adds, four times over */
 #define RX_BUFFER_BYTES (4 << 20)
 
@@ -26,74 +24,36 @@ struct udp_socket {
 	struct in6_addr address;
 	uint16_t port; /* asked for; 0: any of ours */
 	uint16_t bound;
-	bool is_v4;
 	struct udp_age_clocks emptied; /* when nothing was left to read, last */
 };
 
-int udp_set(int fd, int level, int name, int value)
-{
-	return setsockopt(fd, level, name, &value, sizeof(value)) ? -errno : 0;
-}
-
 static int set_options(int fd, bool v4)
 {
-	int rc;
+	int rc = dgram_set_ip(fd, v4, IP_PKTINFO, IPV6_RECVPKTINFO, 1);
 
-	if (v4)
-		(void)((rc = udp_set(fd, IPPROTO_IP, IP_PKTINFO, 1)) ||
-		       (rc = udp_set(fd, IPPROTO_IP, IP_RECVTTL, 1)) ||
-		       (rc = udp_set(fd, IPPROTO_IP, IP_FREEBIND, 1)));
-	else
-		(void)((rc = udp_set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1)) ||
-		       (rc = udp_set(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1)) ||
-		       (rc = udp_set(fd, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1)) ||
-		       (rc = udp_set(fd, IPPROTO_IPV6, IPV6_FREEBIND, 1)));
 	if (!rc)
-		rc = udp_set(fd, SOL_SOCKET, SO_TIMESTAMPNS, 1);
-	/* less than asked for is fine */
-	if (!rc && udp_set(fd, SOL_SOCKET, SO_RCVBUFFORCE, RX_BUFFER_BYTES))
-		udp_set(fd, SOL_SOCKET, SO_RCVBUF, RX_BUFFER_BYTES);
+		rc = dgram_set_ip(fd, v4, IP_RECVTTL, IPV6_RECVHOPLIMIT, 1);
+	if (!rc)
+		rc = dgram_set_ip(fd, v4, IP_FREEBIND, IPV6_FREEBIND, 1);
+	if (!rc)
+		rc = dgram_set(fd, SOL_SOCKET, SO_TIMESTAMPNS, 1);
+	dgram_set_buffer(fd, SO_RCVBUF, RX_BUFFER_BYTES); /* less is fine */
 	return rc;
-}
-
-static int bind_to(int fd, const struct in6_addr *address, uint16_t port)
-{
-	struct sockaddr_storage name;
-	socklen_t length = address_to_socket(address, port, &name);
-
-	return bind(fd, (struct sockaddr *)&name, length) ? -errno : 0;
 }
 
 /*
  * RFC 7881 section 4 wants the initiator's port from the dynamic range; chance keeps off-path
  * guessers out.
  */
-static int bind_by_chance(struct udp_socket *s)
-{
-	int rc = -EADDRINUSE;
-
-	for (unsigned i = 0; i < PORT_TRIES && rc == -EADDRINUSE; i++) {
-		uint16_t chance;
-
-		if (getrandom(&chance, sizeof(chance), 0) != sizeof(chance))
-			return -EIO;
-		chance = (uint16_t)(FARE_PROBE_PORT_FIRST + chance % PORT_COUNT);
-		rc = bind_to(s->fd, &s->address, chance);
-		if (!rc)
-			s->bound = chance;
-	}
-	return rc;
-}
-
 int udp_bind(struct udp_socket *s)
 {
-	int rc;
+	uint16_t port = s->port;
+	int rc = port ? dgram_bind(s->fd, &s->address, port)
+		      : dgram_bind_random(s->fd, &s->address, FARE_PROBE_PORT_FIRST,
+					  FARE_PROBE_PORT_LAST, &port);
 
-	if (!s->port)
-		return bind_by_chance(s);
-	rc = bind_to(s->fd, &s->address, s->port);
 	if (!rc)
-		s->bound = s->port;
+		s->bound = port;
 	return rc;
 }
 
@@ -101,10 +61,10 @@ static int set_up(struct udp_socket *s)
 {
 	int rc;
 
-	s->fd = socket(s->is_v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	s->fd = dgram_open(&s->address);
 	if (s->fd < 0)
-		return -errno;
-	rc = set_options(s->fd, s->is_v4);
+		return s->fd;
+	rc = set_options(s->fd, IN6_IS_ADDR_V4MAPPED(&s->address));
 	if (!rc)
 		rc = udp_bind(s);
 	return rc == -EADDRINUSE ? 0 : rc; /* to be tried again */
@@ -121,7 +81,6 @@ int udp_open(struct udp_socket **out, const struct in6_addr *address, uint16_t p
 	*s = (struct udp_socket){.fd = -1, .port = port};
 	s->address = *address;
 	s->emptied = udp_age_clocks();
-	s->is_v4 = IN6_IS_ADDR_V4MAPPED(address);
 	rc = set_up(s);
 	if (rc)
 		udp_close(s);
@@ -175,18 +134,10 @@ static void read_control(struct msghdr *m, const struct udp_age_clocks *emptied,
 	p->hop_limit = -1;
 	p->waited_ns = 0;
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
-		if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO) {
-			struct in_pktinfo info;
+		unsigned ifindex;
 
-			memcpy(&info, CMSG_DATA(c), sizeof(info));
-			p->ifindex = info.ipi_ifindex;
-			p->to = address_of_v4(&info.ipi_addr);
-		} else if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_PKTINFO) {
-			struct in6_pktinfo info;
-
-			memcpy(&info, CMSG_DATA(c), sizeof(info));
-			p->ifindex = (int)info.ipi6_ifindex;
-			p->to = info.ipi6_addr;
+		if (dgram_read_arrival(c, &ifindex, &p->to)) {
+			p->ifindex = (int)ifindex;
 		} else if ((c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TTL) ||
 			   (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_HOPLIMIT)) {
 			memcpy(&p->hop_limit, CMSG_DATA(c), sizeof(p->hop_limit));

@@ -30,7 +30,4 @@ struct udp {
 	struct udp_buffers in, out;
 };
 
-/* An integer option; 0 or -errno. */
-int udp_set(int fd, int level, int name, int value);
-
 #endif

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/address.h"
+#include "base/dgram.h"
 #include "sbfd_wire.h"
 /* where the payload begins: room for IPv6 and UDP headers, and aligned */
 #define PAYLOAD_AT (sizeof(struct ip6_hdr) + UDP_HEADER_BYTES)
@@ -39,8 +40,7 @@ static int receive_nothing(int fd)
  */
 static int set_class(int fd, int family, uint8_t dscp)
 {
-	return family == AF_INET ? udp_set(fd, IPPROTO_IP, IP_TOS, dscp << 2)
-				 : udp_set(fd, IPPROTO_IPV6, IPV6_TCLASS, dscp << 2);
+	return dgram_set_ip(fd, family == AF_INET, IP_TOS, IPV6_TCLASS, dscp << 2);
 }
 
 /* The kernel doubles what is asked for, and gives less than that without CAP_NET_ADMIN. */
@@ -49,18 +49,9 @@ static void size_buffer(struct udp *u, int fd)
 	socklen_t length = sizeof(int);
 	int bytes = 0;
 
-	if (udp_set(fd, SOL_SOCKET, SO_SNDBUFFORCE, TX_BUFFER_BYTES))
-		udp_set(fd, SOL_SOCKET, SO_SNDBUF, TX_BUFFER_BYTES);
+	dgram_set_buffer(fd, SO_SNDBUF, TX_BUFFER_BYTES);
 	if (getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, &length) || bytes < 2 * TX_BUFFER_BYTES)
 		u->short_bytes = (uint32_t)bytes;
-}
-
-/* Path MTUs of the route cache come from ICMP messages, which anybody can send: not obeyed. */
-static int ignore_path_mtu(int fd, int family)
-{
-	return family == AF_INET
-		       ? udp_set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE)
-		       : udp_set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE);
 }
 
 /* IPPROTO_RAW: headers are ours (IP_HDRINCL). */
@@ -75,7 +66,7 @@ static int open_fd(struct udp *u, int family)
 	if (!rc)
 		rc = set_class(fd, family, u->dscp);
 	if (!rc)
-		rc = ignore_path_mtu(fd, family);
+		rc = dgram_ignore_path_mtu(fd, family == AF_INET);
 	if (rc) {
 		close(fd);
 		return rc;

@@ -8,7 +8,7 @@
  * "file:line: key: what is wrong and what is expected". Thread: any. libyaml's and libcyaml's codes
  * are translated here and go no further.
  *
- * libcyaml alone takes "400G" for 400, "0100" for 64 and any word for true, and does not know the
+ * libcyaml alone takes "400G" for 400, "0100" for 64 and any text for true, and does not know the
  * line of much that it refuses. So every node is first checked against the schema (strict_check.h):
  * - integers and fractions: decimal.h, within the range that the schema gives;
  * - booleans: true or false;
@@ -52,7 +52,7 @@ const void *strict_yaml_values(const struct strict_yaml *y);
 /* The line of a key ("local_gpus[0].planes[1].sub_ports"), or of the nearest thing around it that
  * exists. */
 unsigned strict_yaml_line(const struct strict_yaml *y, const char *key);
-/* For what a schema cannot tell: writes "file:line: key: ..." to error and returns -EBADMSG. */
+/* For what a schema cannot express: writes "file:line: key: ..." to error and returns -EBADMSG. */
 int strict_yaml_wrong(const struct strict_yaml *y, const char *key, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

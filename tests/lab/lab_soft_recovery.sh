@@ -39,7 +39,7 @@ field() { sed -n "s/^A: .*$1.*/\1/p" "$work/out"; }
 datagrams() { ip netns exec $p-a awk '$1 == "Udp:" && $2 ~ /^[0-9]/ { print $5 }' /proc/net/snmp; }
 
 # 11,000 messages each way: A sends each once, and at most one acknowledgement of each; what goes again, at either end, is
-# on top. How few suffice, of ends that are not kept off their cores: unit/sched/qp/soft/check_soft_provider.
+# on top. How few suffice, of ends that are not kept off their cores: unit/sched/qp/soft/check_soft_endpoint.
 before=$(datagrams)
 run "ping-pong" -m lat -s 64 -t 1
 sent=$(($(datagrams) - before))

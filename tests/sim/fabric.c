@@ -7,14 +7,8 @@
 
 static void link_init(struct prng *prng, struct link *link)
 {
-	link->packet_ns = (uint32_t)prng_between(prng, 20, 400);
-	link->delay_ns = (uint32_t)prng_between(prng, 500, 8000);
-	link->jitter_ns = 0;
-	link->loss_per_mille = link->copy_per_mille = 0;
-	link->copy_late_ns = 0;
-	link->hold_until_ns = 0;
-	link->is_black = false;
-	link->mtu = SIM_MTU;
+	link->packet_ns = prng_between(prng, 20, 400);
+	link->delay_ns = prng_between(prng, 500, 8000);
 }
 
 void fabric_init(struct sim *sim)
@@ -50,12 +44,11 @@ void fabric_heal(struct sim *sim)
 				port->has_carrier = port->is_routed = true;
 				port->device_mtu = SIM_MTU;
 				for (unsigned d = 0; d < DIRECTIONS; d++) {
-					port->link[d].mtu = SIM_MTU;
-					port->link[d].loss_per_mille = 0;
-					port->link[d].copy_per_mille = 0;
-					port->link[d].is_black = false;
-					port->link[d].jitter_ns = 0;
-					port->link[d].hold_until_ns = 0;
+					struct link *link = &port->link[d];
+
+					*link = (struct link){.packet_ns = link->packet_ns,
+							      .delay_ns = link->delay_ns,
+							      .free_ns = link->free_ns};
 				}
 			}
 }
@@ -118,33 +111,19 @@ bool fabric_fits(const struct sim *sim, unsigned host, const struct packet *p)
 	       p->length <= sim->fabric->port[host][p->plane][p->sub_port].device_mtu;
 }
 
-/* When a packet that enters now comes out; 0: never. */
-static uint64_t through(struct fabric *f, struct link *link, const struct packet *packet,
-			uint64_t now_ns)
-{
-	uint64_t start = now_ns > link->free_ns ? now_ns : link->free_ns;
-
-	if (link->is_black || (!packet->is_control && packet->length > link->mtu) ||
-	    (link->loss_per_mille && prng_chance(&f->prng, link->loss_per_mille)))
-		return 0;
-	if (start < link->hold_until_ns)
-		start = link->hold_until_ns;
-	link->free_ns = start + link->packet_ns;
-	return link->free_ns + link->delay_ns +
-	       (link->jitter_ns ? prng_below(&f->prng, link->jitter_ns) : 0);
-}
-
 static void deliver(struct sim *sim, struct packet *packet, struct port *out, unsigned to_sub_port)
 {
 	struct fabric *f = sim->fabric;
 	struct port *in = &f->port[packet->to][packet->plane][to_sub_port];
-	uint64_t at =
-		in->has_carrier ? through(f, &out->link[TO_LEAF], packet, sim_now_ns(sim)) : 0;
+	uint32_t bytes = packet->is_control ? 0 : packet->length;
+	uint64_t at = in->has_carrier
+			      ? link_through(&out->link[TO_LEAF], &f->prng, bytes, sim_now_ns(sim))
+			      : 0;
 	struct packet *copy;
 	uint64_t late;
 
 	if (at)
-		at = through(f, &in->link[TO_HOST], packet, at);
+		at = link_through(&in->link[TO_HOST], &f->prng, bytes, at);
 	if (!at) {
 		fabric_free(sim, packet);
 		return;

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "link.h"
 #include "qp/provider.h"
 #include "qp/soft/roce_wire.h"
 #include "sim.h"
@@ -29,19 +30,8 @@ struct packet {
 
 enum direction { TO_LEAF, TO_HOST, DIRECTIONS };
 
-struct link {
-	uint32_t packet_ns, delay_ns, jitter_ns;
-	uint32_t loss_per_mille, copy_per_mille;
-	uint64_t copy_late_ns;	/* a copy may come that much later */
-	uint64_t hold_until_ns; /* nothing comes out of the queue before */
-	uint64_t free_ns;
-	bool is_black; /* takes packets and delivers none; nobody notices by the carrier */
-	/* larger packets of data vanish; control datagrams fit everywhere */
-	uint32_t mtu;
-};
-
 struct port {
-	struct link link[DIRECTIONS];
+	struct link link[DIRECTIONS]; /* control datagrams fit everywhere */
 	bool has_carrier;
 	bool is_routed;	     /* the leaf's hash counts it */
 	uint32_t device_mtu; /* the host's own device refuses larger packets of data */
@@ -54,7 +44,7 @@ struct fabric {
 	uint32_t salt; /* of the leaves' hash */
 	struct prng prng;
 	struct packet *unused;
-	/* control messages, to be sent again by whoever recorded them */
+	/* control messages, to be sent again by an attacker */
 	bool is_recording;
 	unsigned n_recorded;
 	struct packet records[FABRIC_RECORDS];

@@ -1,22 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "loop.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-#include "heap.h"
 #include "prng.h"
+
+#define ARITY 4 /* of the heap of events: half as deep as two would make it */
+
+static void make_room(struct loop *loop)
+{
+	loop->room = loop->room ? 2 * loop->room : 1024;
+	loop->heap = realloc(loop->heap, loop->room * sizeof(*loop->heap));
+	if (!loop->heap)
+		abort();
+}
 
 void loop_init(struct loop *loop, uint64_t now_ns)
 {
-	struct loop_event *heap = loop->heap;
-	size_t room = loop->room;
-
-	*loop = (struct loop){.heap = heap, .room = room, .now_ns = now_ns};
+	*loop = (struct loop){.heap = loop->heap, .room = loop->room, .now_ns = now_ns};
+	if (!loop->room)
+		make_room(loop);
 }
 
 void loop_fini(struct loop *loop)
 {
-	heap_untracked_free(loop->heap);
+	free(loop->heap);
 	memset(loop, 0, sizeof(*loop));
 }
 
@@ -36,13 +45,11 @@ void loop_add(struct loop *loop, uint64_t at_ns, enum loop_kind kind, uint32_t i
 			       .object = object};
 	size_t i = loop->n++;
 
-	if (loop->n > loop->room) {
-		loop->room = loop->room ? 2 * loop->room : 1024;
-		loop->heap = heap_untracked_realloc(loop->heap, loop->room * sizeof(*loop->heap));
-	}
+	if (loop->n > loop->room)
+		make_room(loop);
 	loop->n_of[kind]++;
-	for (; i && before(&e, &loop->heap[(i - 1) / 2]); i = (i - 1) / 2)
-		loop->heap[i] = loop->heap[(i - 1) / 2];
+	for (; i && before(&e, &loop->heap[(i - 1) / ARITY]); i = (i - 1) / ARITY)
+		loop->heap[i] = loop->heap[(i - 1) / ARITY];
 	loop->heap[i] = e;
 }
 
@@ -55,13 +62,16 @@ bool loop_next(struct loop *loop, struct loop_event *out)
 		return false;
 	*out = loop->heap[0];
 	last = loop->heap[--loop->n];
-	while ((child = 2 * i + 1) < loop->n) {
-		if (child + 1 < loop->n && before(&loop->heap[child + 1], &loop->heap[child]))
-			child++;
-		if (!before(&loop->heap[child], &last))
+	while ((child = ARITY * i + 1) < loop->n) {
+		size_t end = child + ARITY < loop->n ? child + ARITY : loop->n, first = child;
+
+		while (++child < end)
+			if (before(&loop->heap[child], &loop->heap[first]))
+				first = child;
+		if (!before(&loop->heap[first], &last))
 			break;
-		loop->heap[i] = loop->heap[child];
-		i = child;
+		loop->heap[i] = loop->heap[first];
+		i = first;
 	}
 	loop->heap[i] = last;
 	loop->now_ns = out->at_ns;

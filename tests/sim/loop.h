@@ -19,10 +19,11 @@
 enum loop_kind {
 	LOOP_PACKET, /* object: arrives */
 	LOOP_HOST,   /* index: its process is scheduled */
+	LOOP_STEP,   /* of the schedule */
+	/* of groups alone */
 	LOOP_DEVICE, /* index: its device has something to do */
 	LOOP_DAEMON, /* index: its daemon publishes */
 	LOOP_REPLAY, /* a recorded control message is sent again */
-	LOOP_STEP,   /* of the schedule */
 	LOOP_KINDS,
 };
 
@@ -41,7 +42,8 @@ struct loop {
 	size_t n_of[LOOP_KINDS]; /* waiting */
 };
 
-void loop_init(struct loop *loop, uint64_t now_ns); /* zeroed before the first time */
+/* Zeroed before the first time, when it takes memory; it keeps that until loop_fini(). */
+void loop_init(struct loop *loop, uint64_t now_ns);
 void loop_fini(struct loop *loop);
 /* Not before now. */
 void loop_add(struct loop *loop, uint64_t at_ns, enum loop_kind kind, uint32_t index,

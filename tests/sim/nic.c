@@ -12,6 +12,7 @@
 #include "qp/soft/of_sender.h"
 #include "qp/soft/rc_requester.h"
 #include "qp/soft/rc_responder.h"
+#include "qp/soft/soft_cq.h"
 #include "shadow.h"
 
 #define NEVER	     UINT64_MAX
@@ -64,8 +65,7 @@ struct qp_endpoint {
 	uint32_t next_qpn, reused_psn;
 	struct packet *rx_head, *rx_tail;
 	unsigned n_rx;
-	struct qp_wc *cq;
-	unsigned cq_head, cq_n, cq_room;
+	struct soft_cq cq;
 	struct prng prng;
 	uint64_t change_most_ns;    /* how long a device takes to change a QP's state, at most */
 	unsigned partial_per_mille; /* how often poll() gives less than there is */
@@ -83,31 +83,9 @@ static uint64_t now_of(const struct qp_endpoint *ep)
 
 static void cq_push(struct qp_endpoint *ep, const struct qp_wc *wc)
 {
-	if (ep->cq_n == ep->cq_room) {
-		unsigned room = ep->cq_room ? 2 * ep->cq_room : 64;
-		struct qp_wc *cq = calloc(room, sizeof(*cq));
-
-		for (unsigned i = 0; i < ep->cq_n; i++)
-			cq[i] = ep->cq[(ep->cq_head + i) % ep->cq_room];
-		free(ep->cq);
-		ep->cq = cq;
-		ep->cq_room = room;
-		ep->cq_head = 0;
-	}
-	ep->cq[(ep->cq_head + ep->cq_n++) % ep->cq_room] = *wc;
-}
-
-static void cq_purge(struct qp_endpoint *ep, const struct qp *qp)
-{
-	unsigned kept = 0;
-
-	for (unsigned i = 0; i < ep->cq_n; i++) {
-		struct qp_wc *wc = &ep->cq[(ep->cq_head + i) % ep->cq_room];
-
-		if (wc->qp != qp)
-			ep->cq[(ep->cq_head + kept++) % ep->cq_room] = *wc;
-	}
-	ep->cq_n = kept;
+	if (soft_cq_claim(&ep->cq, wc->is_receive))
+		abort();
+	soft_cq_push(&ep->cq, wc);
 }
 
 static void on_complete(void *arg, uint64_t wr_id, enum qp_wc_status status, uint32_t bytes)
@@ -257,7 +235,7 @@ static bool is_dead(const struct qp *qp)
 	return qp->of_rx ? qp->of_rx->dead : qp->responder.dead;
 }
 
-/* A device's QP is in error at once, whatever it owes the peer. */
+/* A device's QP is in error at once, whatever answer is due to the peer. */
 static void fail(struct qp *qp, enum qp_wc_status status)
 {
 	if (qp->state == NIC_ERR)
@@ -514,7 +492,7 @@ static void device_rearm(struct qp_endpoint *ep)
 		ep->device_due_ns = next_ns;
 		loop_add(&ep->sim->loop, next_ns, LOOP_DEVICE, ep->host, ++ep->device_token, NULL);
 	}
-	if (ep->cq_n)
+	if (ep->cq.n)
 		host_wake(ep->sim, ep->host);
 }
 
@@ -589,7 +567,7 @@ void nic_swallow(struct qp_endpoint *ep)
 
 uint64_t nic_due_ns(const struct qp_endpoint *ep)
 {
-	if (ep->n_rx || ep->cq_n)
+	if (ep->n_rx || ep->cq.n)
 		return now_of(ep);
 	if (ep->is_device)
 		return NEVER;
@@ -611,7 +589,7 @@ unsigned nic_n_regions(const struct qp_endpoint *ep)
 
 unsigned nic_n_unread(const struct qp_endpoint *ep)
 {
-	return ep->n_rx + ep->cq_n;
+	return ep->n_rx + (unsigned)ep->cq.n;
 }
 
 /* ---- the provider ---- */
@@ -640,6 +618,7 @@ int nic_create(struct qp_endpoint **out, struct sim *sim, unsigned host,
 	if (!ep->is_device && prng_chance(&ep->prng, 100))
 		ep->foreign_ports = (uint16_t)(prng_next(&ep->prng) & prng_next(&ep->prng));
 	mr_table_init(&ep->regions);
+	soft_cq_allow(&ep->cq, SIZE_MAX, SIZE_MAX);
 	return 0;
 }
 
@@ -663,7 +642,7 @@ void nic_destroy(struct qp_endpoint *ep)
 	while ((p = rx_take(ep)))
 		fabric_free(ep->sim, p);
 	mr_table_fini(&ep->regions);
-	free(ep->cq);
+	soft_cq_fini(&ep->cq);
 	free(ep);
 }
 
@@ -927,7 +906,7 @@ static void qp_destroy(struct qp *qp)
 	struct qp_endpoint *ep = qp->ep;
 
 	qp_error(qp);
-	cq_purge(ep, qp);
+	soft_cq_purge(&ep->cq, qp);
 	if (qp->change_ns) {
 		qp->is_zombie = true;
 		return;
@@ -998,15 +977,11 @@ static void replenish(struct qp_endpoint *ep)
 
 static int poll_completions(struct qp_endpoint *ep, struct qp_wc *wc, int max)
 {
-	int n = 0;
+	int n;
 
-	if (ep->cq_n && prng_chance(&ep->prng, ep->partial_per_mille))
+	if (ep->cq.n && prng_chance(&ep->prng, ep->partial_per_mille))
 		max = 1 + (int)prng_below(&ep->prng, (uint64_t)max);
-	for (; n < max && ep->cq_n; n++) {
-		wc[n] = ep->cq[ep->cq_head];
-		ep->cq_head = (ep->cq_head + 1) % ep->cq_room;
-		ep->cq_n--;
-	}
+	n = soft_cq_poll(&ep->cq, wc, max);
 	if (!n && ep->is_device)
 		replenish(ep);
 	return n;

@@ -33,8 +33,8 @@
 
 enum fault_kind {
 	FAULT_CARRIER,	   /* a sub-port is down */
-	FAULT_BLACK,	   /* a link delivers nothing one way */
-	FAULT_BLACK_PLANE, /* all links of a host on a plane, one way */
+	FAULT_BLACK,	   /* a link delivers nothing in one direction */
+	FAULT_BLACK_PLANE, /* all links of a host on a plane, in one direction */
 	FAULT_HOLD,	   /* a link delivers late */
 	FAULT_HOLD_PLANE,
 	FAULT_LOSS,
@@ -188,7 +188,7 @@ static void begin_fault(struct sim *sim, const struct fault *f)
 		link->copy_late_ns = prng_log(p, LOOP_US, 3 * LOOP_S);
 		break;
 	case FAULT_JITTER:
-		link->jitter_ns = (uint32_t)prng_log(p, 1000, 3 * LOOP_MS);
+		link->jitter_ns = prng_log(p, 1000, 3 * LOOP_MS);
 		break;
 	case FAULT_REHASH:
 		sim->fabric->salt = (uint32_t)prng_next(p);
@@ -223,7 +223,7 @@ static void begin_fault(struct sim *sim, const struct fault *f)
 				 LOOP_REPLAY, 0, 0, NULL);
 		break;
 	case FAULT_MTU:
-		link->mtu = (uint32_t)prng_below(p, SIM_MTU);
+		link->most_bytes = (uint32_t)prng_between(p, 1, SIM_MTU - 1);
 		break;
 	case FAULT_DEVICE_MTU:
 		sim->fabric->port[f->host][f->plane][f->sub_port].device_mtu =
@@ -272,7 +272,7 @@ static void end_fault(struct sim *sim, const struct fault *f)
 		link->jitter_ns = 0;
 		break;
 	case FAULT_MTU:
-		link->mtu = SIM_MTU;
+		link->most_bytes = 0;
 		break;
 	case FAULT_DEVICE_MTU:
 		sim->fabric->port[f->host][f->plane][f->sub_port].device_mtu = SIM_MTU;
@@ -458,7 +458,7 @@ static bool is_quiet(const struct sim *sim)
 	return sim->is_healed && !sim->loop.n_of[LOOP_DAEMON] && app_is_quiet(sim);
 }
 
-/* Nothing is on its way but what was sent a moment ago. */
+/* Nothing is under way but what was sent a moment ago. */
 static bool is_nothing_late(const struct sim *sim)
 {
 	return sim->loop.n_of[LOOP_PACKET] == 0;
@@ -578,7 +578,7 @@ bool schedule_run(struct sim *sim, uint64_t seed)
 	return !sim->check;
 }
 
-int schedule_create(struct sim **out)
+void schedule_create(struct sim **out)
 {
 	struct schedule *s = calloc(1, sizeof(*s));
 
@@ -586,8 +586,8 @@ int schedule_create(struct sim **out)
 	s->sim.daemon = calloc(SIM_HOSTS, sizeof(*s->sim.daemon));
 	s->sim.host = calloc(SIM_HOSTS, sizeof(*s->sim.host));
 	s->sim.app = calloc(1, sizeof(*s->sim.app));
+	loop_init(&s->sim.loop, 0);
 	*out = &s->sim;
-	return 0;
 }
 
 void schedule_destroy(struct sim *sim)

@@ -11,7 +11,7 @@
 
 #include "sim.h"
 
-int schedule_create(struct sim **out);
+void schedule_create(struct sim **out);
 void schedule_destroy(struct sim *sim);
 /* True: nothing was violated. Otherwise sim->check, what and failed_ns say what was. */
 bool schedule_run(struct sim *sim, uint64_t seed);

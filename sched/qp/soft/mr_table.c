@@ -16,7 +16,7 @@ void mr_table_fini(struct mr_table *table)
 	memset(table, 0, sizeof(*table));
 }
 
-static int grow(struct mr_table *table)
+static int mr_table_grow(struct mr_table *table)
 {
 	size_t n = table->n_slots ? table->n_slots * 2 : 64;
 	struct mr_slot *slots;
@@ -57,7 +57,7 @@ int mr_table_add(struct mr_table *table, void *addr, size_t length, unsigned acc
 	    access & ~(QP_ACCESS_REMOTE_WRITE | QP_ACCESS_REMOTE_READ))
 		return -EINVAL;
 	if (find_free(table, &index)) {
-		err = grow(table);
+		err = mr_table_grow(table);
 		if (err)
 			return err;
 		index = table->next;
@@ -80,7 +80,7 @@ int mr_table_add(struct mr_table *table, void *addr, size_t length, unsigned acc
 	return 0;
 }
 
-static struct mr_slot *find(const struct mr_table *table, uint32_t key)
+static struct mr_slot *mr_table_find(const struct mr_table *table, uint32_t key)
 {
 	size_t index = key >> 16;
 
@@ -91,7 +91,7 @@ static struct mr_slot *find(const struct mr_table *table, uint32_t key)
 
 int mr_table_remove(struct mr_table *table, const struct qp_mr *keys)
 {
-	struct mr_slot *slot = find(table, keys->lkey);
+	struct mr_slot *slot = mr_table_find(table, keys->lkey);
 
 	if (!slot || slot->keys.lkey != keys->lkey || slot->keys.rkey != keys->rkey)
 		return -ENOENT;
@@ -114,7 +114,7 @@ bool mr_table_local_ok(const struct mr_table *table, uint32_t lkey, const void *
 
 	if (!bytes)
 		return true;
-	slot = find(table, lkey);
+	slot = mr_table_find(table, lkey);
 	return slot && slot->keys.lkey == lkey && inside(slot, (uintptr_t)data, bytes);
 }
 
@@ -125,7 +125,7 @@ bool mr_table_remote_ok(const struct mr_table *table, uint32_t rkey, unsigned ac
 
 	if (!bytes)
 		return true;
-	slot = find(table, rkey);
+	slot = mr_table_find(table, rkey);
 	return slot && slot->keys.rkey == rkey && slot->access & access &&
 	       inside(slot, addr, bytes);
 }

@@ -29,8 +29,8 @@ static bool is_seen(const struct of_receiver *r, uint32_t psn)
 	return r->seen[psn % OF_WINDOW / 64] >> psn % 64 & 1;
 }
 
-static enum rc_responder_verdict refuse(struct of_receiver *r, uint8_t syndrome,
-					const struct roce_packet *p)
+static enum rc_responder_verdict of_receiver_refuse(struct of_receiver *r, uint8_t syndrome,
+						    const struct roce_packet *p)
 {
 	rc_refusal_set(&r->refusal, p, syndrome);
 	r->syndrome = syndrome;
@@ -46,7 +46,7 @@ static enum rc_responder_verdict refuse_again(struct of_receiver *r, const struc
 	return RC_RESPONDER_REFUSED;
 }
 
-static bool is_valid(const struct of_receiver *r, const struct roce_packet *p)
+static bool of_receiver_is_valid(const struct of_receiver *r, const struct roce_packet *p)
 {
 	return (p->opcode == ROCE_PLACE || p->opcode == ROCE_PLACE_LAST_IMM) &&
 	       p->payload_bytes <= r->path_mtu && p->payload_bytes <= p->dma_bytes &&
@@ -54,7 +54,7 @@ static bool is_valid(const struct of_receiver *r, const struct roce_packet *p)
 }
 
 /* The first that is missing may lie further on now. */
-static void advance(struct of_receiver *r)
+static void of_receiver_advance(struct of_receiver *r)
 {
 	while (is_seen(r, r->expected_psn)) {
 		r->seen[r->expected_psn % OF_WINDOW / 64] &= ~(UINT64_C(1) << r->expected_psn % 64);
@@ -63,7 +63,7 @@ static void advance(struct of_receiver *r)
 }
 
 /* Of one more notification. 0, -ENOBUFS or -ENOMEM. */
-static int make_room(struct of_receiver *r)
+static int of_receiver_make_room(struct of_receiver *r)
 {
 	unsigned room = r->notices_room ? r->notices_room * 2 : NOTICES_KEPT;
 	struct of_notice *notices;
@@ -116,16 +116,16 @@ enum rc_responder_verdict of_receiver_on_request(struct of_receiver *r,
 		r->syndrome = r->syndrome ? r->syndrome : ROCE_SYNDROME_ACK;
 		return RC_RESPONDER_DUPLICATE;
 	}
-	if (!is_valid(r, p))
-		return refuse(r, ROCE_SYNDROME_NAK_INVALID_REQUEST, p);
-	if (roce_wire_has_imm(p->opcode) && (!can_notify || make_room(r)))
+	if (!of_receiver_is_valid(r, p))
+		return of_receiver_refuse(r, ROCE_SYNDROME_NAK_INVALID_REQUEST, p);
+	if (roce_wire_has_imm(p->opcode) && (!can_notify || of_receiver_make_room(r)))
 		return RC_RESPONDER_BUSY;
 	if (mr_table_place(regions, p->rkey, p->remote_addr, p->payload, p->payload_bytes))
-		return refuse(r, ROCE_SYNDROME_NAK_REMOTE_ACCESS, p);
+		return of_receiver_refuse(r, ROCE_SYNDROME_NAK_REMOTE_ACCESS, p);
 	if (roce_wire_has_imm(p->opcode))
 		add_notice(r, p);
 	r->seen[p->psn % OF_WINDOW / 64] |= UINT64_C(1) << p->psn % 64;
-	advance(r);
+	of_receiver_advance(r);
 	r->stats->rx_packets++;
 	r->stats->rx_bytes += p->payload_bytes;
 	if (p->ack_req)

@@ -28,7 +28,7 @@ int of_sender_init(struct of_sender *s, const struct rc_requester_config *config
 	if (s->config.window_bytes > OF_WINDOW * config->path_mtu)
 		s->config.window_bytes = OF_WINDOW * config->path_mtu;
 	s->una = s->next = s->end = config->first_psn & ROCE_PSN_MASK;
-	s->culprit = s->una;
+	s->failed_psn = s->una;
 	soft_rtt_init(&s->rtt, config->timeout_ns, config->retry_cnt);
 	soft_window_init(&s->window, s->config.window_bytes, config->path_mtu, s->una);
 	return 0;
@@ -41,8 +41,8 @@ void of_sender_fini(struct of_sender *s)
 	memset(s, 0, sizeof(*s));
 }
 
-/* For one more write of n packets, which are not to lack memory once they are on their way. */
-static int make_room(struct of_sender *s, uint32_t n)
+/* For one more write of n packets, which are not to lack memory once they are under way. */
+static int of_sender_make_room(struct of_sender *s, uint32_t n)
 {
 	uint64_t packets = s->end + n - s->una;
 	int err = soft_ring_reserve(&s->queue, sizeof(struct rc_request), s->head, s->tail,
@@ -65,7 +65,7 @@ int of_sender_post(struct of_sender *s, const struct rc_work *work)
 	if (s->tail - s->head >= RC_QUEUE_DEPTH)
 		return -ENOBUFS;
 	n = n ? n : 1;
-	if (make_room(s, n))
+	if (of_sender_make_room(s, n))
 		return -ENOMEM;
 	w = request_at(s, s->tail++);
 	*w = (struct rc_request){.work = *work, .first_psn = s->end, .n_packets = n};
@@ -95,10 +95,10 @@ static void make_packet(const struct of_sender *s, const struct rc_request *w, u
 {
 	uint64_t i = psn - w->first_psn, offset = i * s->config.path_mtu,
 		 left = w->work.length - offset;
-	bool tells = i + 1 == w->n_packets && w->work.flags & QP_WR_IMM;
+	bool notifies = i + 1 == w->n_packets && w->work.flags & QP_WR_IMM;
 
 	*out = (struct roce_packet){
-		.opcode = tells ? ROCE_PLACE_LAST_IMM : ROCE_PLACE,
+		.opcode = notifies ? ROCE_PLACE_LAST_IMM : ROCE_PLACE,
 		.dest_qpn = s->config.remote_qpn,
 		.psn = psn & ROCE_PSN_MASK,
 		.remote_addr = w->work.remote_addr + offset,
@@ -168,7 +168,7 @@ enum qp_wc_status of_sender_burst(struct of_sender *s, struct roce_packet *out, 
 		if (w != checked && !memory_is_there(s, w)) {
 			if (n)
 				break;
-			s->culprit = psn;
+			s->failed_psn = psn;
 			return QP_WC_LOC_PROT_ERR;
 		}
 		checked = w;
@@ -191,7 +191,7 @@ static void set_deadline(struct of_sender *s)
 }
 
 /*
- * Something was heard, or something went out while nothing was waited for. After twice the usual
+ * Something was received, or something was sent while nothing was waited for. After twice the usual
  * round trip the newest packet alone is sent again, which costs little; all are after the time-out.
  */
 static void wait_anew(struct of_sender *s, uint64_t now_ns)
@@ -236,7 +236,7 @@ void of_sender_sent(struct of_sender *s, unsigned n_packets, uint64_t now_ns)
 
 /* ---- losses ---- */
 
-static void lose(struct of_sender *s, struct of_packet *p)
+static void of_sender_lose(struct of_sender *s, struct of_packet *p)
 {
 	p->state = OF_LOST;
 	s->n_out--;
@@ -260,7 +260,7 @@ static void judge_overtaken(struct of_sender *s, uint64_t now_ns)
 		if (p->state != OF_OUT || p->sent_ns >= s->newest_placed_ns)
 			continue;
 		if (p->sent_ns + patience <= s->newest_placed_ns || overdue <= now_ns) {
-			lose(s, p);
+			of_sender_lose(s, p);
 			any = true;
 		} else if (!s->overdue_ns || overdue < s->overdue_ns) {
 			s->overdue_ns = overdue;
@@ -272,7 +272,7 @@ static void judge_overtaken(struct of_sender *s, uint64_t now_ns)
 
 /* ---- answers ---- */
 
-/* What one acknowledgement tells. */
+/* What one acknowledgement says. */
 struct news {
 	unsigned placed;
 	uint64_t newest_ns; /* of packets sent once */
@@ -320,7 +320,7 @@ static enum qp_wc_status on_nak(struct of_sender *s, const struct roce_packet *a
 
 	if (ahead >= s->next - s->una)
 		return QP_WC_SUCCESS;
-	s->culprit = s->una + ahead;
+	s->failed_psn = s->una + ahead;
 	s->config.stats->naks_received++;
 	switch (ack->syndrome) {
 	case ROCE_SYNDROME_NAK_INVALID_REQUEST:
@@ -391,22 +391,22 @@ static void lose_all(struct of_sender *s)
 {
 	for (uint64_t psn = s->una; s->n_out && psn < s->next; psn++)
 		if (packet_at(s, psn)->state == OF_OUT)
-			lose(s, packet_at(s, psn));
+			of_sender_lose(s, packet_at(s, psn));
 }
 
-/* Sends the newest again: whatever answers it tells of the others. */
+/* Sends the newest again: its answer says what became of the others. */
 static void probe(struct of_sender *s)
 {
 	s->probe_ns = 0;
 	for (uint64_t psn = s->next; psn-- > s->una;) {
 		if (packet_at(s, psn)->state != OF_OUT)
 			continue;
-		lose(s, packet_at(s, psn));
+		of_sender_lose(s, packet_at(s, psn));
 		return;
 	}
 }
 
-/* Nothing was heard: as if all were lost. */
+/* Nothing was received: as if all were lost. */
 static void time_out(struct of_sender *s, uint64_t now_ns)
 {
 	if (!s->timed_out)
@@ -423,7 +423,7 @@ enum qp_wc_status of_sender_on_timer(struct of_sender *s, uint64_t now_ns)
 {
 	if (s->timeout_ns && now_ns >= s->timeout_ns) {
 		s->config.stats->timeouts++;
-		s->culprit = s->una;
+		s->failed_psn = s->una;
 		if (soft_rtt_gives_up(&s->rtt, s->heard_ns, now_ns))
 			return QP_WC_RETRY_EXC_ERR;
 		time_out(s, now_ns);
@@ -453,8 +453,8 @@ void of_sender_fail(struct of_sender *s, enum qp_wc_status status)
 	s->overdue_ns = s->probe_ns = s->timeout_ns = s->deadline_ns = 0;
 	while (s->head != s->tail) {
 		const struct rc_request *w = request_at(s, s->head++);
-		bool guilty =
-			s->culprit >= w->first_psn && s->culprit < w->first_psn + w->n_packets;
+		bool guilty = s->failed_psn >= w->first_psn &&
+			      s->failed_psn < w->first_psn + w->n_packets;
 
 		s->config.on_complete(s->config.arg, w->work.wr_id,
 				      guilty ? status : QP_WC_FLUSH_ERR, 0);

@@ -46,7 +46,7 @@ struct of_sender {
 	uint64_t heard_ns;	       /* when the last progress was made, or waiting began */
 	bool timed_out;		       /* a time-out passed, and no answer arrived since */
 	struct soft_window window, window_before; /* before the time-out */
-	uint64_t culprit;
+	uint64_t failed_psn;
 };
 
 /* 0. config is copied; remote_qpn may be set later, before the first burst. */

@@ -21,7 +21,7 @@ static struct rc_request *request_at(const struct rc_requester *r, uint64_t i)
  * Super-packets in one request for remote memory, beside the border of two requests. A quarter of
  * the window is the aim: enough of them to keep the network busy. In a small window a request is
  * longer, up to QP_READ_BATCHES, because each costs a super-packet of three packets more. It leaves
- * a quarter of the window free, so that the next one is on its way before the last response is
+ * a quarter of the window free, so that the next one is under way before the last response is
  * here.
  */
 static uint32_t read_batches(uint32_t window_packets, uint32_t batch_packets)
@@ -54,7 +54,7 @@ int rc_requester_init(struct rc_requester *r, const struct rc_requester_config *
 	if (r->config.window_bytes > RC_WINDOW_MAX)
 		r->config.window_bytes = RC_WINDOW_MAX;
 	r->una = r->next = r->sent = r->end = config->first_psn & ROCE_PSN_MASK;
-	r->culprit = r->asked = r->una;
+	r->failed_psn = r->asked = r->una;
 	soft_window_init(&r->window, r->config.window_bytes, config->path_mtu, r->una);
 	r->resumed_at = r->timed_psn = NO_PSN;
 	soft_rtt_init(&r->rtt, config->timeout_ns, config->retry_cnt);
@@ -198,7 +198,7 @@ static unsigned reads_under_way(const struct rc_requester *r)
 	return n;
 }
 
-/* How long a burst is: two of them fit the window, so that one is on its way while one is answered.
+/* How long a burst is: two of them fit the window, so that one is under way while one is answered.
  */
 static uint64_t burst_bytes(const struct rc_requester *r)
 {
@@ -270,7 +270,7 @@ enum qp_wc_status rc_requester_burst(struct rc_requester *r, struct roce_packet 
 		if (!is_checked && !memory_is_there(r, w)) {
 			if (n)
 				break;
-			r->culprit = psn;
+			r->failed_psn = psn;
 			return QP_WC_LOC_PROT_ERR;
 		}
 		make_packet(r, w, psn, &out[n++]);
@@ -288,7 +288,7 @@ enum qp_wc_status rc_requester_burst(struct rc_requester *r, struct roce_packet 
 	return QP_WC_SUCCESS;
 }
 
-/* When to look again, if nothing is heard until then. */
+/* When to look again, if nothing is received until then. */
 static void set_deadline(struct rc_requester *r, uint64_t now_ns)
 {
 	bool waits = r->config.timeout_ns && r->una != r->sent;
@@ -299,7 +299,7 @@ static void set_deadline(struct rc_requester *r, uint64_t now_ns)
 /* [from, next) was sent just now, the last of it with a request for an answer if asks. */
 static void time_answer(struct rc_requester *r, uint64_t from, bool asks, uint64_t now_ns)
 {
-	/* sent again: which of them an answer is to, nobody could tell */
+	/* sent again: an answer does not say to which of them */
 	if (r->timed_psn >= from && r->timed_psn < r->next)
 		r->timed_psn = NO_PSN;
 	if (!asks || r->timed_psn != NO_PSN || r->next <= r->sent)
@@ -373,7 +373,7 @@ static void judge_timeout(struct rc_requester *r, uint64_t psn)
 }
 
 /* All packets before psn are placed, at the other end or, being answers to READs, here. */
-static void advance(struct rc_requester *r, uint64_t psn, uint64_t now_ns)
+static void rc_requester_advance(struct rc_requester *r, uint64_t psn, uint64_t now_ns)
 {
 	if (psn == r->una)
 		return;
@@ -403,7 +403,7 @@ static void advance(struct rc_requester *r, uint64_t psn, uint64_t now_ns)
 		if (r->cursor < r->head)
 			r->cursor = r->head;
 	}
-	if (r->asked < r->una) { /* the answer told more than was asked */
+	if (r->asked < r->una) { /* the answer says more than was asked */
 		r->asked = r->una;
 		r->asked_byte = r->head == r->tail ? r->end_byte
 						   : byte_of(r, request_at(r, r->head), r->una);
@@ -429,7 +429,7 @@ static uint64_t first_read(const struct rc_requester *r)
  */
 static void on_missing_response(struct rc_requester *r, uint64_t psn, uint64_t now_ns)
 {
-	advance(r, psn, now_ns);
+	rc_requester_advance(r, psn, now_ns);
 	if (r->resumed_at == psn)
 		return;
 	r->resumed_at = psn;
@@ -470,9 +470,9 @@ static enum qp_wc_status on_nak(struct rc_requester *r, uint8_t syndrome)
 static enum qp_wc_status on_rnr(struct rc_requester *r, uint8_t syndrome, uint64_t now_ns)
 {
 	if (r->rnr_until_ns)
-		return QP_WC_SUCCESS; /* the same word again */
+		return QP_WC_SUCCESS; /* the same answer again */
 	r->config.stats->naks_received++;
-	r->culprit = r->una;
+	r->failed_psn = r->una;
 	if (r->config.rnr_limit && ++r->rnr_seen >= r->config.rnr_limit)
 		return QP_WC_RNR_RETRY_EXC_ERR;
 	r->rnr_until_ns = r->deadline_ns = now_ns + roce_wire_rnr_ns(syndrome);
@@ -499,8 +499,8 @@ enum qp_wc_status rc_requester_on_ack(struct rc_requester *r, const struct roce_
 	if (read < done)
 		on_missing_response(r, read, now_ns);
 	else
-		advance(r, done, now_ns);
-	r->culprit = psn;
+		rc_requester_advance(r, done, now_ns);
+	r->failed_psn = psn;
 	if (kind == KIND_NAK)
 		return on_nak(r, ack->syndrome);
 	return kind == KIND_RNR && r->una == psn ? on_rnr(r, ack->syndrome, now_ns) : QP_WC_SUCCESS;
@@ -521,10 +521,10 @@ enum qp_wc_status rc_requester_on_response(struct rc_requester *r, const struct 
 		on_missing_response(r, read, now_ns);
 		return QP_WC_SUCCESS;
 	}
-	advance(r, psn, now_ns); /* it was answered after what came before it */
+	rc_requester_advance(r, psn, now_ns); /* it was answered after what came before it */
 	w = request_at(r, r->head);
 	offset = (psn - w->first_psn) * r->config.path_mtu;
-	r->culprit = psn;
+	r->failed_psn = psn;
 	if (p->payload_bytes != byte_of(r, w, psn + 1) - byte_of(r, w, psn))
 		return QP_WC_BAD_RESP_ERR;
 	if (mr_table_place_local(r->config.regions, w->work.lkey,
@@ -533,11 +533,11 @@ enum qp_wc_status rc_requester_on_response(struct rc_requester *r, const struct 
 		return QP_WC_LOC_PROT_ERR;
 	r->config.stats->rx_packets++;
 	r->config.stats->rx_bytes += p->payload_bytes;
-	advance(r, psn + 1, now_ns);
+	rc_requester_advance(r, psn + 1, now_ns);
 	return QP_WC_SUCCESS;
 }
 
-/* Nothing was heard: as if all were lost, which the first answer may disprove. */
+/* Nothing was received: as if all were lost, which the first answer may disprove. */
 static void send_again(struct rc_requester *r)
 {
 	if (!r->timed_out) {
@@ -561,7 +561,7 @@ enum qp_wc_status rc_requester_on_timer(struct rc_requester *r, uint64_t now_ns)
 	}
 	r->config.stats->timeouts++;
 	r->resumed_at = NO_PSN;
-	r->culprit = r->una;
+	r->failed_psn = r->una;
 	if (soft_rtt_gives_up(&r->rtt, r->heard_ns, now_ns))
 		return QP_WC_RETRY_EXC_ERR;
 	soft_rtt_back_off(&r->rtt);
@@ -587,8 +587,8 @@ void rc_requester_fail(struct rc_requester *r, enum qp_wc_status status)
 	r->n_reads = 0;
 	while (r->head != r->tail) {
 		const struct rc_request *w = request_at(r, r->head++);
-		bool guilty =
-			r->culprit >= w->first_psn && r->culprit < w->first_psn + w->n_packets;
+		bool guilty = r->failed_psn >= w->first_psn &&
+			      r->failed_psn < w->first_psn + w->n_packets;
 
 		r->config.on_complete(r->config.arg, w->work.wr_id,
 				      guilty ? status : QP_WC_FLUSH_ERR, 0);

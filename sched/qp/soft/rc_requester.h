@@ -121,7 +121,7 @@ struct rc_requester {
 	unsigned n_reads;      /* READs in the queue */
 	uint32_t read_packets; /* PSNs that one request for remote memory covers */
 	uint64_t resumed_at;   /* the una at which a missing read response was requested again */
-	uint64_t culprit;      /* the PSN that ended the connection */
+	uint64_t failed_psn;   /* the PSN that ended the connection */
 	struct soft_window window;
 };
 

@@ -74,8 +74,8 @@ void rc_responder_init(struct rc_responder *r, uint32_t path_mtu, uint32_t first
 	r->stats = stats;
 }
 
-static enum rc_responder_verdict refuse(struct rc_responder *r, uint8_t syndrome,
-					const struct roce_packet *p)
+static enum rc_responder_verdict rc_responder_refuse(struct rc_responder *r, uint8_t syndrome,
+						     const struct roce_packet *p)
 {
 	rc_refusal_set(&r->refusal, p, syndrome);
 	r->syndrome = syndrome;
@@ -116,10 +116,11 @@ static uint32_t packets_of(const struct rc_responder *r, uint32_t bytes)
 }
 
 /*
- * Opcodes and lengths of IBTA 9.7.4.1.2 to .6; left: payload that a WRITE owes, this packet's
+ * Opcodes and lengths of IBTA 9.7.4.1.2 to .6; left: payload that a WRITE lacks, this packet's
  * included.
  */
-static bool is_valid(const struct rc_responder *r, const struct roce_packet *p, uint32_t left)
+static bool rc_responder_is_valid(const struct rc_responder *r, const struct roce_packet *p,
+				  uint32_t left)
 {
 	bool starts = starts_message(p->opcode), is_send = roce_wire_is_send(p->opcode);
 
@@ -153,7 +154,7 @@ static void take_in(struct rc_responder *r, const struct roce_packet *p, uint32_
 	r->stats->rx_packets++;
 	r->stats->rx_bytes += p->payload_bytes;
 	if (r->syndrome == ROCE_SYNDROME_NAK_SEQUENCE)
-		r->syndrome = 0; /* the gap closed before it was told */
+		r->syndrome = 0; /* the gap closed before it was reported */
 	if (r->gap_nak_sent || p->ack_req)
 		r->syndrome = ROCE_SYNDROME_ACK;
 	r->gap_nak_sent = false;
@@ -180,12 +181,12 @@ static enum rc_responder_verdict take_write(struct rc_responder *r, const struct
 	uint32_t left = starts ? p->dma_bytes : r->left_bytes;
 	uint32_t rkey = starts ? p->rkey : r->rkey;
 
-	if (!is_valid(r, p, left))
-		return refuse(r, ROCE_SYNDROME_NAK_INVALID_REQUEST, p);
+	if (!rc_responder_is_valid(r, p, left))
+		return rc_responder_refuse(r, ROCE_SYNDROME_NAK_INVALID_REQUEST, p);
 	/* the whole before its first byte is placed, and each piece again: a region may go */
 	if (!mr_table_remote_ok(regions, rkey, QP_ACCESS_REMOTE_WRITE, addr, left) ||
 	    mr_table_place(regions, rkey, addr, p->payload, p->payload_bytes))
-		return refuse(r, ROCE_SYNDROME_NAK_REMOTE_ACCESS, p);
+		return rc_responder_refuse(r, ROCE_SYNDROME_NAK_REMOTE_ACCESS, p);
 
 	if (starts)
 		r->total_bytes = p->dma_bytes;
@@ -205,16 +206,16 @@ static enum rc_responder_verdict take_send(struct rc_responder *r, const struct 
 	const struct qp_recv *recv = r->receives ? &r->receives->ring[r->receives->first] : &none;
 	uint64_t offset = starts_message(p->opcode) ? 0 : r->addr;
 
-	if (!is_valid(r, p, 0))
-		return refuse(r, ROCE_SYNDROME_NAK_INVALID_REQUEST, p);
+	if (!rc_responder_is_valid(r, p, 0))
+		return rc_responder_refuse(r, ROCE_SYNDROME_NAK_INVALID_REQUEST, p);
 	if (offset + p->payload_bytes > recv->length) {
 		r->receive_status = QP_WC_LOC_LEN_ERR;
-		return refuse(r, ROCE_SYNDROME_NAK_INVALID_REQUEST, p);
+		return rc_responder_refuse(r, ROCE_SYNDROME_NAK_INVALID_REQUEST, p);
 	}
 	if (mr_table_place_local(regions, recv->lkey, (void *)((uintptr_t)recv->data + offset),
 				 p->payload, p->payload_bytes)) {
 		r->receive_status = QP_WC_LOC_PROT_ERR;
-		return refuse(r, ROCE_SYNDROME_NAK_REMOTE_OPERATION, p);
+		return rc_responder_refuse(r, ROCE_SYNDROME_NAK_REMOTE_OPERATION, p);
 	}
 	r->in_send = true;
 	r->addr = offset + p->payload_bytes;
@@ -242,13 +243,13 @@ static enum rc_responder_verdict take_read(struct rc_responder *r, const struct 
 	if (r->n_reads == QP_MAX_READS && r->reads[0].again)
 		memmove(r->reads, r->reads + 1, --r->n_reads * sizeof(r->reads[0]));
 	/*
-	 * more at once than a QP of ours has under way: nobody who keeps to the agreement asks that
+	 * more at once than our QPs have under way: no peer that keeps to the agreement does so
 	 */
-	if (!is_valid(r, p, 0) || r->n_reads == QP_MAX_READS)
-		return refuse(r, ROCE_SYNDROME_NAK_INVALID_REQUEST, p);
+	if (!rc_responder_is_valid(r, p, 0) || r->n_reads == QP_MAX_READS)
+		return rc_responder_refuse(r, ROCE_SYNDROME_NAK_INVALID_REQUEST, p);
 	if (!mr_table_remote_ok(regions, p->rkey, QP_ACCESS_REMOTE_READ, p->remote_addr,
 				p->dma_bytes))
-		return refuse(r, ROCE_SYNDROME_NAK_REMOTE_ACCESS, p);
+		return rc_responder_refuse(r, ROCE_SYNDROME_NAK_REMOTE_ACCESS, p);
 	take_in(r, p, packets_of(r, p->dma_bytes));
 	r->reads[r->n_reads++] = read_of(r, p);
 	r->taken[r->n_taken++ % QP_MAX_READS] = (struct rc_taken_read){
@@ -381,7 +382,7 @@ static struct roce_packet response_of(const struct rc_responder *r, const struct
 }
 
 /* False: that was all of it. */
-static bool step(struct rc_read *read, uint32_t bytes)
+static bool rc_responder_step(struct rc_read *read, uint32_t bytes)
 {
 	read->addr += bytes;
 	read->left_bytes -= bytes;
@@ -399,7 +400,7 @@ static void refuse_read(struct rc_responder *r, const struct rc_read *read)
 				.rkey = read->rkey,
 				.dma_bytes = read->left_bytes};
 
-	refuse(r, ROCE_SYNDROME_NAK_REMOTE_ACCESS, &p);
+	rc_responder_refuse(r, ROCE_SYNDROME_NAK_REMOTE_ACCESS, &p);
 	r->n_reads = 0;
 }
 
@@ -420,7 +421,7 @@ unsigned rc_responder_read_burst(struct rc_responder *r, const struct mr_table *
 		}
 		while (more && n < max) {
 			out[n] = response_of(r, &read);
-			more = step(&read, out[n++].payload_bytes);
+			more = rc_responder_step(&read, out[n++].payload_bytes);
 		}
 		if (more)
 			break;
@@ -435,7 +436,7 @@ void rc_responder_reads_sent(struct rc_responder *r, unsigned n_packets)
 
 		r->stats->tx_packets++;
 		r->stats->tx_bytes += p.payload_bytes;
-		if (!step(&r->reads[0], p.payload_bytes))
+		if (!rc_responder_step(&r->reads[0], p.payload_bytes))
 			memmove(r->reads, r->reads + 1, --r->n_reads * sizeof(*r->reads));
 	}
 }

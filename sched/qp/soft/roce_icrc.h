@@ -14,7 +14,7 @@
  * IPv4's identification (id) is hashed, although a UDP socket never sees it. A socket that is not
  * connected and forbids fragmentation sends id 0, and id i for segment i of a segmentation batch. A
  * receiver knows the place of a segment in the batch that it received. But a batch may have been
- * cut on its way, so its first id is not known.
+ * cut by the network, so its first id is not known.
  *
  * CRC is linear: a wrong bit of the id changes the CRC by a constant that depends only on the
  * number of bytes behind it. With six such constants the ids 0..63 are distinguished in one pass
@@ -30,7 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ROCE_ICRC_IDS 64 /* ids that a receiver tells apart: the most segments of a batch */
+#define ROCE_ICRC_IDS 64 /* ids that a receiver distinguishes: the most segments of a batch */
 
 /* Addresses as they stand in the IP header; IPv4 as ::ffff:a.b.c.d, and then both must be. Ports in
  * host order. */

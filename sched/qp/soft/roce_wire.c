@@ -1,41 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "roce_wire.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <string.h>
 
+#include "base/octets.h"
+
 #define BTH_PAD_SHIFT 4
-#define BTH_MIGRATION                                                                              \
-	0x40 /* MigReq: the path is the migrated one, what a QP without path migration says */
-#define BTH_ACK_REQ 0x80
-#define BTH_BECN    0x40
-
-static void put24(uint8_t *at, uint32_t v)
-{
-	at[0] = (uint8_t)(v >> 16);
-	at[1] = (uint8_t)(v >> 8);
-	at[2] = (uint8_t)v;
-}
-
-static uint32_t get24(const uint8_t *at)
-{
-	return (uint32_t)at[0] << 16 | (uint32_t)at[1] << 8 | at[2];
-}
-
-static void put32(uint8_t *at, uint32_t v)
-{
-	v = htobe32(v);
-	memcpy(at, &v, sizeof(v));
-}
-
-static uint32_t get32(const uint8_t *at)
-{
-	uint32_t v;
-
-	memcpy(&v, at, sizeof(v));
-	return be32toh(v);
-}
+/* MigReq: the path is the migrated one, what a QP without path migration says */
+#define BTH_MIGRATION 0x40
+#define BTH_ACK_REQ   0x80
+#define BTH_BECN      0x40
 
 enum { RETH = 1, IMM = 2, AETH = 4, DETH = 8, SEND = 16, REQUEST = 32, KNOWN = 64 };
 
@@ -76,7 +51,7 @@ static unsigned traits(uint8_t opcode)
 	case ROCE_UD_SEND_ONLY:
 		return KNOWN | DETH;
 	/*
-	 * atomics, SEND with invalidate: a peer may ask for them, and is told that the request is
+	 * atomics, SEND with invalidate: a peer may ask for them, and gets a NAK: the request is
 	 * invalid
 	 */
 	case 0x13:
@@ -144,70 +119,61 @@ size_t roce_wire_packet_bytes(const struct roce_packet *packet)
 
 size_t roce_wire_build(const struct roce_packet *packet, uint8_t *header)
 {
-	uint8_t *at = header + ROCE_BTH_BYTES;
-	uint64_t addr = htobe64(packet->remote_addr);
+	const unsigned follows = traits(packet->opcode);
+	const bool is_cnp = packet->opcode == ROCE_CNP;
+	uint8_t *at = octets_store(header, packet->opcode, 1);
 
-	header[0] = packet->opcode;
-	header[1] = (uint8_t)((packet->opcode == ROCE_CNP ? 0 : BTH_MIGRATION) |
-			      roce_wire_pad_bytes(packet->payload_bytes) << BTH_PAD_SHIFT);
-	header[2] = ROCE_PKEY >> 8;
-	header[3] = ROCE_PKEY & 0xff;
-	header[4] = packet->opcode == ROCE_CNP ? BTH_BECN : 0;
-	put24(header + 5, packet->dest_qpn);
-	header[8] = packet->ack_req ? BTH_ACK_REQ : 0;
-	put24(header + 9, packet->psn);
-
-	if (roce_wire_has_reth(packet->opcode)) {
-		memcpy(at, &addr, sizeof(addr));
-		put32(at + 8, packet->rkey);
-		put32(at + 12, packet->dma_bytes);
-		at += 16;
+	at = octets_store(at,
+			  (is_cnp ? 0 : BTH_MIGRATION) | roce_wire_pad_bytes(packet->payload_bytes)
+								 << BTH_PAD_SHIFT,
+			  1);
+	at = octets_store(at, ROCE_PKEY, 2);
+	at = octets_store(at, is_cnp ? BTH_BECN : 0, 1);
+	at = octets_store(at, packet->dest_qpn, 3);
+	at = octets_store(at, packet->ack_req ? BTH_ACK_REQ : 0, 1);
+	at = octets_store(at, packet->psn, 3);
+	if (follows & RETH) {
+		at = octets_store(at, packet->remote_addr, 8);
+		at = octets_store(at, packet->rkey, 4);
+		at = octets_store(at, packet->dma_bytes, 4);
 	}
-	if (roce_wire_has_imm(packet->opcode)) {
-		put32(at, packet->imm);
-		at += 4;
+	if (follows & IMM)
+		at = octets_store(at, packet->imm, 4);
+	if (follows & AETH) {
+		at = octets_store(at, packet->syndrome, 1);
+		at = octets_store(at, packet->msn, 3);
 	}
-	if (roce_wire_has_aeth(packet->opcode)) {
-		at[0] = packet->syndrome;
-		put24(at + 1, packet->msn);
-		at += 4;
-	}
-	if (packet->opcode == ROCE_UD_SEND_ONLY) {
-		put32(at, packet->qkey);
-		at[4] = 0;
-		put24(at + 5, packet->src_qpn);
-		at += 8;
+	if (follows & DETH) {
+		at = octets_store(at, packet->qkey, 4);
+		at = octets_store(at, packet->src_qpn, 4);
 	}
 	return (size_t)(at - header);
 }
 
-static int refuse(struct roce_wire_error *error, const char *reason, size_t offset)
+static int roce_wire_refuse(struct roce_wire_error *error, const char *reason, size_t offset)
 {
 	if (error)
 		*error = (struct roce_wire_error){.reason = reason, .offset = offset};
 	return -EBADMSG;
 }
 
-static void parse_extensions(const uint8_t *at, struct roce_packet *out)
+static void parse_extensions(const uint8_t *at, unsigned follows, struct roce_packet *out)
 {
-	uint64_t addr;
-
-	if (roce_wire_has_reth(out->opcode)) {
-		memcpy(&addr, at, sizeof(addr));
-		out->remote_addr = be64toh(addr);
-		out->rkey = get32(at + 8);
-		out->dma_bytes = get32(at + 12);
+	if (follows & RETH) {
+		out->remote_addr = octets_load(at, 8);
+		out->rkey = (uint32_t)octets_load(at + 8, 4);
+		out->dma_bytes = (uint32_t)octets_load(at + 12, 4);
 		at += 16;
 	}
-	if (roce_wire_has_imm(out->opcode))
-		out->imm = get32(at);
-	if (roce_wire_has_aeth(out->opcode)) {
+	if (follows & IMM)
+		out->imm = (uint32_t)octets_load(at, 4);
+	if (follows & AETH) {
 		out->syndrome = at[0];
-		out->msn = get24(at + 1);
+		out->msn = (uint32_t)octets_load(at + 1, 3);
 	}
-	if (out->opcode == ROCE_UD_SEND_ONLY) {
-		out->qkey = get32(at);
-		out->src_qpn = get24(at + 5);
+	if (follows & DETH) {
+		out->qkey = (uint32_t)octets_load(at, 4);
+		out->src_qpn = (uint32_t)octets_load(at + 5, 3);
 	}
 }
 
@@ -217,37 +183,37 @@ int roce_wire_parse(const uint8_t *data, size_t bytes, struct roce_packet *out,
 	size_t header, pad;
 
 	if (bytes < ROCE_BTH_BYTES + ROCE_ICRC_BYTES)
-		return refuse(error, "shorter than BTH and ICRC", bytes);
+		return roce_wire_refuse(error, "shorter than BTH and ICRC", bytes);
 	if (bytes > UINT16_MAX)
-		return refuse(error, "longer than a UDP datagram", UINT16_MAX);
+		return roce_wire_refuse(error, "longer than a UDP datagram", UINT16_MAX);
 	if (bytes & 3)
-		return refuse(error, "not a multiple of four bytes", bytes);
+		return roce_wire_refuse(error, "not a multiple of four bytes", bytes);
 	memset(out, 0, sizeof(*out));
 	out->opcode = data[0];
 	header = roce_wire_header_bytes(out->opcode);
 	if (!header && roce_wire_is_request(out->opcode))
 		header = ROCE_BTH_BYTES;
 	if (!header)
-		return refuse(error, "unknown opcode", 0);
+		return roce_wire_refuse(error, "unknown opcode", 0);
 	if (data[1] & 0x0f)
-		return refuse(error, "unknown transport version", 1);
-	if (data[2] != ROCE_PKEY >> 8 || data[3] != (ROCE_PKEY & 0xff))
-		return refuse(error, "foreign P_Key", 2);
+		return roce_wire_refuse(error, "unknown transport version", 1);
+	if (octets_load(data + 2, 2) != ROCE_PKEY)
+		return roce_wire_refuse(error, "foreign P_Key", 2);
 	if (bytes < header + ROCE_ICRC_BYTES)
-		return refuse(error, "truncated extension header", bytes);
+		return roce_wire_refuse(error, "truncated extension header", bytes);
 	pad = data[1] >> BTH_PAD_SHIFT & 3;
 	if (bytes - header - ROCE_ICRC_BYTES < pad)
-		return refuse(error, "more pad than payload", 1);
+		return roce_wire_refuse(error, "more pad than payload", 1);
 
-	out->dest_qpn = get24(data + 5);
+	out->dest_qpn = (uint32_t)octets_load(data + 5, 3);
 	out->ack_req = data[8] & BTH_ACK_REQ;
-	out->psn = get24(data + 9);
-	parse_extensions(data + ROCE_BTH_BYTES, out);
+	out->psn = (uint32_t)octets_load(data + 9, 3);
+	parse_extensions(data + ROCE_BTH_BYTES, traits(out->opcode), out);
 	out->payload = data + header;
 	out->payload_bytes = (uint32_t)(bytes - header - ROCE_ICRC_BYTES - pad);
 	if (out->opcode == ROCE_ACK && out->payload_bytes)
-		return refuse(error, "payload behind an acknowledgement", header);
+		return roce_wire_refuse(error, "payload behind an acknowledgement", header);
 	if (out->opcode == ROCE_CNP && out->payload_bytes != ROCE_CNP_BYTES)
-		return refuse(error, "a CNP of another length", bytes);
+		return roce_wire_refuse(error, "a CNP of another length", bytes);
 	return 0;
 }

@@ -3,13 +3,14 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <net/if.h>
 #include <string.h>
 
 #include "base/address.h"
 #include "base/clock.h"
-#include "soft_sock.h"
 
-#define CONTROL_QKEY 0x46415245u /* "FARE"; keeps out strays that happen to name the QPN */
+#define DEVICES_REFRESH_NS UINT64_C(1000000000)
+#define CONTROL_QKEY	   0x46415245u /* "FARE"; keeps out strays that happen to name the QPN */
 
 static struct soft_socket **own_socket(struct qp_endpoint *ep, const struct qp_control *c)
 {
@@ -35,7 +36,7 @@ static int get_socket(struct qp_endpoint *ep, const struct qp_control *c, struct
 	return err;
 }
 
-static bool is_valid(const struct qp_endpoint *ep, const struct qp_control *c)
+static bool soft_control_is_valid(const struct qp_endpoint *ep, const struct qp_control *c)
 {
 	if (c->plane != QP_ANY_PLANE &&
 	    (c->plane >= ep->attr.n_planes || c->sub_port >= ep->attr.n_sub_ports[c->plane]))
@@ -83,13 +84,13 @@ int soft_control_send(struct qp_endpoint *ep, const struct qp_control *c)
 
 	if (c->length > QP_CONTROL_MAX)
 		return -EMSGSIZE;
-	if (!is_valid(ep, c))
+	if (!soft_control_is_valid(ep, c))
 		return -EINVAL;
 	err = get_socket(ep, c, &socket);
 	if (err)
 		return err;
 	if (!soft_link_is_alone(&ep->answering))
-		soft_endpoint_send_answers(ep);
+		soft_tx_answers(ep);
 	err = transmit(ep, c, socket->fd, socket->key.port);
 	if (err == -ENODEV)
 		soft_sockets_renew(&ep->sockets, socket, clock_now_ns());
@@ -104,6 +105,31 @@ bool soft_control_is_wanted(const struct qp_endpoint *ep, const struct roce_pack
 	       packet->payload_bytes <= QP_CONTROL_MAX && ep->attr.on_control;
 }
 
+static bool find_device(struct qp_endpoint *ep, unsigned ifindex, uint16_t *plane,
+			uint16_t *sub_port)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	for (;;) {
+		for (uint16_t p = 0; p < ep->attr.n_planes; p++) {
+			for (uint16_t s = 0; s < ep->attr.n_sub_ports[p]; s++) {
+				if (!ifindex || ep->ifindex[p][s] != ifindex)
+					continue;
+				*plane = p;
+				*sub_port = s;
+				return true;
+			}
+		}
+		/* devices come and go; but not each packet of an unknown device is worth a look */
+		if (ep->devices_read_ns && now_ns - ep->devices_read_ns < DEVICES_REFRESH_NS)
+			return false;
+		ep->devices_read_ns = now_ns;
+		for (uint16_t p = 0; p < ep->attr.n_planes; p++)
+			for (uint16_t s = 0; s < ep->attr.n_sub_ports[p]; s++)
+				ep->ifindex[p][s] = if_nametoindex(ep->attr.dev[p][s]);
+	}
+}
+
 void soft_control_on_packet(struct qp_endpoint *ep, const struct roce_packet *packet,
 			    const struct roce_flow *flow, unsigned ifindex)
 {
@@ -113,6 +139,6 @@ void soft_control_on_packet(struct qp_endpoint *ep, const struct roce_packet *pa
 			       .data = packet->payload,
 			       .length = packet->payload_bytes};
 
-	soft_endpoint_find_device(ep, ifindex, &c.plane, &c.sub_port);
+	find_device(ep, ifindex, &c.plane, &c.sub_port);
 	ep->attr.on_control(ep->attr.arg, &c);
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "soft_endpoint.h"
+
 void soft_cq_init(struct soft_cq *cq)
 {
 	memset(cq, 0, sizeof(*cq));
@@ -16,7 +18,7 @@ void soft_cq_fini(struct soft_cq *cq)
 	memset(cq, 0, sizeof(*cq));
 }
 
-static struct qp_wc *at(const struct soft_cq *cq, size_t i)
+static struct qp_wc *soft_cq_at(const struct soft_cq *cq, size_t i)
 {
 	size_t place = cq->first + i;
 
@@ -31,7 +33,7 @@ void soft_cq_allow(struct soft_cq *cq, size_t work, size_t receives)
 		cq->max_receives = receives;
 }
 
-static int grow(struct soft_cq *cq)
+static int soft_cq_grow(struct soft_cq *cq)
 {
 	size_t room = cq->room ? cq->room * 2 : 64;
 	struct qp_wc *ring = malloc(room * sizeof(*ring));
@@ -39,7 +41,7 @@ static int grow(struct soft_cq *cq)
 	if (!ring)
 		return -ENOMEM;
 	for (size_t i = 0; i < cq->n; i++)
-		ring[i] = *at(cq, i);
+		ring[i] = *soft_cq_at(cq, i);
 	free(cq->ring);
 	cq->ring = ring;
 	cq->room = room;
@@ -53,7 +55,7 @@ int soft_cq_claim(struct soft_cq *cq, bool is_receive)
 
 	if (*n >= (is_receive ? cq->max_receives : cq->max_work))
 		return -ENOBUFS;
-	if (cq->n_receives + cq->n_work == cq->room && grow(cq))
+	if (cq->n_receives + cq->n_work == cq->room && soft_cq_grow(cq))
 		return -ENOMEM;
 	++*n;
 	return 0;
@@ -68,7 +70,37 @@ void soft_cq_push(struct soft_cq *cq, const struct qp_wc *wc)
 {
 	if (cq->n == cq->room)
 		abort(); /* not reachable by input: everything is counted before */
-	*at(cq, cq->n++) = *wc;
+	*soft_cq_at(cq, cq->n++) = *wc;
+}
+
+void soft_cq_complete(void *arg, uint64_t wr_id, enum qp_wc_status status, uint32_t bytes)
+{
+	struct qp *qp = arg;
+	struct qp_wc wc = {
+		.qp = qp,
+		.context = qp->attr.context,
+		.wr_id = wr_id,
+		.status = status,
+		.byte_len = bytes,
+	};
+
+	soft_cq_push(&qp->ep->cq, &wc);
+}
+
+void soft_cq_notify(struct qp *qp, const struct rc_notice *notice)
+{
+	struct qp_wc wc = {
+		.qp = qp,
+		.context = qp->attr.context,
+		.wr_id = notice->wr_id,
+		.status = notice->status,
+		.is_receive = true,
+		.has_imm = notice->has_imm,
+		.imm = notice->imm,
+		.byte_len = notice->bytes,
+	};
+
+	soft_cq_push(&qp->ep->cq, &wc);
 }
 
 int soft_cq_poll(struct soft_cq *cq, struct qp_wc *out, int max)
@@ -76,7 +108,7 @@ int soft_cq_poll(struct soft_cq *cq, struct qp_wc *out, int max)
 	int n = 0;
 
 	for (; n < max && cq->n; n++) {
-		out[n] = *at(cq, 0);
+		out[n] = *soft_cq_at(cq, 0);
 		soft_cq_unclaim(cq, out[n].is_receive);
 		cq->n--;
 		cq->first = cq->first + 1 < cq->room ? cq->first + 1 : 0;
@@ -89,12 +121,12 @@ void soft_cq_purge(struct soft_cq *cq, const struct qp *qp)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < cq->n; i++) {
-		const struct qp_wc *wc = at(cq, i);
+		const struct qp_wc *wc = soft_cq_at(cq, i);
 
 		if (wc->qp == qp)
 			soft_cq_unclaim(cq, wc->is_receive);
 		else
-			*at(cq, kept++) = *wc;
+			*soft_cq_at(cq, kept++) = *wc;
 	}
 	cq->n = kept;
 }

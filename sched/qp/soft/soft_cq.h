@@ -18,6 +18,8 @@
 
 #include "qp/provider.h"
 
+struct rc_notice;
+
 struct soft_cq {
 	struct qp_wc *ring;
 	size_t room, n, first;
@@ -35,6 +37,10 @@ int soft_cq_claim(struct soft_cq *cq, bool is_receive);
 void soft_cq_unclaim(struct soft_cq *cq, bool is_receive);
 /* The caller pushes only what it claimed. */
 void soft_cq_push(struct soft_cq *cq, const struct qp_wc *wc);
+/* Work of a QP (arg) is over: as rc_requester_config.on_complete. */
+void soft_cq_complete(void *arg, uint64_t wr_id, enum qp_wc_status status, uint32_t bytes);
+/* A receive of the QP is over. */
+void soft_cq_notify(struct qp *qp, const struct rc_notice *notice);
 int soft_cq_poll(struct soft_cq *cq, struct qp_wc *out, int max); /* how many were taken */
 /* Removes the completions of a QP that is destroyed. */
 void soft_cq_purge(struct soft_cq *cq, const struct qp *qp);

@@ -7,11 +7,16 @@
  * timers of one local GPU address. In: datagrams, posted writes, time. Out: datagrams, bytes in
  * regions, completions, control datagrams. One thread.
  *
- * Files: soft_endpoint.c creates the endpoint and makes progress; soft_sockets.c has the sending
- * sockets; soft_qp.c the QPs; soft_tx.c sends bursts and answers; soft_rx.c gives datagrams to QPs;
- * soft_control.c is the control channel; soft_provider.c the table of qp/provider.h. Two protocols
- * implement soft_protocol.h: soft_rc.c with rc_requester.c and rc_responder.c, and
- * soft_order_free.c with of_sender.c and of_receiver.c. Those last four use no socket.
+ * Files, each calling only those below it:
+ *   soft_endpoint.c  creates the endpoint, makes progress; the table of qp/provider.h
+ *   soft_rx.c        gives datagrams to QPs and to the control channel
+ *   soft_qp.c        QPs as their owner sees them: created, connected, moved, posted to
+ *   soft_control.c   the control channel
+ *   soft_tx.c        sends bursts and answers
+ *   soft_state.c     QPs by number, their states, which are served next
+ *   soft_protocol.c  which of the two protocols a QP has
+ *   soft_cq.c, soft_sockets.c, soft_mtu.c, soft_alarm.c
+ * rc_requester.c, rc_responder.c, of_sender.c and of_receiver.c are the protocols' pure parts.
  */
 #ifndef SOFT_ENDPOINT_H
 #define SOFT_ENDPOINT_H
@@ -21,15 +26,15 @@
 #include <sys/uio.h>
 
 #include "mr_table.h"
+#include "of_receiver.h"
+#include "of_sender.h"
 #include "qp/provider.h"
-#include "qp/timers.h"
 #include "rc_requester.h"
 #include "rc_responder.h"
 #include "roce_icrc.h"
+#include "soft_alarm.h"
 #include "soft_cq.h"
 #include "soft_list.h"
-#include "soft_order_free.h"
-#include "soft_protocol.h"
 #include "soft_sockets.h"
 
 #define SOFT_CONTROL_QPN  0xfa4e
@@ -51,10 +56,24 @@ enum soft_qp_state {
 	 * (IBTA 9.9.3). But then two ends that refuse each other's writes would not receive each
 	 * other's NAK, and a lost NAK would not be repeated. So posted work is still sent, answers
 	 * to it are accepted, and the NAK is repeated when the request arrives again. This ends
-	 * when the owner, to which soft_qp_status() reports it, calls soft_qp_error().
+	 * when the owner, to which soft_qp_status() reports it, calls soft_state_error().
 	 */
 	SOFT_QP_REFUSING,
 	SOFT_QP_ERR,
+};
+
+/* A path of an order-free QP; the socket is shared. */
+struct soft_path {
+	struct qp_path path;
+	struct soft_socket *socket;
+};
+
+/* What an order-free QP has instead of a requester and a responder. */
+struct soft_order_free {
+	struct of_sender tx;
+	struct of_receiver rx;
+	struct soft_path paths[QP_MAX_PATHS]; /* of batches, in turn: a batch is one super-packet */
+	unsigned n_paths, turn;
 };
 
 struct qp {
@@ -62,7 +81,6 @@ struct qp {
 	struct qp *bucket_next;				    /* same hash of QPN */
 	struct soft_link all, runnable, answering, waiting; /* waiting: its socket is full */
 	struct timer timer;
-	const struct soft_protocol *protocol;
 	struct rc_requester requester;
 	struct rc_responder responder;
 	struct rc_receives receives;	    /* attr.receives of them */
@@ -77,12 +95,12 @@ struct qp {
 	uint32_t path_mtu;	/* the smaller one of both ends */
 	uint32_t batch_bytes;	/* payload that fills a super-packet */
 	bool is_held;		/* posted work is sent with what is posted next (provider.h) */
-	bool is_put_off;	/* nothing but what was posted to be sent later is under way */
+	bool is_deferred;	/* nothing but what was posted to be sent later is under way */
 	uint64_t hold_until_ns; /* the kernel had no memory for a packet: wait until then */
 	uint64_t cnp_sent_ns;
 	struct soft_socket *socket; /* shared */
 	bool no_gso;		    /* the device refuses segmentation batches */
-	/* when it refused a request or failed, so that soft_qp_error() is due; 0: it did not */
+	/* when it refused a request or failed, so that soft_state_error() is due; 0: it did not */
 	uint64_t failed_ns;
 };
 
@@ -110,7 +128,7 @@ struct soft_rx_scratch {
  * conversation. Then acknowledgements wait, so that they delay no reply at either end, and one of
  * them acknowledges several messages.
  */
-struct soft_put_off {
+struct soft_delayed {
 	uint64_t since_ns; /* when the first delayed ACK was due */
 	size_t bytes;	   /* received since ACKs were sent last */
 	bool replied;	   /* the caller sent something while ACKs were delayed */
@@ -123,7 +141,7 @@ struct qp_endpoint {
 	struct qp_stats stats;
 	struct mr_table regions;
 	struct soft_cq cq;
-	struct timers timers;
+	struct soft_alarm alarm;
 	struct roce_icrc_ids icrc_ids;
 	struct soft_link qps, runnable, answering;
 	struct qp **buckets; /* by QPN */
@@ -133,12 +151,8 @@ struct qp_endpoint {
 	uint32_t keys[SOFT_KEYS]; /* random, for regions: a system call for many */
 	unsigned n_keys;	  /* that are left */
 	uint16_t port;		  /* UDP port at which it receives */
-	int epoll_fd, timer_fd, wake_fd, rx_fd;
-	uint64_t armed_ns; /* when timer_fd expires; 0: off */
-	bool is_awake;	   /* wake_fd is readable */
-	bool in_progress;
-	struct soft_put_off put_off;
-	unsigned idleness; /* rises with calls of progress that find nothing, falls with others */
+	int rx_fd;
+	struct soft_delayed delayed;
 	uint64_t devices_read_ns; /* when ifindex was last looked up */
 	unsigned ifindex[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS];
 	struct qp_mtus mtus;
@@ -152,69 +166,48 @@ struct qp_endpoint {
 	struct soft_rx_scratch rx;
 };
 
-/*
- * Makes the endpoint's descriptor readable, because progress is due without a datagram or deadline.
- */
-void soft_endpoint_wake(struct qp_endpoint *ep);
-/* True: the caller polls without waiting for the descriptor, and mostly finds nothing. */
-bool soft_endpoint_is_spinning(const struct qp_endpoint *ep);
-/* Answers that wait for a reply of the caller's (struct soft_put_off) go out now. */
-void soft_endpoint_send_answers(struct qp_endpoint *ep);
-/* Sets the timer again: a deadline may have moved closer outside of progress. */
-void soft_endpoint_rearm(struct qp_endpoint *ep);
-/* n random bytes; 0 or -EIO. */
-int soft_endpoint_random(void *out, size_t bytes);
-/* Reads again what the devices carry, unless that is not interval_ns old. */
-void soft_endpoint_read_mtus(struct qp_endpoint *ep, uint64_t now_ns, uint64_t interval_ns);
-/* Finds the sub-port with that ifindex. False: there is none. */
-bool soft_endpoint_find_device(struct qp_endpoint *ep, unsigned ifindex, uint16_t *plane,
-			       uint16_t *sub_port);
-
-int soft_endpoint_create(struct qp_endpoint **out, const struct qp_endpoint_attr *attr);
-void soft_endpoint_destroy(struct qp_endpoint *ep);
-void soft_endpoint_leave(struct qp_endpoint *ep);
-int soft_endpoint_progress(struct qp_endpoint *ep);
-
 int soft_qp_create(struct qp_endpoint *ep, const struct qp_attr *attr, struct qp **out);
 int soft_qp_connect(struct qp *qp, const struct qp_remote *remote);
 int soft_qp_move(struct qp *qp, uint16_t sub_port, uint16_t udp_source_port);
 void soft_qp_kick(struct qp *qp);
-void soft_qp_error(struct qp *qp);
 int soft_qp_status(struct qp *qp);
 void soft_qp_destroy(struct qp *qp);
 int soft_qp_post_write(struct qp *qp, const struct qp_write *write);
 int soft_qp_post_send(struct qp *qp, const struct qp_send *send);
 int soft_qp_post_read(struct qp *qp, const struct qp_read *read);
 int soft_qp_post_recv(struct qp *qp, const struct qp_recv *recv);
-/* A receive completed; its place in the completion queue was claimed. */
-void soft_qp_notify(struct qp *qp, const struct rc_notice *notice);
-struct qp *soft_qp_find(const struct qp_endpoint *ep, uint32_t qpn);
+void soft_qp_on_timer(struct qp *qp, uint64_t now_ns);
+int soft_qp_spread(struct qp *qp, const struct qp_path *paths, unsigned n);
+
+struct qp *soft_state_find(const struct qp_endpoint *ep, uint32_t qpn);
+/* Room for one QP more. 0 or -ENOMEM. */
+int soft_state_make_buckets(struct qp_endpoint *ep);
+/* A number that soft_state_find() finds from now on. 0 or -ENOSPC. */
+int soft_state_assign_qpn(struct qp_endpoint *ep, struct qp *qp);
+void soft_state_forget(struct qp *qp); /* it is not found any more */
 /* The QP sends and receives packets. */
-static inline bool soft_qp_is_live(const struct qp *qp)
+static inline bool soft_state_is_live(const struct qp *qp)
 {
 	return qp->state == SOFT_QP_RTS || qp->state == SOFT_QP_REFUSING;
 }
 /*
  * Ends the connection: the work that caused it completes with status, the rest is flushed.
  */
-void soft_qp_fail(struct qp *qp, enum qp_wc_status status);
+void soft_state_fail(struct qp *qp, enum qp_wc_status status);
 /* A request of the peer was refused: the QP goes to SOFT_QP_REFUSING. Idempotent. */
-void soft_qp_refuse(struct qp *qp);
-void soft_qp_on_timer(struct qp *qp, uint64_t now_ns);
-void soft_qp_set_timer(struct qp *qp);
+void soft_state_refuse(struct qp *qp);
+void soft_state_error(struct qp *qp); /* qp_provider.qp_error */
+void soft_state_set_timer(struct qp *qp);
 /* The next soft_tx_run() serves the QP, unless it is in error. */
-void soft_qp_schedule(struct qp *qp);
-/* A socket for packets of the QP on path; port 0 as in qp_attr. As soft_sockets_get(). */
-int soft_qp_get_socket(struct qp *qp, const struct qp_path *path, struct soft_socket **out);
-int soft_qp_spread(struct qp *qp, const struct qp_path *paths, unsigned n);
+void soft_state_schedule(struct qp *qp);
 
 /* Serves runnable QPs in turn, within the work budget; > 0 if anything was sent. */
 int soft_tx_run(struct qp_endpoint *ep, uint64_t now_ns);
 /* Sends one burst of one QP. False: it has nothing more to send now. */
 bool soft_tx_burst(struct qp *qp, uint64_t now_ns);
 /* An answer may be due for what has arrived: soft_tx_answers() will send it. */
-void soft_tx_owe_answer(struct qp *qp);
-/* Sends the answers that are due. */
+void soft_tx_queue_answer(struct qp *qp);
+/* Sends the answers that are due, the delayed ones too. */
 void soft_tx_answers(struct qp_endpoint *ep);
 /* Those of one QP; at most a burst of read responses, the QP stays runnable. May end the QP. */
 void soft_tx_answer(struct qp *qp);

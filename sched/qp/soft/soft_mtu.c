@@ -7,6 +7,7 @@
 
 #include "path_mtu.h"
 #include "roce_wire.h"
+#include "soft_endpoint.h"
 
 _Static_assert(PATH_MTU_UDP_EXTRA == ROCE_HEADER_MAX + ROCE_ICRC_BYTES, "what surrounds payload");
 
@@ -39,7 +40,7 @@ bool soft_mtu_read(struct qp_mtus *mtus, const struct qp_endpoint_attr *attr, in
 }
 
 /* The number of a path MTU (path_mtu.h). */
-static unsigned number_of(uint32_t payload)
+static unsigned soft_mtu_number_of(uint32_t payload)
 {
 	unsigned number = 0;
 
@@ -68,7 +69,7 @@ uint32_t soft_mtu_of_most(const struct qp_mtus *mtus, const struct qp_endpoint_a
 		for (unsigned s = 0; s < attr->n_sub_ports[p]; s++) {
 			if (mtus->payload[p][s] == QP_MTU_UNKNOWN)
 				continue;
-			n_fitting[number_of(mtus->payload[p][s])]++;
+			n_fitting[soft_mtu_number_of(mtus->payload[p][s])]++;
 			n++;
 		}
 	}
@@ -77,4 +78,13 @@ uint32_t soft_mtu_of_most(const struct qp_mtus *mtus, const struct qp_endpoint_a
 	most = path_mtu_bytes(path_mtu_of_most(n_fitting));
 	*dev = first_within(mtus, attr, most);
 	return most;
+}
+
+void soft_mtu_refresh(struct qp_endpoint *ep, uint64_t now_ns, uint64_t interval_ns)
+{
+	if (now_ns - ep->mtus_read_ns < interval_ns)
+		return;
+	ep->mtus_read_ns = now_ns;
+	if (soft_mtu_read(&ep->mtus, &ep->attr, ep->rx_fd))
+		soft_alarm_wake(&ep->alarm);
 }

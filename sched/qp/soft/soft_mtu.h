@@ -20,5 +20,7 @@ bool soft_mtu_read(struct qp_mtus *mtus, const struct qp_endpoint_attr *attr, in
  */
 uint32_t soft_mtu_of_most(const struct qp_mtus *mtus, const struct qp_endpoint_attr *attr,
 			  const char **dev);
+/* Reads again what the endpoint's devices carry, unless that is not interval_ns old. */
+void soft_mtu_refresh(struct qp_endpoint *ep, uint64_t now_ns, uint64_t interval_ns);
 
 #endif

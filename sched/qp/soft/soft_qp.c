@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "soft_endpoint.h"
+#include "soft_protocol.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,77 +14,6 @@
 #define QPN_MASK	     0xffffffu
 #define REFUSED_NS	     UINT64_C(100000000)
 
-static struct qp **bucket_of(const struct qp_endpoint *ep, uint32_t qpn)
-{
-	return &ep->buckets[qpn & (ep->n_buckets - 1)];
-}
-
-struct qp *soft_qp_find(const struct qp_endpoint *ep, uint32_t qpn)
-{
-	struct qp *qp = ep->n_buckets ? *bucket_of(ep, qpn) : NULL;
-
-	while (qp && qp->qpn != qpn)
-		qp = qp->bucket_next;
-	return qp;
-}
-
-static void add_to_bucket(struct qp_endpoint *ep, struct qp *qp)
-{
-	struct qp **at = bucket_of(ep, qp->qpn);
-
-	qp->bucket_next = *at;
-	*at = qp;
-}
-
-/* As many buckets as QPs: numbers count up, so a bucket holds one or two. */
-static int make_buckets(struct qp_endpoint *ep)
-{
-	size_t n = ep->n_buckets ? ep->n_buckets * 2 : 64;
-	struct qp **buckets;
-
-	if (ep->n_qps < ep->n_buckets)
-		return 0;
-	buckets = calloc(n, sizeof(struct qp *));
-	if (!buckets)
-		return -ENOMEM;
-	free(ep->buckets);
-	ep->buckets = buckets;
-	ep->n_buckets = n;
-	for (struct soft_link *l = ep->qps.next; l != &ep->qps; l = l->next)
-		add_to_bucket(ep, soft_link_owner(l, struct qp, all));
-	return 0;
-}
-
-/* QPNs count up from a random start: one is not seen again before all others were. */
-static int assign_qpn(struct qp_endpoint *ep, struct qp *qp)
-{
-	for (uint32_t i = 0; i < QPN_MASK; i++) {
-		uint32_t qpn = ep->next_qpn++ & QPN_MASK;
-
-		/* 0 and 1 are management QPs, all ones is the multicast QP */
-		if (qpn < 2 || qpn == QPN_MASK || qpn == SOFT_CONTROL_QPN || soft_qp_find(ep, qpn))
-			continue;
-		qp->qpn = qpn;
-		add_to_bucket(ep, qp);
-		return 0;
-	}
-	return -ENOSPC;
-}
-
-static void on_complete(void *arg, uint64_t wr_id, enum qp_wc_status status, uint32_t bytes)
-{
-	struct qp *qp = arg;
-	struct qp_wc wc = {
-		.qp = qp,
-		.context = qp->attr.context,
-		.wr_id = wr_id,
-		.status = status,
-		.byte_len = bytes,
-	};
-
-	soft_cq_push(&qp->ep->cq, &wc);
-}
-
 static bool attr_is_valid(const struct qp_endpoint *ep, const struct qp_attr *attr)
 {
 	if (attr->plane != QP_ANY_PLANE && (attr->plane >= ep->attr.n_planes ||
@@ -98,8 +27,10 @@ static bool attr_is_valid(const struct qp_endpoint *ep, const struct qp_attr *at
 	       attr->receives <= QP_MAX_RECEIVES && !(attr->order_free && attr->receives);
 }
 
-/* Payload that fills a super-packet: whole packets, within both of its limits. */
-/* What a QP sends before others have their turn. */
+/*
+ * What a QP sends before others have their turn: payload that fills a super-packet, whole packets,
+ * within both of its limits.
+ */
 static uint32_t batch_bytes(const struct qp *qp)
 {
 	uint32_t mtu = qp->path_mtu;
@@ -131,12 +62,12 @@ static struct rc_requester_config config_of(struct qp *qp)
 		.first_psn = qp->first_psn,
 		.remote_qpn = qp->remote.qpn,
 		.stats = &qp->ep->stats,
-		.on_complete = on_complete,
+		.on_complete = soft_cq_complete,
 		.arg = qp,
 	};
 }
 
-int soft_qp_get_socket(struct qp *qp, const struct qp_path *path, struct soft_socket **out)
+static int socket_at(struct qp *qp, const struct qp_path *path, struct soft_socket **out)
 {
 	struct soft_socket_key key = {qp->attr.plane, path->sub_port, path->udp_source_port,
 				      qp->attr.dscp};
@@ -149,7 +80,7 @@ int soft_qp_get_socket(struct qp *qp, const struct qp_path *path, struct soft_so
 static int get_socket(struct qp *qp)
 {
 	struct qp_path path = {qp->attr.sub_port, qp->attr.udp_source_port};
-	int err = soft_qp_get_socket(qp, &path, &qp->socket);
+	int err = socket_at(qp, &path, &qp->socket);
 
 	if (!err)
 		qp->attr.udp_source_port = qp->socket->key.port;
@@ -162,34 +93,33 @@ static size_t receives_of(const struct qp *qp)
 	return qp->attr.receives ? qp->attr.receives : NOTIFICATIONS_PER_QP;
 }
 
-static int make_room(struct qp *qp)
+static int soft_qp_make_room(struct qp *qp)
 {
 	struct qp_endpoint *ep = qp->ep;
 	size_t n = ep->n_qps + 1;
-	int err = make_buckets(ep);
+	int err = soft_state_make_buckets(ep);
 
 	soft_cq_allow(&ep->cq, n * RC_QUEUE_DEPTH, ep->n_receives + receives_of(qp));
-	return err ? err : timers_reserve(&ep->timers, n);
+	return err ? err : timers_reserve(&ep->alarm.timers, n);
 }
 
 static int init_qp(struct qp *qp)
 {
-	int err = soft_endpoint_random(&qp->first_psn, sizeof(qp->first_psn));
+	int err = soft_sock_random(&qp->first_psn, sizeof(qp->first_psn));
 
 	qp->first_psn &= ROCE_PSN_MASK;
-	qp->protocol = qp->attr.order_free ? &soft_order_free : &soft_rc;
 	if (!err)
-		err = make_room(qp);
+		err = soft_qp_make_room(qp);
 	if (!err)
 		err = get_socket(qp);
 	if (!err)
-		err = qp->protocol->create(qp);
-	return err ? err : assign_qpn(qp->ep, qp);
+		err = soft_protocol_create(qp);
+	return err ? err : soft_state_assign_qpn(qp->ep, qp);
 }
 
-static void release(struct qp *qp)
+static void soft_qp_release(struct qp *qp)
 {
-	qp->protocol->destroy(qp);
+	soft_protocol_destroy(qp);
 	soft_sockets_put(&qp->ep->sockets, qp->socket);
 	free(qp);
 }
@@ -213,7 +143,7 @@ int soft_qp_create(struct qp_endpoint *ep, const struct qp_attr *attr, struct qp
 	soft_link_init(&qp->waiting);
 	err = init_qp(qp);
 	if (err) {
-		release(qp);
+		soft_qp_release(qp);
 		return err;
 	}
 	soft_link_append(&ep->qps, &qp->all);
@@ -248,55 +178,40 @@ int soft_qp_connect(struct qp *qp, const struct qp_remote *remote)
 	qp->path_mtu = qp_path_mtu_common(qp->ep->attr.path_mtu, remote->path_mtu);
 	qp->batch_bytes = batch_bytes(qp);
 	config = config_of(qp);
-	err = qp->protocol->start(qp, &config);
+	err = soft_protocol_start(qp, &config);
 	if (!err)
 		qp->state = SOFT_QP_RTS;
 	return err;
 }
 
-void soft_qp_set_timer(struct qp *qp)
-{
-	uint64_t when = qp->protocol->deadline_ns(qp);
-
-	if (qp->hold_until_ns && (!when || qp->hold_until_ns < when))
-		when = qp->hold_until_ns;
-	timers_set(&qp->ep->timers, &qp->timer, when);
-}
-
 void soft_qp_on_timer(struct qp *qp, uint64_t now_ns)
 {
-	enum qp_wc_status status = qp->protocol->on_timer(qp, now_ns);
+	enum qp_wc_status status = soft_protocol_on_timer(qp, now_ns);
 
 	if (status) {
-		soft_qp_fail(qp, status);
+		soft_state_fail(qp, status);
 		return;
 	}
 	if (qp->hold_until_ns <= now_ns)
 		qp->hold_until_ns = 0;
-	soft_qp_set_timer(qp);
-	if (qp->protocol->has_unsent(qp) || qp->protocol->answer_due(qp))
-		soft_qp_schedule(qp);
-}
-
-void soft_qp_schedule(struct qp *qp)
-{
-	if (soft_qp_is_live(qp))
-		soft_link_append(&qp->ep->runnable, &qp->runnable);
+	soft_state_set_timer(qp);
+	if (soft_protocol_has_unsent(qp) || soft_protocol_answer_due(qp))
+		soft_state_schedule(qp);
 }
 
 static void run_soon(struct qp *qp)
 {
-	soft_qp_schedule(qp);
-	soft_endpoint_wake(qp->ep);
+	soft_state_schedule(qp);
+	soft_alarm_wake(&qp->ep->alarm);
 }
 
 void soft_qp_kick(struct qp *qp)
 {
-	if (!soft_qp_is_live(qp))
+	if (!soft_state_is_live(qp))
 		return;
-	qp->protocol->kick(qp, clock_now_ns());
+	soft_protocol_kick(qp, clock_now_ns());
 	qp->hold_until_ns = 0;
-	soft_qp_set_timer(qp);
+	soft_state_set_timer(qp);
 	run_soon(qp);
 }
 
@@ -304,7 +219,7 @@ static int change_socket(struct qp *qp, uint16_t sub_port, uint16_t port)
 {
 	struct qp_path path = {sub_port, port};
 	struct soft_socket *socket;
-	int err = soft_qp_get_socket(qp, &path, &socket);
+	int err = socket_at(qp, &path, &socket);
 
 	if (err)
 		return err;
@@ -327,54 +242,12 @@ int soft_qp_move(struct qp *qp, uint16_t sub_port, uint16_t udp_source_port)
 		return -EINVAL;
 	if (udp_source_port && udp_source_port < ROCE_SOURCE_PORT_FIRST)
 		return -EINVAL;
-	if (!soft_qp_is_live(qp))
+	if (!soft_state_is_live(qp))
 		return -ENOTCONN;
 	err = change_socket(qp, sub_port,
 			    udp_source_port ? udp_source_port : qp->attr.udp_source_port);
 	soft_qp_kick(qp);
 	return err;
-}
-
-static void end(struct qp *qp)
-{
-	qp->state = SOFT_QP_ERR;
-	qp->protocol->end_receives(qp);
-	timers_remove(&qp->ep->timers, &qp->timer);
-	soft_link_remove(&qp->runnable);
-	soft_link_remove(&qp->answering);
-	soft_link_remove(&qp->waiting);
-}
-
-void soft_qp_refuse(struct qp *qp)
-{
-	if (qp->state != SOFT_QP_RTS)
-		return;
-	qp->state = SOFT_QP_REFUSING;
-	qp->failed_ns = clock_now_ns();
-	qp->protocol->end_receives(qp);
-}
-
-void soft_qp_fail(struct qp *qp, enum qp_wc_status status)
-{
-	if (qp->state == SOFT_QP_ERR)
-		return;
-	qp->protocol->fail(qp, status);
-	if (qp->protocol->is_dead(qp)) { /* its answer may not be out yet, or be lost */
-		soft_qp_refuse(qp);
-		soft_qp_set_timer(qp);
-		return;
-	}
-	qp->failed_ns = clock_now_ns();
-	end(qp);
-}
-
-void soft_qp_error(struct qp *qp)
-{
-	if (qp->state != SOFT_QP_ERR) {
-		qp->protocol->fail(qp, QP_WC_FLUSH_ERR);
-		end(qp);
-	}
-	qp->failed_ns = 0;
 }
 
 /* As long as it would itself send again before it gives up: about as long as its peer does. */
@@ -385,9 +258,9 @@ static uint64_t refusing_ns(const struct qp *qp)
 }
 
 /*
- * One with nothing posted has no completion to say so by. It waits a while: what it refused, its
- * NAK tells the sender, who then knows which of its writes is to blame; to be reset first it would
- * send that one again elsewhere.
+ * A QP with nothing posted has no completion that reports the failure. It waits a while: its NAK
+ * reports to the sender what was refused, and so which write failed. A sender whose QP is reset
+ * first would send that write again elsewhere.
  */
 int soft_qp_status(struct qp *qp)
 {
@@ -399,38 +272,69 @@ int soft_qp_status(struct qp *qp)
 void soft_qp_destroy(struct qp *qp)
 {
 	struct qp_endpoint *ep = qp->ep;
-	struct qp **at = bucket_of(ep, qp->qpn);
 
-	soft_qp_error(qp);
+	soft_state_error(qp);
 	soft_cq_purge(&ep->cq, qp);
-	while (*at != qp)
-		at = &(*at)->bucket_next;
-	*at = qp->bucket_next;
+	soft_state_forget(qp);
 	soft_link_remove(&qp->all);
 	ep->n_qps--;
 	ep->n_receives -= receives_of(qp);
-	release(qp);
+	soft_qp_release(qp);
+}
+
+static bool soft_qp_is_among(const struct qp_path *path, const struct qp_path *paths, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (paths[i].sub_port == path->sub_port &&
+		    paths[i].udp_source_port == path->udp_source_port)
+			return true;
+	return false;
+}
+
+static int check_paths(const struct qp *qp, const struct qp_path *paths, unsigned n)
+{
+	if (!n || n > QP_MAX_PATHS || qp->attr.plane == QP_ANY_PLANE)
+		return -EINVAL;
+	for (unsigned i = 0; i < n; i++)
+		if (paths[i].sub_port >= qp->ep->attr.n_sub_ports[qp->attr.plane] ||
+		    paths[i].udp_source_port < ROCE_SOURCE_PORT_FIRST ||
+		    soft_qp_is_among(&paths[i], paths, i))
+			return -EINVAL;
+	return 0;
+}
+
+/* Sockets for all n paths, or for none. */
+static int get_paths(struct qp *qp, const struct qp_path *paths, unsigned n, struct soft_path *out)
+{
+	for (unsigned i = 0; i < n; i++) {
+		int err = socket_at(qp, &paths[i], &out[i].socket);
+
+		if (err) {
+			while (i--)
+				soft_sockets_put(&qp->ep->sockets, out[i].socket);
+			return err;
+		}
+		out[i].path = paths[i];
+	}
+	return 0;
 }
 
 int soft_qp_spread(struct qp *qp, const struct qp_path *paths, unsigned n)
 {
-	return qp->order_free ? soft_order_free_spread(qp, paths, n) : -EOPNOTSUPP;
-}
+	struct soft_path found[QP_MAX_PATHS];
+	int err = qp->order_free ? check_paths(qp, paths, n) : -EOPNOTSUPP;
 
-void soft_qp_notify(struct qp *qp, const struct rc_notice *notice)
-{
-	struct qp_wc wc = {
-		.qp = qp,
-		.context = qp->attr.context,
-		.wr_id = notice->wr_id,
-		.status = notice->status,
-		.is_receive = true,
-		.has_imm = notice->has_imm,
-		.imm = notice->imm,
-		.byte_len = notice->bytes,
-	};
-
-	soft_cq_push(&qp->ep->cq, &wc);
+	if (!err)
+		err = get_paths(qp, paths, n, found);
+	if (err)
+		return err;
+	soft_protocol_set_paths(qp, found, n);
+	qp->no_gso = false;			 /* other devices, perhaps */
+	if (!soft_link_is_alone(&qp->waiting)) { /* for room in a socket that it may not have now */
+		soft_link_remove(&qp->waiting);
+		soft_state_schedule(qp);
+	}
+	return 0;
 }
 
 static int accept_work(struct qp *qp, const struct rc_work *work)
@@ -446,16 +350,16 @@ static int accept_work(struct qp *qp, const struct rc_work *work)
 	err = soft_cq_claim(&qp->ep->cq, false);
 	if (err)
 		return err;
-	err = qp->protocol->post(qp, work);
+	err = soft_protocol_post(qp, work);
 	if (err)
 		soft_cq_unclaim(&qp->ep->cq, false);
 	return err;
 }
 
-static int post(struct qp *qp, const struct rc_work *work)
+static int soft_qp_post(struct qp *qp, const struct rc_work *work)
 {
-	bool idle = qp->is_held || qp->is_put_off ||
-		    (qp->state == SOFT_QP_RTS && qp->protocol->is_idle(qp));
+	bool idle = qp->is_held || qp->is_deferred ||
+		    (qp->state == SOFT_QP_RTS && soft_protocol_is_idle(qp));
 	int err = accept_work(qp, work);
 
 	if (err && (!qp->is_held || qp->state != SOFT_QP_RTS))
@@ -463,18 +367,18 @@ static int post(struct qp *qp, const struct rc_work *work)
 	qp->is_held = !err && idle && (work->flags & QP_WR_MORE);
 	if (qp->is_held)
 		return 0;
-	if (qp->is_put_off && !(work->flags & QP_WR_LATER))
+	if (qp->is_deferred && !(work->flags & QP_WR_LATER))
 		soft_link_remove(&qp->runnable); /* it goes now, with what waits */
-	qp->is_put_off = idle && (work->flags & QP_WR_LATER);
+	qp->is_deferred = idle && (work->flags & QP_WR_LATER);
 	/*
 	 * At once if next to nothing is under way (latency) or a batch is full; else more posts may
 	 * still make the batch longer, and progress sends what they left.
 	 */
 	if (soft_link_is_alone(&qp->runnable) &&
 	    ((idle && !(work->flags & QP_WR_LATER)) ||
-	     qp->protocol->unsent_bytes(qp) >= qp->batch_bytes) &&
+	     soft_protocol_unsent_bytes(qp) >= qp->batch_bytes) &&
 	    !soft_tx_burst(qp, clock_now_ns())) {
-		soft_endpoint_rearm(qp->ep);
+		soft_alarm_rearm(&qp->ep->alarm);
 		return err;
 	}
 	run_soon(qp);
@@ -495,7 +399,7 @@ int soft_qp_post_write(struct qp *qp, const struct qp_write *w)
 		.flags = w->flags,
 	};
 
-	return post(qp, &work);
+	return soft_qp_post(qp, &work);
 }
 
 int soft_qp_post_send(struct qp *qp, const struct qp_send *s)
@@ -510,7 +414,7 @@ int soft_qp_post_send(struct qp *qp, const struct qp_send *s)
 		.flags = s->flags,
 	};
 
-	return post(qp, &work);
+	return soft_qp_post(qp, &work);
 }
 
 int soft_qp_post_read(struct qp *qp, const struct qp_read *r)
@@ -525,7 +429,7 @@ int soft_qp_post_read(struct qp *qp, const struct qp_read *r)
 		.rkey = r->rkey,
 	};
 
-	return post(qp, &work);
+	return soft_qp_post(qp, &work);
 }
 
 int soft_qp_post_recv(struct qp *qp, const struct qp_recv *recv)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "soft_endpoint.h"
+#include "soft_protocol.h"
 
 #include <errno.h>
 #include <netinet/ip.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/address.h"
-#include "soft_sock.h"
+#include "base/dgram.h"
 
 #ifndef UDP_GRO
 #define UDP_GRO 104
@@ -21,21 +21,21 @@ struct arrival {
 	const uint8_t *data;
 	size_t bytes, segment_bytes;
 	unsigned ifindex;
-	bool is_marked; /* CE: a queue on the way was filling up */
+	bool is_marked; /* CE: a queue of the path was filling up */
 };
 
 /* An acknowledgement or a read response. */
 static void on_answer(struct qp *qp, const struct roce_packet *packet, uint64_t now_ns)
 {
-	enum qp_wc_status status = qp->protocol->on_answer(qp, packet, now_ns);
+	enum qp_wc_status status = soft_protocol_on_answer(qp, packet, now_ns);
 
 	if (status) {
-		soft_qp_fail(qp, status);
+		soft_state_fail(qp, status);
 		return;
 	}
-	soft_qp_set_timer(qp);
-	if (qp->protocol->has_unsent(qp))
-		soft_qp_schedule(qp);
+	soft_state_set_timer(qp);
+	if (soft_protocol_has_unsent(qp))
+		soft_state_schedule(qp);
 }
 
 /* Whoever asked for the packet is who can ask for less: of a READ's answer that is this end. */
@@ -44,7 +44,7 @@ static void on_mark(struct qp *qp, const struct roce_packet *packet, uint64_t no
 	if (roce_wire_is_request(packet->opcode))
 		soft_tx_cnp(qp, packet->psn, now_ns);
 	else if (roce_wire_is_read_response(packet->opcode))
-		qp->protocol->slow_down(qp);
+		soft_protocol_slow_down(qp);
 }
 
 static void on_packet(struct qp_endpoint *ep, struct qp *qp, const struct arrival *a,
@@ -54,9 +54,10 @@ static void on_packet(struct qp_endpoint *ep, struct qp *qp, const struct arriva
 		on_mark(qp, packet, now_ns);
 	if (packet->opcode == ROCE_CNP) {
 		ep->stats.cnps_received++;
-		qp->protocol->slow_down(qp);
+		soft_protocol_slow_down(qp);
 	} else if (roce_wire_is_request(packet->opcode)) {
-		qp->protocol->on_request(qp, packet);
+		soft_protocol_on_request(qp, packet);
+		soft_tx_queue_answer(qp);
 	} else {
 		on_answer(qp, packet, now_ns);
 	}
@@ -66,9 +67,10 @@ static void on_packet(struct qp_endpoint *ep, struct qp *qp, const struct arriva
 static struct qp *find_qp(const struct qp_endpoint *ep, const struct arrival *a,
 			  const struct roce_packet *packet)
 {
-	struct qp *qp = soft_qp_find(ep, packet->dest_qpn);
+	struct qp *qp = soft_state_find(ep, packet->dest_qpn);
 
-	return qp && soft_qp_is_live(qp) && IN6_ARE_ADDR_EQUAL(&qp->remote.address, &a->flow.source)
+	return qp && soft_state_is_live(qp) &&
+			       IN6_ARE_ADDR_EQUAL(&qp->remote.address, &a->flow.source)
 		       ? qp
 		       : NULL;
 }
@@ -127,16 +129,6 @@ static void read_cmsgs(struct msghdr *m, struct arrival *a)
 			memcpy(&size, CMSG_DATA(c), sizeof(size));
 			if (size > 0)
 				a->segment_bytes = (size_t)size;
-		} else if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO) {
-			struct in_pktinfo info;
-
-			memcpy(&info, CMSG_DATA(c), sizeof(info));
-			a->ifindex = (unsigned)info.ipi_ifindex;
-		} else if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_PKTINFO) {
-			struct in6_pktinfo info;
-
-			memcpy(&info, CMSG_DATA(c), sizeof(info));
-			a->ifindex = info.ipi6_ifindex;
 		} else if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TOS) {
 			a->is_marked = (*CMSG_DATA(c) & IPTOS_ECN_MASK) == IPTOS_ECN_CE;
 		} else if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_TCLASS) {
@@ -144,6 +136,8 @@ static void read_cmsgs(struct msghdr *m, struct arrival *a)
 
 			memcpy(&traffic_class, CMSG_DATA(c), sizeof(traffic_class));
 			a->is_marked = (traffic_class & IPTOS_ECN_MASK) == IPTOS_ECN_CE;
+		} else {
+			dgram_read_arrival(c, &a->ifindex, NULL);
 		}
 	}
 }
@@ -152,10 +146,10 @@ static void read_cmsgs(struct msghdr *m, struct arrival *a)
  * A caller that spins waits for one packet: then the kernel is asked for one, and does not look for
  * a second.
  */
-static int receive(struct qp_endpoint *ep)
+static int soft_rx_receive(struct qp_endpoint *ep)
 {
 	struct soft_rx_scratch *rx = &ep->rx;
-	unsigned most = soft_endpoint_is_spinning(ep) ? 1 : SOFT_RX_MESSAGES;
+	unsigned most = soft_alarm_is_spinning(&ep->alarm) ? 1 : SOFT_RX_MESSAGES;
 	ssize_t bytes;
 
 	for (unsigned i = 0; i < most; i++) {
@@ -182,7 +176,7 @@ static int receive(struct qp_endpoint *ep)
 static int pass(struct qp_endpoint *ep, uint64_t now_ns)
 {
 	struct soft_rx_scratch *rx = &ep->rx;
-	int n = receive(ep);
+	int n = soft_rx_receive(ep);
 
 	for (int i = 0; i < n; i++) {
 		struct arrival a = {
@@ -194,7 +188,7 @@ static int pass(struct qp_endpoint *ep, uint64_t now_ns)
 
 		address_of_socket(&rx->from[i], &a.flow.source, &a.flow.source_port);
 		read_cmsgs(&rx->messages[i].msg_hdr, &a);
-		ep->put_off.bytes += a.bytes;
+		ep->delayed.bytes += a.bytes;
 		if (a.bytes)
 			on_arrival(ep, &a, now_ns);
 	}

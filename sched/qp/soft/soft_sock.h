@@ -30,7 +30,7 @@ int soft_sock_open(const struct in6_addr *address);
  */
 int soft_sock_bind_free(int fd, const struct in6_addr *address, uint16_t *port, unsigned n);
 /*
- * A receiving socket that is bound in this way, takes segmentation batches (GRO) and reports the
+ * A receiving socket that is bound like that, takes segmentation batches (GRO) and reports the
  * arrival device. A descriptor or -errno.
  */
 int soft_sock_open_rx(const struct in6_addr *address, uint16_t *port, unsigned n);
@@ -45,8 +45,8 @@ int soft_sock_open_tx(const struct in6_addr *address, uint16_t port, const char 
 		      uint32_t tx_bytes);
 /* Packets that are sent from now on have that DSCP, and ECT(0) (RFC 3168). 0 or -errno. */
 int soft_sock_set_dscp(int fd, bool v4, uint8_t dscp);
-/* Sets the size of the send buffer, or as much of it as privileges allow. */
-void soft_sock_set_tx_bytes(int fd, uint32_t tx_bytes);
+/* Random bytes, at most 256: so many are never short or interrupted. 0 or -EIO. */
+int soft_sock_random(void *out, size_t bytes);
 /* A random source port of RoCEv2's range. 0 or -EIO. */
 int soft_sock_random_port(uint16_t *port);
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/random.h>
 #include <unistd.h>
 
+#include "base/dgram.h"
 #include "soft_sock.h"
 
 #define RENEW_NS  100000000u /* a device that is gone may stay so: not looked for more often */
@@ -24,7 +24,8 @@ void soft_sockets_init(struct soft_sockets *sockets, const struct qp_endpoint_at
 	sockets->epoll_fd = -1;
 }
 
-static struct soft_socket **bucket_of(struct soft_sockets *sockets, struct soft_socket_key key)
+static struct soft_socket **soft_sockets_bucket_of(struct soft_sockets *sockets,
+						   struct soft_socket_key key)
 {
 	uint32_t place =
 		((uint32_t)key.plane * FARE_MAX_SUB_PORTS + key.sub_port) * FARE_SOURCE_PORTS +
@@ -39,9 +40,10 @@ static bool is_same(struct soft_socket_key a, struct soft_socket_key b)
 	       a.dscp == b.dscp;
 }
 
-static struct soft_socket *find(struct soft_sockets *sockets, struct soft_socket_key key)
+static struct soft_socket *soft_sockets_find(struct soft_sockets *sockets,
+					     struct soft_socket_key key)
 {
-	struct soft_socket *s = *bucket_of(sockets, key);
+	struct soft_socket *s = *soft_sockets_bucket_of(sockets, key);
 
 	while (s && !is_same(s->key, key))
 		s = s->next;
@@ -86,7 +88,7 @@ static int open_new(struct soft_sockets *sockets, struct soft_socket_key key, ui
 		return err;
 	}
 	soft_link_init(&s->waiting);
-	bucket = bucket_of(sockets, key);
+	bucket = soft_sockets_bucket_of(sockets, key);
 	s->next = *bucket;
 	*bucket = s;
 	*out = s;
@@ -107,7 +109,7 @@ static int get(struct soft_sockets *sockets, struct soft_socket_key key, uint32_
 	       struct soft_socket **out)
 {
 	uint32_t most = soft_sockets_burst_bytes(sockets, key);
-	struct soft_socket *s = find(sockets, key);
+	struct soft_socket *s = soft_sockets_find(sockets, key);
 	int err = 0;
 
 	tx_bytes = tx_bytes / QUEUE_BURSTS < most ? tx_bytes : most * QUEUE_BURSTS;
@@ -117,7 +119,7 @@ static int get(struct soft_sockets *sockets, struct soft_socket_key key, uint32_
 		return err;
 	if (s->tx_bytes < tx_bytes) {
 		s->tx_bytes = tx_bytes;
-		soft_sock_set_tx_bytes(s->fd, s->tx_bytes);
+		dgram_set_buffer(s->fd, SO_SNDBUF, (int)s->tx_bytes);
 	}
 	s->users++;
 	*out = s;
@@ -126,7 +128,7 @@ static int get(struct soft_sockets *sockets, struct soft_socket_key key, uint32_
 
 static unsigned users_of(struct soft_sockets *sockets, struct soft_socket_key key)
 {
-	const struct soft_socket *s = find(sockets, key);
+	const struct soft_socket *s = soft_sockets_find(sockets, key);
 
 	return s ? s->users : 0;
 }
@@ -141,7 +143,7 @@ static int get_of_pool(struct soft_sockets *sockets, struct soft_socket_key key,
 	bool refused[FARE_SOURCE_PORTS] = {false};
 	uint16_t start;
 
-	if (getrandom(&start, sizeof(start), 0) != sizeof(start))
+	if (soft_sock_random(&start, sizeof(start)))
 		return -EIO;
 	for (unsigned tries = 0; tries < FARE_SOURCE_PORTS; tries++) {
 		unsigned best = 0, fewest = UINT32_MAX;
@@ -195,9 +197,9 @@ int soft_sockets_get_own(struct soft_sockets *sockets, struct soft_socket_key ke
 	return err;
 }
 
-static void destroy(struct soft_sockets *sockets, struct soft_socket *s)
+static void soft_sockets_destroy(struct soft_sockets *sockets, struct soft_socket *s)
 {
-	struct soft_socket **at = bucket_of(sockets, s->key);
+	struct soft_socket **at = soft_sockets_bucket_of(sockets, s->key);
 
 	while (*at != s)
 		at = &(*at)->next;
@@ -210,14 +212,14 @@ static void destroy(struct soft_sockets *sockets, struct soft_socket *s)
 void soft_sockets_put(struct soft_sockets *sockets, struct soft_socket *s)
 {
 	if (s && !--s->users && !is_of_pool(s->key))
-		destroy(sockets, s);
+		soft_sockets_destroy(sockets, s);
 }
 
 void soft_sockets_fini(struct soft_sockets *sockets)
 {
 	for (unsigned i = 0; i < SOFT_SOCKET_BUCKETS; i++)
 		while (sockets->buckets[i])
-			destroy(sockets, sockets->buckets[i]);
+			soft_sockets_destroy(sockets, sockets->buckets[i]);
 }
 
 void soft_sockets_leave(const struct soft_sockets *sockets)

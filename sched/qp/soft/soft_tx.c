@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "soft_endpoint.h"
+#include "soft_protocol.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -8,6 +8,7 @@
 #include <sys/epoll.h>
 
 #include "base/clock.h"
+#include "soft_mtu.h"
 
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT 103
@@ -16,7 +17,7 @@
 #define TURNS	16	 /* bursts per call: 1 MB, then it is the receiver's turn again */
 #define HOLD_NS 500000u	 /* how long to wait when the kernel lacked memory */
 #define MTUS_NS 1000000u /* packets that are too long come in bursts: one look for all of them */
-/* between CNPs of one QP: about a round trip, of which the sender heeds one mark */
+/* between CNPs of one QP: about a round trip, of which the sender counts one mark */
 #define CNP_NS	     50000u
 #define CNP_PSN_BACK (1u << 22)
 
@@ -145,7 +146,7 @@ static bool is_too_long(struct qp *qp, uint64_t now_ns)
 {
 	struct qp_endpoint *ep = qp->ep;
 
-	soft_endpoint_read_mtus(ep, now_ns, MTUS_NS);
+	soft_mtu_refresh(ep, now_ns, MTUS_NS);
 	return qp->attr.plane != QP_ANY_PLANE &&
 	       ep->mtus.payload[qp->attr.plane][qp->attr.sub_port] < qp->path_mtu;
 }
@@ -211,28 +212,19 @@ static unsigned send_packets(struct qp *qp, unsigned n, uint64_t now_ns)
 	return sent;
 }
 
-void soft_tx_owe_answer(struct qp *qp)
+void soft_tx_queue_answer(struct qp *qp)
 {
-	if (!qp->protocol->answer_due(qp))
+	if (!soft_protocol_answer_due(qp))
 		return;
-	qp->ep->put_off.urgent |=
-		qp->responder.n_reads || *qp->protocol->syndrome(qp) > ROCE_SYNDROME_ACK;
+	qp->ep->delayed.urgent |=
+		qp->responder.n_reads || *soft_protocol_syndrome(qp) > ROCE_SYNDROME_ACK;
 	soft_link_append(&qp->ep->answering, &qp->answering);
-}
-
-/* The answer that is due; its payload points into bitmap. False: none is. */
-static bool take_answer(struct qp *qp, uint8_t bitmap[OF_BITMAP_BYTES], struct roce_packet *out)
-{
-	if (!qp->protocol->take_answer(qp, bitmap, out))
-		return false;
-	out->dest_qpn = qp->remote.qpn;
-	return true;
 }
 
 /* It was taken, and the network did not take it: it is due again, unless a newer one is. */
 static void give_back_answer(struct qp *qp, uint8_t syndrome)
 {
-	uint8_t *due = qp->protocol->syndrome(qp);
+	uint8_t *due = soft_protocol_syndrome(qp);
 
 	if (!*due)
 		*due = syndrome;
@@ -241,22 +233,22 @@ static void give_back_answer(struct qp *qp, uint8_t syndrome)
 /*
  * A packet that goes alone takes an acknowledgement along: as a second segment that costs both ends
  * next to nothing, and as a datagram as much as the packet. Not so behind a long burst, where it
- * would wait; nor if the caller spins, for whom the packet alone is there sooner.
+ * would wait; nor if the caller spins: the packet alone arrives sooner.
  */
 static bool add_answer(struct qp *qp, unsigned n)
 {
 	struct soft_tx_scratch *s = &qp->ep->tx;
 
-	return n == 1 && !soft_endpoint_is_spinning(qp->ep) &&
-	       *qp->protocol->syndrome(qp) == ROCE_SYNDROME_ACK && !qp->protocol->is_dead(qp) &&
-	       take_answer(qp, s->bitmap, &s->packets[n]);
+	return n == 1 && !soft_alarm_is_spinning(&qp->ep->alarm) &&
+	       *soft_protocol_syndrome(qp) == ROCE_SYNDROME_ACK && !soft_protocol_is_dead(qp) &&
+	       soft_protocol_take_answer(qp, s->bitmap, &s->packets[n]);
 }
 
 /* For a reason of this end, which sending again would not change. */
 static void fail_here(struct qp *qp, enum qp_wc_status status)
 {
-	soft_qp_fail(qp, status);
-	soft_endpoint_wake(qp->ep); /* completions wait */
+	soft_state_fail(qp, status);
+	soft_alarm_wake(&qp->ep->alarm); /* completions wait */
 }
 
 bool soft_tx_burst(struct qp *qp, uint64_t now_ns)
@@ -264,10 +256,10 @@ bool soft_tx_burst(struct qp *qp, uint64_t now_ns)
 	unsigned n, n_answers, sent;
 	enum qp_wc_status status;
 
-	if (!soft_qp_is_live(qp) || is_blocked(qp) || qp->hold_until_ns > now_ns)
+	if (!soft_state_is_live(qp) || is_blocked(qp) || qp->hold_until_ns > now_ns)
 		return false;
-	status = qp->protocol->burst(qp, qp->ep->tx.packets, RC_BURST_PACKETS, &n);
-	qp->is_put_off = false;
+	status = soft_protocol_burst(qp, qp->ep->tx.packets, RC_BURST_PACKETS, &n);
+	qp->is_deferred = false;
 	if (status) {
 		fail_here(qp, status);
 		return false;
@@ -278,15 +270,15 @@ bool soft_tx_burst(struct qp *qp, uint64_t now_ns)
 		block(qp);
 		return false;
 	}
-	qp->ep->put_off.replied |= !soft_link_is_alone(&qp->ep->answering);
+	qp->ep->delayed.replied |= !soft_link_is_alone(&qp->ep->answering);
 	n_answers = add_answer(qp, n);
 	sent = send_packets(qp, n + n_answers, now_ns);
 	if (sent < n + n_answers && n_answers)
 		give_back_answer(qp, ROCE_SYNDROME_ACK);
 	sent = sent < n ? sent : n;
-	qp->protocol->sent(qp, sent, now_ns);
-	soft_qp_set_timer(qp);
-	return qp->protocol->has_unsent(qp) && !is_blocked(qp) && qp->hold_until_ns <= now_ns;
+	soft_protocol_sent(qp, sent, now_ns);
+	soft_state_set_timer(qp);
+	return soft_protocol_has_unsent(qp) && !is_blocked(qp) && qp->hold_until_ns <= now_ns;
 }
 
 int soft_tx_run(struct qp_endpoint *ep, uint64_t now_ns)
@@ -298,11 +290,11 @@ int soft_tx_run(struct qp_endpoint *ep, uint64_t now_ns)
 
 		soft_link_remove(&qp->runnable);
 		/* one that waits for its turn does so */
-		if (qp->protocol->answer_due(qp) &&
-		    (soft_link_is_alone(&qp->answering) || !soft_endpoint_is_spinning(ep)))
+		if (soft_protocol_answer_due(qp) &&
+		    (soft_link_is_alone(&qp->answering) || !soft_alarm_is_spinning(&ep->alarm)))
 			soft_tx_answer(qp);
 		if (soft_tx_burst(qp, now_ns))
-			soft_qp_schedule(qp);
+			soft_state_schedule(qp);
 		turns++;
 	}
 	return turns;
@@ -342,9 +334,9 @@ static bool answer_reads(struct qp *qp)
 	if (!r->n_reads)
 		return true;
 	if (qp->hold_until_ns > now_ns)
-		soft_qp_set_timer(qp);
+		soft_state_set_timer(qp);
 	else if (!is_blocked(qp))
-		soft_qp_schedule(qp);
+		soft_state_schedule(qp);
 	return false;
 }
 
@@ -382,16 +374,16 @@ void soft_tx_cnp(struct qp *qp, uint32_t psn, uint64_t now_ns)
 	if (now_ns - qp->cnp_sent_ns < CNP_NS || qp->socket->is_full)
 		return;
 	qp->cnp_sent_ns = now_ns;
-	if (!send_one(qp, &cnp)) /* or the next mark tells */
+	if (!send_one(qp, &cnp)) /* or the next mark does */
 		qp->ep->stats.cnps_sent++;
 }
 
 static void acknowledge(struct qp *qp)
 {
-	uint8_t bitmap[OF_BITMAP_BYTES], syndrome = *qp->protocol->syndrome(qp);
+	uint8_t bitmap[OF_BITMAP_BYTES], syndrome = *soft_protocol_syndrome(qp);
 	struct roce_packet answer;
 
-	if (take_answer(qp, bitmap, &answer) && send_one(qp, &answer) == -EAGAIN) {
+	if (soft_protocol_take_answer(qp, bitmap, &answer) && send_one(qp, &answer) == -EAGAIN) {
 		/* behind our own data in the socket: it goes out when that has left */
 		give_back_answer(qp, syndrome);
 		block(qp);
@@ -400,7 +392,7 @@ static void acknowledge(struct qp *qp)
 
 void soft_tx_answer(struct qp *qp)
 {
-	if (!soft_qp_is_live(qp) || is_blocked(qp))
+	if (!soft_state_is_live(qp) || is_blocked(qp))
 		return;
 	if (qp->socket->is_full) {
 		block(qp);
@@ -409,12 +401,13 @@ void soft_tx_answer(struct qp *qp)
 	if (!answer_reads(qp))
 		return;
 	acknowledge(qp);
-	if (qp->protocol->is_dead(qp) && !qp->protocol->answer_due(qp))
-		soft_qp_refuse(qp);
+	if (soft_protocol_is_dead(qp) && !soft_protocol_answer_due(qp))
+		soft_state_refuse(qp);
 }
 
 void soft_tx_answers(struct qp_endpoint *ep)
 {
+	ep->delayed = (struct soft_delayed){.converses = ep->delayed.replied};
 	while (!soft_link_is_alone(&ep->answering)) {
 		struct qp *qp = soft_link_owner(ep->answering.next, struct qp, answering);
 
@@ -429,7 +422,7 @@ static void wake_waiting(struct soft_socket *socket)
 		struct qp *qp = soft_link_owner(socket->waiting.next, struct qp, waiting);
 
 		soft_link_remove(&qp->waiting);
-		soft_qp_schedule(qp);
+		soft_state_schedule(qp);
 	}
 }
 
@@ -440,7 +433,7 @@ int soft_tx_unblock(struct qp_endpoint *ep)
 
 	if (!ep->sockets.n_full)
 		return 0;
-	n = epoll_wait(ep->epoll_fd, events, 16, 0);
+	n = epoll_wait(ep->alarm.epoll_fd, events, 16, 0);
 	for (int i = 0; i < n; i++) {
 		struct soft_socket *socket = events[i].data.ptr;
 

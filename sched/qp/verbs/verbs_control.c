@@ -3,7 +3,7 @@
  * The group's messages and the questions for keys travel as UDP datagrams between kernel sockets,
  * not over UD QPs: a peer is known by its loopback address, which is no GID; only the kernel's
  * routing leads there. A socket bound to a sub-port's netdev leaves by that sub-port. (On
- * FARE_CONTROL_PORT: what a leaf's hash does with it says nothing of port 4791, so echoes tell
+ * FARE_CONTROL_PORT: what a leaf's hash does with it says nothing of port 4791, so echoes say
  * that a plane answers, and, where sub-ports are one device, nothing of how its QPs spread.)
  */
 #include "qp/verbs/verbs_endpoint.h"
@@ -16,6 +16,7 @@
 
 #include "base/address.h"
 #include "base/clock.h"
+#include "base/dgram.h"
 #include "qp/control_seal.h"
 #include "qp/soft/soft_sock.h"
 
@@ -35,16 +36,15 @@ static int bind_control(struct qp_endpoint *ep)
 int verbs_control_open(struct qp_endpoint *ep)
 {
 	bool v4 = IN6_IS_ADDR_V4MAPPED(&ep->attr.address);
-	int one = 1, bytes = RX_BYTES, err;
+	int err;
 
 	ep->control_fd = soft_sock_open(&ep->attr.address);
 	if (ep->control_fd < 0)
 		return ep->control_fd;
-	setsockopt(ep->control_fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
-	if (setsockopt(ep->control_fd, v4 ? IPPROTO_IP : IPPROTO_IPV6,
-		       v4 ? IP_PKTINFO : IPV6_RECVPKTINFO, &one, sizeof(one)))
-		return -errno;
-	err = soft_sock_set_dscp(ep->control_fd, v4, ep->attr.control_dscp);
+	dgram_set_buffer(ep->control_fd, SO_RCVBUF, RX_BYTES);
+	err = dgram_set_ip(ep->control_fd, v4, IP_PKTINFO, IPV6_RECVPKTINFO, 1);
+	if (!err)
+		err = soft_sock_set_dscp(ep->control_fd, v4, ep->attr.control_dscp);
 	return err ? err : bind_control(ep);
 }
 
@@ -121,8 +121,8 @@ static int send_over(struct qp_endpoint *ep, const struct qp_control *c)
 }
 
 /* m, to where c says; c's own data does not count. */
-static int send_message(struct qp_endpoint *ep, const struct qp_control *c,
-			const struct verbs_wire_message *m)
+static int verbs_control_send_message(struct qp_endpoint *ep, const struct qp_control *c,
+				      const struct verbs_wire_message *m)
 {
 	struct qp_control datagram = *c;
 	uint8_t buf[VERBS_WIRE_MAX];
@@ -150,7 +150,7 @@ int verbs_control_send(struct qp_endpoint *ep, const struct qp_control *c)
 	     (c->plane >= ep->attr.n_planes || c->sub_port >= ep->attr.n_sub_ports[c->plane])) ||
 	    !IN6_IS_ADDR_V4MAPPED(&ep->attr.address) != !IN6_IS_ADDR_V4MAPPED(&c->remote))
 		return -EINVAL;
-	return send_message(ep, c, &m);
+	return verbs_control_send_message(ep, c, &m);
 }
 
 /* A question for keys, or the answer: authenticated if there is a key. */
@@ -162,7 +162,7 @@ static void send_keys(struct qp_endpoint *ep, const struct qp_control *c,
 	int n;
 
 	if (!ep->attr.control_key) {
-		send_message(ep, c, m);
+		verbs_control_send_message(ep, c, m);
 		return;
 	}
 	n = verbs_wire_encode(m, buf + CONTROL_SEAL_BYTES, sizeof(buf) - CONTROL_SEAL_BYTES);
@@ -170,7 +170,7 @@ static void send_keys(struct qp_endpoint *ep, const struct qp_control *c,
 		return;
 	control_seal_close(ep->attr.control_key, &ep->attr.address, &c->remote, buf, (size_t)n);
 	envelope.payload_bytes = CONTROL_SEAL_BYTES + (size_t)n;
-	send_message(ep, c, &envelope);
+	verbs_control_send_message(ep, c, &envelope);
 }
 
 void verbs_control_ask(struct qp_endpoint *ep, const struct qp *qp, uint32_t key, uint64_t nonce)
@@ -228,20 +228,11 @@ static void find_sub_port(struct qp_endpoint *ep, unsigned ifindex, struct qp_co
 
 static unsigned arrival_ifindex(struct msghdr *m)
 {
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
-		struct in_pktinfo v4;
-		struct in6_pktinfo v6;
+	unsigned ifindex = 0;
 
-		if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO) {
-			memcpy(&v4, CMSG_DATA(c), sizeof(v4));
-			return (unsigned)v4.ipi_ifindex;
-		}
-		if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_PKTINFO) {
-			memcpy(&v6, CMSG_DATA(c), sizeof(v6));
-			return v6.ipi6_ifindex;
-		}
-	}
-	return 0;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c))
+		dgram_read_arrival(c, &ifindex, NULL);
+	return ifindex;
 }
 
 static int on_keys(struct qp_endpoint *ep, const struct qp_control *c, struct verbs_wire_message *m)
@@ -286,7 +277,8 @@ static int on_authenticated(struct qp_endpoint *ep, const struct qp_control *c,
 }
 
 /* 0, or -errno: it does not count. */
-static int on_message(struct qp_endpoint *ep, struct qp_control *c, struct verbs_wire_message *m)
+static int verbs_control_on_message(struct qp_endpoint *ep, struct qp_control *c,
+				    struct verbs_wire_message *m)
 {
 	if (m->type == VERBS_WIRE_GROUP) {
 		c->data = m->payload;
@@ -330,7 +322,7 @@ int verbs_control_receive(struct qp_endpoint *ep)
 		}
 		address_of_socket(&from, &c.remote, &c.udp_source_port);
 		find_sub_port(ep, arrival_ifindex(&h), &c);
-		ep->stats.rx_dropped += on_message(ep, &c, &m) != 0;
+		ep->stats.rx_dropped += verbs_control_on_message(ep, &c, &m) != 0;
 	}
 	return n;
 }

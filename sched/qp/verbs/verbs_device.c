@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * verbs_device.c - the devices behind the sub-ports: found and opened, lost, and opened again.
+ * verbs_device.c - the devices behind the sub-ports: found and opened, what they report (ports,
+ * GIDs, QPs and completion queues that fail), lost, and opened again.
  *
  *   UP --fatal event, unbinding-> LOST --back-off over--> OPENING --found--> REGISTERING --> UP
  *                                     <------------- not there, or not fit
@@ -8,10 +9,10 @@
 #include "qp/verbs/verbs_endpoint.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -19,46 +20,7 @@
 #define BACKOFF_FIRST_NS UINT64_C(100000000)
 #define BACKOFF_MAX_NS	 UINT64_C(5000000000)
 #define CHECK_NS	 UINT64_C(250000000)
-
-/* ---- contexts ---- */
-
-static int set_nonblocking(int fd)
-{
-	int flags = fcntl(fd, F_GETFL);
-
-	return flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) ? -errno : 0;
-}
-
-/*
- * Of a lost device each of these may be refused; closing its descriptor ends what is left in the
- * kernel.
- */
-static void close_handle(struct verbs_handle *h)
-{
-	for (unsigned i = 0; h->mr && i < VERBS_MAX_REGIONS; i++)
-		if (h->mr[i])
-			ibv_dereg_mr(h->mr[i]);
-	if (h->channel)
-		ibv_destroy_comp_channel(h->channel);
-	if (h->pd)
-		ibv_dealloc_pd(h->pd);
-	ibv_close_device(h->context);
-	free(h->mr);
-	free(h);
-}
-
-void verbs_handle_put(struct qp_endpoint *ep, struct verbs_handle *h)
-{
-	struct verbs_handle **link = &ep->handles;
-
-	if (--h->users)
-		return;
-	while (*link && *link != h)
-		link = &(*link)->next;
-	if (*link)
-		*link = h->next;
-	close_handle(h);
-}
+#define MAX_EVENTS	 64 /* a turn: the rest keeps the descriptor readable */
 
 static void keep_handle(struct qp_endpoint *ep, unsigned device, struct verbs_handle *h)
 {
@@ -67,38 +29,17 @@ static void keep_handle(struct qp_endpoint *ep, unsigned device, struct verbs_ha
 	ep->handles = h;
 }
 
-static bool is_in_sysfs(const struct ibv_context *device)
+static int verbs_device_watch(struct qp_endpoint *ep, unsigned device, const struct verbs_handle *h)
 {
-	return !access(device->device->dev_path, F_OK);
+	int err = verbs_watch(ep, h->channel->fd, VERBS_WATCH_CHANNEL, device);
+
+	return err ? err : verbs_watch(ep, h->context->async_fd, VERBS_WATCH_ASYNC, device);
 }
 
-/* Takes the device: it is closed if that fails. */
-static int make_handle(struct verbs_handle **out, struct ibv_context *device)
+static void unwatch(struct qp_endpoint *ep, const struct verbs_handle *h)
 {
-	struct verbs_handle *h = calloc(1, sizeof(*h));
-	int err;
-
-	*out = NULL;
-	if (!h) {
-		ibv_close_device(device);
-		return -ENOMEM;
-	}
-	h->context = device;
-	h->users = 1;
-	h->in_sysfs = is_in_sysfs(device);
-	errno = 0;
-	h->mr = calloc(VERBS_MAX_REGIONS, sizeof(*h->mr));
-	h->pd = h->mr ? ibv_alloc_pd(device) : NULL;
-	h->channel = h->pd ? ibv_create_comp_channel(device) : NULL;
-	err = h->channel ? set_nonblocking(h->channel->fd) : errno ? -errno : -ENOMEM;
-	if (!err)
-		err = set_nonblocking(device->async_fd);
-	if (err) {
-		close_handle(h);
-		return err;
-	}
-	*out = h;
-	return 0;
+	epoll_ctl(ep->epoll_fd, EPOLL_CTL_DEL, h->channel->fd, NULL);
+	epoll_ctl(ep->epoll_fd, EPOLL_CTL_DEL, h->context->async_fd, NULL);
 }
 
 /* ---- the first time ---- */
@@ -128,10 +69,11 @@ static int try_device(struct qp_endpoint *ep, struct ibv_context *context,
 		return 0;
 	}
 	snprintf(device->name, sizeof(device->name), "%s", ibv_get_device_name(context->device));
-	err = make_handle(&h, context);
-	if (!err)
-		keep_handle(ep, ep->n_devices++, h); /* from here on closed with the endpoint */
-	return err;
+	err = verbs_handle_make(&h, context);
+	if (err)
+		return err;
+	keep_handle(ep, ep->n_devices++, h); /* from here on closed with the endpoint */
+	return verbs_device_watch(ep, ep->n_devices - 1, h);
 }
 
 /* The largest path MTU that all ports carry, and whose it is; 0 and "": none says. */
@@ -170,7 +112,8 @@ static int choose_path_mtu(struct qp_endpoint *ep)
 	return most && ep->attr.path_mtu > most ? -EMSGSIZE : 0;
 }
 
-static int judge(struct qp_endpoint *ep, bool found[][FARE_MAX_SUB_PORTS], int not_opened)
+static int verbs_device_judge(struct qp_endpoint *ep, bool found[][FARE_MAX_SUB_PORTS],
+			      int not_opened)
 {
 	bool any_gid = false;
 	int err;
@@ -188,7 +131,7 @@ static int judge(struct qp_endpoint *ep, bool found[][FARE_MAX_SUB_PORTS], int n
 	return any_gid ? 0 : -EADDRNOTAVAIL;
 }
 
-/* The library tries more than one way to the device, and its errno is that of the last. */
+/* The library tries more than one path to the device, and its errno is that of the last. */
 static int why_not(const struct ibv_device *device)
 {
 	int err = errno ? -errno : -EIO;
@@ -221,7 +164,7 @@ int verbs_device_open_all(struct qp_endpoint *ep)
 			not_opened = why_not(list[i]);
 	}
 	ibv_free_device_list(list);
-	return err ? err : judge(ep, found, not_opened);
+	return err ? err : verbs_device_judge(ep, found, not_opened);
 }
 
 void verbs_device_close_all(struct qp_endpoint *ep)
@@ -234,7 +177,8 @@ void verbs_device_close_all(struct qp_endpoint *ep)
 
 /* ---- lost, and back ---- */
 
-static void set_state(struct qp_endpoint *ep, struct verbs_device *d, enum verbs_device_state to)
+static void verbs_device_set_state(struct qp_endpoint *ep, struct verbs_device *d,
+				   enum verbs_device_state to)
 {
 	ep->n_lost += (d->state == VERBS_DEVICE_UP) - (to == VERBS_DEVICE_UP);
 	d->state = to;
@@ -248,12 +192,17 @@ static void wait_longer(struct verbs_device *d)
 	d->due_ns = clock_now_ns() + d->backoff_ns;
 }
 
-void verbs_device_lose(struct qp_endpoint *ep, unsigned device)
+/*
+ * The device is gone, or does not work any more: its QPs have failed, its quarantined ones end. Its
+ * regions stay registered until its last QP is gone: a peer's packet that met none would be
+ * answered as an error of the peer's. It is opened again in verbs_device_step().
+ */
+static void verbs_device_lose(struct qp_endpoint *ep, unsigned device)
 {
 	struct verbs_device *d = &ep->devices[device];
 	struct verbs_handle *h = d->handle;
 
-	verbs_endpoint_unwatch(ep, h);
+	unwatch(ep, h);
 	h->lost = true;
 	for (unsigned p = 0; p < ep->attr.n_planes; p++)
 		for (unsigned s = 0; s < ep->attr.n_sub_ports[p]; s++)
@@ -262,71 +211,140 @@ void verbs_device_lose(struct qp_endpoint *ep, unsigned device)
 	verbs_qp_lose_all(ep, h);
 	d->handle = NULL;
 	d->gids_due = false; /* they are read when it is back */
-	set_state(ep, d, VERBS_DEVICE_LOST);
+	verbs_device_set_state(ep, d, VERBS_DEVICE_LOST);
 	wait_longer(d);
 	verbs_handle_put(ep, h);
 }
 
+/* ---- what devices report (IBTA 11.6.3) ---- */
+
+static void fail(struct qp *qp, int error)
+{
+	if (qp && !qp->error)
+		qp->error = error;
+}
+
+static void fail_port(struct qp_endpoint *ep, unsigned device, unsigned port, int error)
+{
+	for (struct qp *qp = ep->qps.next; qp != &ep->qps; qp = qp->next)
+		if (qp->device == device && qp->port == port)
+			fail(qp, error);
+}
+
+static void on_port(struct qp_endpoint *ep, unsigned device, unsigned port, bool up)
+{
+	for (unsigned p = 0; p < ep->attr.n_planes; p++)
+		for (unsigned s = 0; s < ep->attr.n_sub_ports[p]; s++)
+			if (ep->sub_ports[p][s].device == device &&
+			    ep->sub_ports[p][s].port == port)
+				ep->sub_ports[p][s].up = up;
+	if (!up)
+		fail_port(ep, device, port, -ENETDOWN);
+}
+
+/*
+ * A sub-port's address may have moved to another place in the table, have changed, or be gone: QPs
+ * that used the old one have failed. If the device does not answer, all stays as it is, and it is
+ * asked again (gids_due).
+ */
+static void follow_gids(struct qp_endpoint *ep, unsigned device)
+{
+	struct ibv_gid_entry *gids;
+	struct ibv_context *context = ep->devices[device].handle->context;
+	ssize_t n = verbs_gid_read(context, &gids);
+
+	ep->devices[device].gids_due = n < 0;
+	for (unsigned p = 0; n >= 0 && p < ep->attr.n_planes; p++) {
+		for (unsigned s = 0; s < ep->attr.n_sub_ports[p]; s++) {
+			struct verbs_sub_port *sp = &ep->sub_ports[p][s], old = *sp;
+
+			if (sp->device != device)
+				continue;
+			if (!verbs_gid_find(ep, context, gids, n, p, s))
+				sp->has_gid = false;
+			if (old.has_gid && (!sp->has_gid || sp->gid_index != old.gid_index ||
+					    memcmp(&sp->gid, &old.gid, sizeof(old.gid))))
+				for (struct qp *qp = ep->qps.next; qp != &ep->qps; qp = qp->next)
+					if (qp->attr.plane == p && qp->attr.sub_port == s)
+						fail(qp, -EADDRNOTAVAIL);
+		}
+	}
+	free(gids);
+}
+
+/* True: the device is lost. */
+static bool on_event(struct qp_endpoint *ep, unsigned device, const struct ibv_async_event *e)
+{
+	struct qp *qp;
+
+	switch (e->event_type) {
+	case IBV_EVENT_PORT_ERR:
+		on_port(ep, device, (unsigned)e->element.port_num, false);
+		return false;
+	case IBV_EVENT_PORT_ACTIVE:
+		on_port(ep, device, (unsigned)e->element.port_num, true);
+		ep->devices[device].gids_due = true;
+		return false;
+	case IBV_EVENT_GID_CHANGE:
+		ep->devices[device].gids_due = true;
+		return false;
+	case IBV_EVENT_DEVICE_FATAL:
+		return true;
+	case IBV_EVENT_CQ_ERR: /* each QP has its own: the QP made in its place gets another */
+		qp = verbs_qp_find(ep, e->element.cq->cq_context);
+		if (qp)
+			qp->cq_failed = true;
+		fail(qp, -EIO);
+		return false;
+	case IBV_EVENT_QP_REQ_ERR: /* of the peer (IBTA 11.6.3.2) */
+	case IBV_EVENT_QP_ACCESS_ERR:
+		qp = verbs_qp_find(ep, e->element.qp->qp_context);
+		if (qp)
+			qp->refused = true;
+		fail(qp, -EIO);
+		return false;
+	case IBV_EVENT_QP_FATAL:
+		fail(verbs_qp_find(ep, e->element.qp->qp_context), -EIO);
+		return false;
+	default:
+		return false; /* of no consequence here */
+	}
+}
+
+int verbs_device_take_events(struct qp_endpoint *ep, unsigned device)
+{
+	struct verbs_handle *handle = ep->devices[device].handle;
+	struct ibv_async_event e;
+	bool lost = false;
+	int n = 0;
+
+	if (!handle)
+		return 0;
+	for (; n < MAX_EVENTS && !lost; n++) {
+		if (ibv_get_async_event(handle->context, &e)) {
+			lost = errno != EAGAIN; /* unbound: nothing more will come */
+			break;
+		}
+		lost = on_event(ep, device, &e);
+		ibv_ack_async_event(&e);
+	}
+	if (lost)
+		verbs_device_lose(ep, device);
+	else if (ep->devices[device].gids_due)
+		follow_gids(ep, device); /* once for all of them */
+	return n + lost;
+}
+
+/* ---- opened again ---- */
+
 /* The plane of the first of its sub-ports: its worker has little else to do now. */
-static unsigned plane_of(const struct qp_endpoint *ep, unsigned device)
+static unsigned verbs_device_plane_of(const struct qp_endpoint *ep, unsigned device)
 {
 	for (unsigned p = 0; p < ep->attr.n_planes; p++)
 		for (unsigned s = 0; s < ep->attr.n_sub_ports[p]; s++)
 			if (ep->sub_ports[p][s].device == device)
 				return p;
 	return 0;
-}
-
-static bool is_ours(const struct qp_endpoint *ep, unsigned device, struct ibv_context *context)
-{
-	struct ibv_gid_entry *gids;
-	ssize_t n = verbs_gid_read(context, &gids);
-	bool ours = false;
-
-	for (unsigned p = 0; n > 0 && p < ep->attr.n_planes; p++)
-		for (unsigned s = 0; s < ep->attr.n_sub_ports[p]; s++)
-			ours |= ep->sub_ports[p][s].device == device &&
-				verbs_gid_is_device_of(ep, gids, n, p, s);
-	free(gids);
-	return ours;
-}
-
-/* Of another slot: not to be opened in vain. It may have another name than before. */
-static bool is_taken(const struct qp_endpoint *ep, unsigned device, const char *name)
-{
-	for (unsigned d = 0; d < ep->n_devices; d++)
-		if (d != device && !strcmp(ep->devices[d].name, name))
-			return true;
-	return false;
-}
-
-/*
- * On a worker. Of the endpoint it reads what does not change while it runs: the configuration,
- * which slot a sub-port belongs to, and names, as no other device is opened meanwhile.
- */
-int verbs_device_reopen(struct qp_endpoint *ep, unsigned device)
-{
-	struct verbs_device *d = &ep->devices[device];
-	struct ibv_device **list = ibv_get_device_list(NULL);
-	int err = -ENODEV;
-
-	if (!list)
-		return errno ? -errno : -ENODEV;
-	for (unsigned i = 0; err && list[i]; i++) {
-		struct ibv_context *context;
-
-		if (is_taken(ep, device, ibv_get_device_name(list[i])))
-			continue;
-		context = ibv_open_device(list[i]);
-		if (!context)
-			continue;
-		if (is_ours(ep, device, context))
-			err = make_handle(&d->opened, context);
-		else
-			ibv_close_device(context);
-	}
-	ibv_free_device_list(list);
-	return err;
 }
 
 /* 0, or -errno: it cannot serve now. */
@@ -349,7 +367,7 @@ static int adopt(struct qp_endpoint *ep, unsigned device, struct verbs_handle *h
 	free(gids);
 	if (err)
 		return err;
-	err = verbs_endpoint_watch(ep, device, h);
+	err = verbs_device_watch(ep, device, h);
 	if (err)
 		return err;
 	keep_handle(ep, device, h);
@@ -370,16 +388,16 @@ void verbs_device_on_reopened(struct qp_endpoint *ep)
 		err = ep->closing ? -ECANCELED : adopt(ep, device, h);
 	if (!err) {
 		d->next_region = 0;
-		set_state(ep, d, VERBS_DEVICE_REGISTERING);
+		verbs_device_set_state(ep, d, VERBS_DEVICE_REGISTERING);
 		return;
 	}
 	if (h)
 		verbs_handle_put(ep, h);
-	set_state(ep, d, VERBS_DEVICE_LOST);
+	verbs_device_set_state(ep, d, VERBS_DEVICE_LOST);
 	wait_longer(d);
 }
 
-static int step(struct qp_endpoint *ep, unsigned device, uint64_t now_ns)
+static int bring_back(struct qp_endpoint *ep, unsigned device, uint64_t now_ns)
 {
 	struct verbs_device *d = &ep->devices[device];
 
@@ -390,13 +408,13 @@ static int step(struct qp_endpoint *ep, unsigned device, uint64_t now_ns)
 	case VERBS_DEVICE_LOST:
 		if (now_ns < d->due_ns || ep->open_job.kind != VERBS_IDLE)
 			return 0;
-		set_state(ep, d, VERBS_DEVICE_OPENING);
-		verbs_worker_submit_open(ep, device, plane_of(ep, device));
+		verbs_device_set_state(ep, d, VERBS_DEVICE_OPENING);
+		verbs_worker_submit_open(ep, device, verbs_device_plane_of(ep, device));
 		return 1;
 	case VERBS_DEVICE_REGISTERING:
 		/* one a turn: to pin much memory takes long, and other planes carry meanwhile */
 		if (!verbs_region_restore_next(ep, device, &d->next_region)) {
-			set_state(ep, d, VERBS_DEVICE_UP);
+			verbs_device_set_state(ep, d, VERBS_DEVICE_UP);
 			d->backoff_ns = 0;
 		}
 		return 1;
@@ -410,7 +428,7 @@ static int step(struct qp_endpoint *ep, unsigned device, uint64_t now_ns)
  */
 static bool is_unbinding(const struct verbs_device *d)
 {
-	return d->handle && d->handle->in_sysfs && !is_in_sysfs(d->handle->context);
+	return d->handle && d->handle->in_sysfs && !verbs_handle_is_in_sysfs(d->handle->context);
 }
 
 static int check_all(struct qp_endpoint *ep, uint64_t now_ns)
@@ -425,7 +443,7 @@ static int check_all(struct qp_endpoint *ep, uint64_t now_ns)
 			verbs_device_lose(ep, d);
 			n++;
 		} else if (ep->devices[d].handle && ep->devices[d].gids_due) {
-			verbs_event_follow_gids(ep, d);
+			follow_gids(ep, d);
 		}
 	}
 	return n;
@@ -436,6 +454,6 @@ int verbs_device_step(struct qp_endpoint *ep, uint64_t now_ns)
 	int n = check_all(ep, now_ns);
 
 	for (unsigned d = 0; ep->n_lost && d < ep->n_devices; d++)
-		n += step(ep, d, now_ns);
+		n += bring_back(ep, d, now_ns);
 	return n;
 }

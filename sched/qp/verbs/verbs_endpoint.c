@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/random.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,17 +14,6 @@
 #define EVENTS		32
 #define RECHECK_NS	20000000  /* while QPs drain */
 #define RECHECK_LOST_NS 100000000 /* while a device is lost */
-
-enum watch_kind { WATCH_CHANNEL, WATCH_ASYNC, WATCH_CONTROL, WATCH_DONE, WATCH_TIMER };
-
-uint64_t verbs_endpoint_random(void)
-{
-	uint64_t v = 0;
-
-	while (getrandom(&v, sizeof(v), 0) != sizeof(v) || v == 0)
-		;
-	return v;
-}
 
 /* ---- making ---- */
 
@@ -40,42 +28,13 @@ static int attr_check(const struct qp_endpoint_attr *attr)
 	return 0;
 }
 
-static int watch(struct qp_endpoint *ep, int fd, enum watch_kind kind, unsigned index)
+static int open_descriptors(struct qp_endpoint *ep)
 {
-	struct epoll_event e = {.events = EPOLLIN, .data.u64 = (uint64_t)kind << 32 | index};
-
-	return epoll_ctl(ep->epoll_fd, EPOLL_CTL_ADD, fd, &e) ? -errno : 0;
-}
-
-int verbs_endpoint_watch(struct qp_endpoint *ep, unsigned device, const struct verbs_handle *handle)
-{
-	int err = watch(ep, handle->channel->fd, WATCH_CHANNEL, device);
-
-	return err ? err : watch(ep, handle->context->async_fd, WATCH_ASYNC, device);
-}
-
-void verbs_endpoint_unwatch(struct qp_endpoint *ep, const struct verbs_handle *handle)
-{
-	epoll_ctl(ep->epoll_fd, EPOLL_CTL_DEL, handle->channel->fd, NULL);
-	epoll_ctl(ep->epoll_fd, EPOLL_CTL_DEL, handle->context->async_fd, NULL);
-}
-
-static int watch_all(struct qp_endpoint *ep)
-{
-	int err;
-
 	ep->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	ep->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (ep->epoll_fd < 0 || ep->timer_fd < 0)
 		return -errno;
-	err = watch(ep, ep->timer_fd, WATCH_TIMER, 0);
-	if (!err)
-		err = watch(ep, ep->control_fd, WATCH_CONTROL, 0);
-	if (!err)
-		err = watch(ep, ep->done_fd, WATCH_DONE, 0);
-	for (unsigned d = 0; !err && d < ep->n_devices; d++)
-		err = verbs_endpoint_watch(ep, d, ep->devices[d].handle);
-	return err;
+	return verbs_watch(ep, ep->timer_fd, VERBS_WATCH_TIMER, 0);
 }
 
 static void init(struct qp_endpoint *ep, const struct qp_endpoint_attr *attr)
@@ -89,7 +48,7 @@ static void init(struct qp_endpoint *ep, const struct qp_endpoint_attr *attr)
 	memset(ep->tx_fd, 0xff, sizeof(ep->tx_fd));
 	pthread_mutex_init(&ep->done_lock, NULL);
 	verbs_keys_init(&ep->keys);
-	ep->next_nonce = verbs_endpoint_random();
+	ep->next_nonce = verbs_random();
 }
 
 static void endpoint_destroy(struct qp_endpoint *ep);
@@ -107,19 +66,39 @@ static int endpoint_create(struct qp_endpoint **out, const struct qp_endpoint_at
 		return -ENOMEM;
 	init(ep, attr);
 	ep->regions = calloc(VERBS_MAX_REGIONS, sizeof(*ep->regions));
-	err = ep->regions ? verbs_device_open_all(ep) : -ENOMEM;
+	err = ep->regions ? open_descriptors(ep) : -ENOMEM;
+	if (!err)
+		err = verbs_device_open_all(ep);
 	if (!err)
 		err = verbs_control_open(ep);
 	if (!err)
+		err = verbs_watch(ep, ep->control_fd, VERBS_WATCH_CONTROL, 0);
+	if (!err)
 		err = verbs_worker_start_all(ep);
 	if (!err)
-		err = watch_all(ep);
+		err = verbs_watch(ep, ep->done_fd, VERBS_WATCH_DONE, 0);
 	if (err) {
 		endpoint_destroy(ep);
 		return err;
 	}
 	*out = ep;
 	return 0;
+}
+
+/* Jobs that the workers have done; > 0 if there were any. */
+static int take_done(struct qp_endpoint *ep)
+{
+	struct verbs_job *job = verbs_worker_take_done(ep), *next;
+	int n = 0;
+
+	for (; job; job = next, n++) {
+		next = job->next;
+		if (job->kind == VERBS_OPEN)
+			verbs_device_on_reopened(ep);
+		else
+			verbs_qp_on_done(job->qp);
+	}
+	return n;
 }
 
 static void close_if_open(int fd)
@@ -133,8 +112,8 @@ static void endpoint_destroy(struct qp_endpoint *ep)
 	if (!ep)
 		return;
 	verbs_worker_stop_all(ep);
-	verbs_qp_bury_all(ep);
-	while (verbs_worker_reap(ep)) /* a job that comes back may make the next one */
+	verbs_qp_destroy_all(ep);
+	while (take_done(ep)) /* a job that comes back may make the next one */
 		;
 	verbs_region_free_all(ep);
 	verbs_device_close_all(ep);
@@ -166,21 +145,21 @@ static int take_channel(struct qp_endpoint *ep, const struct verbs_handle *h)
 	return n;
 }
 
-static int take(struct qp_endpoint *ep, uint64_t what)
+static int verbs_endpoint_take(struct qp_endpoint *ep, uint64_t what)
 {
 	unsigned index = (unsigned)(what & UINT32_MAX);
 	uint64_t expirations;
 
-	switch ((enum watch_kind)(what >> 32)) {
-	case WATCH_CHANNEL:
+	switch ((enum verbs_watch_kind)(what >> 32)) {
+	case VERBS_WATCH_CHANNEL:
 		return take_channel(ep, ep->devices[index].handle);
-	case WATCH_ASYNC:
-		return verbs_event_take(ep, index);
-	case WATCH_CONTROL:
+	case VERBS_WATCH_ASYNC:
+		return verbs_device_take_events(ep, index);
+	case VERBS_WATCH_CONTROL:
 		return verbs_control_receive(ep);
-	case WATCH_DONE:
-		return verbs_worker_reap(ep);
-	case WATCH_TIMER:
+	case VERBS_WATCH_DONE:
+		return take_done(ep);
+	case VERBS_WATCH_TIMER:
 		return read(ep->timer_fd, &expirations, sizeof(expirations)) > 0;
 	}
 	return 0;
@@ -194,7 +173,7 @@ static int endpoint_progress(struct qp_endpoint *ep)
 	uint64_t now_ns = clock_now_ns();
 
 	for (int i = 0; i < n; i++)
-		did += take(ep, e[i].data.u64);
+		did += verbs_endpoint_take(ep, e[i].data.u64);
 	did += verbs_device_step(ep, now_ns);
 	if (ep->n_draining)
 		did += verbs_qp_check_drains(ep, now_ns);

@@ -8,11 +8,12 @@
  * device events, datagrams. Out: completions, control datagrams. One thread, plus a worker per
  * plane that alone makes the kernel calls which may block.
  *
- * Who does what: verbs_device.c devices, their loss and their return; verbs_gid.c which device and
- * GID a sub-port has; verbs_event.c what devices report; verbs_region.c memory on every device;
- * verbs_qp.c QPs; verbs_worker.c the calls that block; verbs_control.c datagrams; verbs_endpoint.c
- * life, progress and the table of qp/provider.h. Pure: verbs_wire.c, verbs_keys.c; verbs_netdev.c
- * but for reading sysfs.
+ * Who does what, each calling only those below it: verbs_endpoint.c the endpoint, progress and the
+ * table of qp/provider.h; verbs_device.c devices, what they report, their loss and their return;
+ * verbs_qp.c QPs; verbs_control.c datagrams; verbs_worker.c the calls that block; verbs_region.c
+ * memory on every device; verbs_handle.c devices that are open; verbs_gid.c which device and GID a
+ * sub-port has. What a worker has done comes back as a list that progress hands on. Pure:
+ * verbs_wire.c, verbs_keys.c; verbs_netdev.c but for reading sysfs.
  *
  * A device may be lost (unbound, reset after a fatal error) and come back. What was made on it has
  * its handle, which stays open until the last QP of it is gone; what is made later has another. So
@@ -21,8 +22,11 @@
 #ifndef VERBS_ENDPOINT_H
 #define VERBS_ENDPOINT_H
 
+#include <errno.h>
 #include <infiniband/verbs.h>
 #include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
 
 #include "qp/provider.h"
 #include "qp/verbs/verbs_keys.h"
@@ -31,7 +35,7 @@
 #define VERBS_MAX_DEVICES (FARE_MAX_PLANES * FARE_MAX_SUB_PORTS)
 #define VERBS_SEND_DEPTH  128
 #define VERBS_RECV_DEPTH  256 /* notifications that may wait, if nobody says how many */
-#define VERBS_GRAVES	  64
+#define VERBS_QUARANTINED 64
 #define VERBS_MAX_REGIONS 4095
 
 /* A device, opened; and what is registered on it. */
@@ -89,6 +93,15 @@ struct verbs_region {
 	struct verbs_memory memory;
 };
 
+/* What a descriptor in the endpoint's epoll is. */
+enum verbs_watch_kind {
+	VERBS_WATCH_CHANNEL, /* index: of the device */
+	VERBS_WATCH_ASYNC,   /* the same */
+	VERBS_WATCH_CONTROL,
+	VERBS_WATCH_DONE,
+	VERBS_WATCH_TIMER,
+};
+
 enum verbs_job_kind {
 	VERBS_IDLE,
 	VERBS_CONNECT,
@@ -144,7 +157,7 @@ struct qp {
 	int error;	/* it failed by itself: -errno */
 	bool refused;	/* it failed because it refused a request of the peer */
 	bool cq_failed; /* no completion comes any more, flushes neither */
-	bool stop_wanted, doomed, armed;
+	bool stop_wanted, is_destroyed, armed;
 	bool marked;	       /* its only receive is start_draining()'s */
 	unsigned n_receives;   /* the device holds */
 	uint64_t *receive_ids; /* attr.receives of them: those that were posted, a ring */
@@ -176,9 +189,9 @@ struct qp_endpoint {
 	uint64_t check_due_ns;
 	struct verbs_job open_job; /* one device at a time is opened again */
 	bool refill_due;	   /* receives of our own were used up, and not posted again yet */
-	struct qp *graves[VERBS_GRAVES]; /* stopped QPs keep their numbers for as long as there is
-					    room */
-	unsigned next_grave;
+	/* stopped QPs keep their numbers for as long as there is room */
+	struct qp *quarantined[VERBS_QUARANTINED];
+	unsigned next_quarantined;
 	struct verbs_worker workers[FARE_MAX_PLANES];
 	bool closing; /* workers are gone: jobs are done on the spot */
 	pthread_mutex_t done_lock;
@@ -192,7 +205,23 @@ struct qp_endpoint {
 	int tx_fd[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS];
 };
 
-uint64_t verbs_endpoint_random(void); /* never 0 */
+static inline uint64_t verbs_random(void) /* never 0 */
+{
+	uint64_t v = 0;
+
+	while (getrandom(&v, sizeof(v), 0) != sizeof(v) || v == 0)
+		;
+	return v;
+}
+
+/* The endpoint's descriptor is readable when fd is. 0 or -errno. */
+static inline int verbs_watch(const struct qp_endpoint *ep, int fd, enum verbs_watch_kind kind,
+			      unsigned index)
+{
+	struct epoll_event e = {.events = EPOLLIN, .data.u64 = (uint64_t)kind << 32 | index};
+
+	return epoll_ctl(ep->epoll_fd, EPOLL_CTL_ADD, fd, &e) ? -errno : 0;
+}
 
 /*
  * Finds the device behind every sub-port and opens it. -ENOSYS: the kernel has no RDMA. -ENODEV: it
@@ -203,24 +232,23 @@ uint64_t verbs_endpoint_random(void); /* never 0 */
  */
 int verbs_device_open_all(struct qp_endpoint *ep);
 void verbs_device_close_all(struct qp_endpoint *ep);
-/*
- * The device is gone, or does not work any more: its QPs have failed, its quarantined ones end. Its
- * regions stay registered until its last QP is gone: a peer's packet that met none would be
- * answered as an error of the peer's. It is opened again in verbs_device_step().
- */
-void verbs_device_lose(struct qp_endpoint *ep, unsigned device);
+/* Takes what a device reports; QPs concerned are marked as failed. > 0 if there was anything. */
+int verbs_device_take_events(struct qp_endpoint *ep, unsigned device);
 /* Finds devices that are unbinding; brings lost ones back, a step at a time. > 0: did something. */
 int verbs_device_step(struct qp_endpoint *ep, uint64_t now_ns);
-/* The worker's part: finds the device of the slot's sub-ports and opens it. 0 or -errno. */
-int verbs_device_reopen(struct qp_endpoint *ep, unsigned device);
 /* The data thread's: the job came back. */
 void verbs_device_on_reopened(struct qp_endpoint *ep);
+
+/* Takes the device: it is closed if that fails. 0 or -errno. */
+int verbs_handle_make(struct verbs_handle **out, struct ibv_context *device);
 /* One user less; the last one ends what is registered, and closes it. */
 void verbs_handle_put(struct qp_endpoint *ep, struct verbs_handle *handle);
-/* Descriptors of a device's context are watched by the endpoint. 0 or -errno. */
-int verbs_endpoint_watch(struct qp_endpoint *ep, unsigned device,
-			 const struct verbs_handle *handle);
-void verbs_endpoint_unwatch(struct qp_endpoint *ep, const struct verbs_handle *handle);
+bool verbs_handle_is_in_sysfs(const struct ibv_context *device);
+/*
+ * The worker's part of VERBS_OPEN: finds the device of the slot's sub-ports and opens it
+ * (verbs_device.opened). 0 or -errno.
+ */
+int verbs_handle_reopen(struct qp_endpoint *ep, unsigned device);
 
 /* All GIDs of a device. *out is the caller's to free. Returns how many, or -errno. */
 ssize_t verbs_gid_read(struct ibv_context *context, struct ibv_gid_entry **out);
@@ -230,15 +258,6 @@ bool verbs_gid_is_device_of(const struct qp_endpoint *ep, const struct ibv_gid_e
 /* If so, fills in what it offers there: port, GID, state, MTU. */
 bool verbs_gid_find(struct qp_endpoint *ep, struct ibv_context *context,
 		    const struct ibv_gid_entry *gids, ssize_t n, unsigned p, unsigned s);
-
-/* Takes what a device has to tell; QPs concerned are marked as failed. > 0 if anything was. */
-int verbs_event_take(struct qp_endpoint *ep, unsigned device);
-/*
- * A sub-port's address may have moved to another place in the table, have changed, or be gone: QPs
- * that used the old one have failed. If the device does not answer, all stays as it is, and it is
- * asked again (gids_due).
- */
-void verbs_event_follow_gids(struct qp_endpoint *ep, unsigned device);
 
 int verbs_region_register(struct qp_endpoint *ep, void *addr, size_t length, unsigned access,
 			  struct qp_mr *out);
@@ -283,7 +302,7 @@ void verbs_qp_on_done(struct qp *qp);
 void verbs_qp_lose_all(struct qp_endpoint *ep, const struct verbs_handle *handle);
 /* Devices that flush in no reasonable time are reset. > 0 if any is. */
 int verbs_qp_check_drains(struct qp_endpoint *ep, uint64_t now_ns);
-void verbs_qp_bury_all(struct qp_endpoint *ep);
+void verbs_qp_destroy_all(struct qp_endpoint *ep);
 
 /* Starts a thread per plane. 0 or -errno. */
 int verbs_worker_start_all(struct qp_endpoint *ep);
@@ -292,8 +311,8 @@ void verbs_worker_stop_all(struct qp_endpoint *ep);
 void verbs_worker_submit(struct qp *qp, enum verbs_job_kind kind);
 /* To the worker of the plane: opens the device. */
 void verbs_worker_submit_open(struct qp_endpoint *ep, unsigned device, unsigned plane);
-/* Hands finished jobs to verbs_qp_on_done(), verbs_device_on_reopened(). > 0 if there were any. */
-int verbs_worker_reap(struct qp_endpoint *ep);
+/* The jobs that are done, by their next: for verbs_qp_on_done() and verbs_device_on_reopened(). */
+struct verbs_job *verbs_worker_take_done(struct qp_endpoint *ep);
 
 int verbs_control_open(struct qp_endpoint *ep);
 void verbs_control_close(struct qp_endpoint *ep);

@@ -26,8 +26,8 @@ static bool is_peer(const struct verbs_key_entry *e, const struct verbs_key_peer
 	       IN6_ARE_ADDR_EQUAL(&e->peer.address, &peer->address);
 }
 
-static struct verbs_key_entry *find(struct verbs_keys *keys, const struct verbs_key_peer *peer,
-				    uint32_t key)
+static struct verbs_key_entry *verbs_keys_find(struct verbs_keys *keys,
+					       const struct verbs_key_peer *peer, uint32_t key)
 {
 	struct verbs_key_entry *set = set_of(keys, &peer->address, key);
 
@@ -50,8 +50,8 @@ static struct verbs_key_entry *find_asked(struct verbs_keys *keys, const struct 
 }
 
 /* A free place, or that of the entry unused for longest. */
-static struct verbs_key_entry *make(struct verbs_keys *keys, const struct verbs_key_peer *peer,
-				    uint32_t key)
+static struct verbs_key_entry *verbs_keys_make(struct verbs_keys *keys,
+					       const struct verbs_key_peer *peer, uint32_t key)
 {
 	struct verbs_key_entry *set = set_of(keys, &peer->address, key), *e = set;
 
@@ -66,13 +66,13 @@ int verbs_keys_lookup(struct verbs_keys *keys, const struct verbs_key_peer *peer
 		      uint16_t plane, uint16_t sub_port, uint64_t now_ns, uint64_t random,
 		      uint32_t *rkey, uint64_t *nonce)
 {
-	struct verbs_key_entry *e = find(keys, peer, key);
+	struct verbs_key_entry *e = verbs_keys_find(keys, peer, key);
 
 	*nonce = 0;
 	if (plane >= FARE_MAX_PLANES || sub_port >= FARE_MAX_SUB_PORTS)
 		return -EACCES;
 	if (!e)
-		e = make(keys, peer, key);
+		e = verbs_keys_make(keys, peer, key);
 	e->used_ns = now_ns;
 	if (e->state == VERBS_KEY_KNOWN && e->has[plane] >> sub_port & 1) {
 		*rkey = e->rkeys[plane][sub_port];

@@ -74,7 +74,7 @@ static int to_init(struct qp *qp)
 	return err ? err : fill_receives(qp);
 }
 
-static int make(struct qp *qp)
+static int verbs_qp_make(struct qp *qp)
 {
 	const struct verbs_handle *h = qp->handle;
 	struct ibv_qp_init_attr init = {
@@ -119,14 +119,13 @@ int verbs_qp_create(struct qp_endpoint *ep, const struct qp_attr *attr, struct q
 	qp->ep = ep;
 	qp->attr = *attr;
 	if (!qp->attr.udp_source_port)
-		qp->attr.udp_source_port =
-			(uint16_t)(ROCE_SOURCE_PORT_FIRST | verbs_endpoint_random());
+		qp->attr.udp_source_port = (uint16_t)(ROCE_SOURCE_PORT_FIRST | verbs_random());
 	qp->device = sp->device;
 	qp->handle = ep->devices[sp->device].handle;
 	qp->port = sp->port;
 	qp->gid_index = sp->gid_index;
-	qp->first_psn = (uint32_t)verbs_endpoint_random() & QPN_MASK;
-	err = make(qp);
+	qp->first_psn = (uint32_t)verbs_random() & QPN_MASK;
+	err = verbs_qp_make(qp);
 	if (err) {
 		if (qp->ibv)
 			ibv_destroy_qp(qp->ibv);
@@ -212,7 +211,7 @@ int verbs_qp_move(struct qp *qp, uint16_t sub_port, uint16_t udp_source_port)
 	return 0;
 }
 
-static void stop(struct qp *qp)
+static void verbs_qp_stop(struct qp *qp)
 {
 	qp->state = VERBS_QP_STOPPING;
 	verbs_worker_submit(qp, VERBS_STOP);
@@ -225,7 +224,7 @@ void verbs_qp_error(struct qp *qp)
 	else if (qp->state == VERBS_QP_MADE)
 		qp->state = VERBS_QP_STOPPED; /* no peer was ever named to the device */
 	else if (qp->state == VERBS_QP_READY)
-		stop(qp);
+		verbs_qp_stop(qp);
 }
 
 static void start_draining(struct qp *qp)
@@ -302,14 +301,14 @@ void verbs_qp_on_done(struct qp *qp)
 	qp->job.kind = VERBS_IDLE;
 	if (kind == VERBS_DESTROY) {
 		free_qp(qp);
-	} else if (qp->doomed) {
+	} else if (qp->is_destroyed) {
 		verbs_worker_submit(qp, VERBS_DESTROY);
 	} else if (kind == VERBS_CONNECT) {
 		qp->state = VERBS_QP_READY;
 		if (!qp->error)
 			qp->error = qp->job.result;
 		if (qp->stop_wanted)
-			stop(qp);
+			verbs_qp_stop(qp);
 	} else if (kind == VERBS_STOP) {
 		start_draining(qp);
 	} else if (kind == VERBS_HALT) {
@@ -321,14 +320,14 @@ void verbs_qp_on_done(struct qp *qp)
 
 /* A stopped QP keeps its number as long as there is room: what is late in the fabric finds nobody.
  */
-static void bury(struct qp *qp)
+static void quarantine(struct qp *qp)
 {
 	struct qp_endpoint *ep = qp->ep;
-	struct qp **grave = &ep->graves[ep->next_grave++ % VERBS_GRAVES];
+	struct qp **oldest = &ep->quarantined[ep->next_quarantined++ % VERBS_QUARANTINED];
 
-	if (*grave)
-		verbs_worker_submit(*grave, VERBS_DESTROY);
-	*grave = qp;
+	if (*oldest)
+		verbs_worker_submit(*oldest, VERBS_DESTROY);
+	*oldest = qp;
 }
 
 void verbs_qp_destroy(struct qp *qp)
@@ -339,25 +338,25 @@ void verbs_qp_destroy(struct qp *qp)
 		ep->turn = NULL;
 	qp->prev->next = qp->next;
 	qp->next->prev = qp->prev;
-	qp->doomed = true;
+	qp->is_destroyed = true;
 	if (qp->state == VERBS_QP_DRAINING || qp->state == VERBS_QP_HALTING)
 		ep->n_draining--;
 	if (qp->job.kind != VERBS_IDLE)
 		return; /* verbs_qp_on_done() goes on */
 	if (qp->state == VERBS_QP_STOPPED && !qp->handle->lost)
-		bury(qp);
+		quarantine(qp);
 	else
 		verbs_worker_submit(qp, VERBS_DESTROY);
 }
 
-void verbs_qp_bury_all(struct qp_endpoint *ep)
+void verbs_qp_destroy_all(struct qp_endpoint *ep)
 {
 	while (ep->qps.next != &ep->qps)
 		verbs_qp_destroy(ep->qps.next);
-	for (unsigned i = 0; i < VERBS_GRAVES; i++)
-		if (ep->graves[i])
-			verbs_worker_submit(ep->graves[i], VERBS_DESTROY);
-	memset(ep->graves, 0, sizeof(ep->graves));
+	for (unsigned i = 0; i < VERBS_QUARANTINED; i++)
+		if (ep->quarantined[i])
+			verbs_worker_submit(ep->quarantined[i], VERBS_DESTROY);
+	memset(ep->quarantined, 0, sizeof(ep->quarantined));
 }
 
 void verbs_qp_lose_all(struct qp_endpoint *ep, const struct verbs_handle *handle)
@@ -365,11 +364,11 @@ void verbs_qp_lose_all(struct qp_endpoint *ep, const struct verbs_handle *handle
 	for (struct qp *qp = ep->qps.next; qp != &ep->qps; qp = qp->next)
 		if (qp->handle == handle && !qp->error)
 			qp->error = -ENODEV;
-	for (unsigned i = 0; i < VERBS_GRAVES; i++) {
-		if (!ep->graves[i] || ep->graves[i]->handle != handle)
+	for (unsigned i = 0; i < VERBS_QUARANTINED; i++) {
+		if (!ep->quarantined[i] || ep->quarantined[i]->handle != handle)
 			continue;
-		verbs_worker_submit(ep->graves[i], VERBS_DESTROY);
-		ep->graves[i] = NULL;
+		verbs_worker_submit(ep->quarantined[i], VERBS_DESTROY);
+		ep->quarantined[i] = NULL;
 	}
 }
 
@@ -385,14 +384,14 @@ static int find_rkey(struct qp *qp, uint32_t key, uint32_t *rkey)
 
 	if (nonce) {
 		verbs_control_ask(ep, qp, key, nonce);
-		ep->next_nonce = verbs_endpoint_random();
+		ep->next_nonce = verbs_random();
 	}
 	return err;
 }
 
 /* wr lacks its memory, and, if it is not a SEND, key is the peer's name of its. */
-static int post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_sge *sge, uint32_t lkey,
-		uint32_t key)
+static int verbs_qp_post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_sge *sge, uint32_t lkey,
+			 uint32_t key)
 {
 	unsigned last = (qp->first + qp->n_work) % VERBS_SEND_DEPTH;
 	bool is_send = wr->opcode == IBV_WR_SEND || wr->opcode == IBV_WR_SEND_WITH_IMM;
@@ -415,7 +414,7 @@ static int post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_sge *sge, uint
 		wr->sg_list = sge;
 		wr->num_sge = 1;
 	}
-	wr->wr_id = 0; /* the order tells; RECV_ID is what matters */
+	wr->wr_id = 0; /* the order says which; RECV_ID is what matters */
 	err = ibv_post_send(qp->ibv, wr, &bad);
 	if (err)
 		return err == ENOMEM ? -ENOBUFS : -err;
@@ -438,7 +437,7 @@ int verbs_qp_post_write(struct qp *qp, const struct qp_write *w)
 
 	return w->flags & ~(unsigned)(QP_WR_IMM | QP_WR_MORE | QP_WR_LATER)
 		       ? -EINVAL
-		       : post(qp, &wr, &sge, w->lkey, w->rkey);
+		       : verbs_qp_post(qp, &wr, &sge, w->lkey, w->rkey);
 }
 
 int verbs_qp_post_send(struct qp *qp, const struct qp_send *s)
@@ -449,7 +448,7 @@ int verbs_qp_post_send(struct qp *qp, const struct qp_send *s)
 					 s->flags & QP_WR_IMM ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND,
 				 .imm_data = htonl(s->imm)};
 
-	return s->flags & ~(unsigned)QP_WR_IMM ? -EINVAL : post(qp, &wr, &sge, s->lkey, 0);
+	return s->flags & ~(unsigned)QP_WR_IMM ? -EINVAL : verbs_qp_post(qp, &wr, &sge, s->lkey, 0);
 }
 
 int verbs_qp_post_read(struct qp *qp, const struct qp_read *r)
@@ -459,7 +458,7 @@ int verbs_qp_post_read(struct qp *qp, const struct qp_read *r)
 				 .opcode = IBV_WR_RDMA_READ,
 				 .wr.rdma.remote_addr = r->length ? r->remote_addr : 0};
 
-	return post(qp, &wr, &sge, r->lkey, r->rkey);
+	return verbs_qp_post(qp, &wr, &sge, r->lkey, r->rkey);
 }
 
 int verbs_qp_post_recv(struct qp *qp, const struct qp_recv *r)

@@ -10,7 +10,7 @@
 #define INDEX_MASK	((1u << INDEX_BITS) - 1)
 #define GENERATION_MASK ((1u << (32 - INDEX_BITS)) - 1)
 
-static struct verbs_region *find(const struct qp_endpoint *ep, uint32_t key)
+static struct verbs_region *verbs_region_find(const struct qp_endpoint *ep, uint32_t key)
 {
 	uint32_t index = key & INDEX_MASK;
 
@@ -38,7 +38,7 @@ static unsigned index_of(const struct qp_endpoint *ep, const struct verbs_region
 }
 
 /* Of lost devices, too: what is left of their QPs must not reach it any more. */
-static void release(struct qp_endpoint *ep, struct verbs_region *r)
+static void verbs_region_release(struct qp_endpoint *ep, struct verbs_region *r)
 {
 	unsigned i = index_of(ep, r);
 
@@ -81,7 +81,7 @@ static int register_on(const struct qp_endpoint *ep, const struct verbs_region *
 	return errno ? -errno : -ENOMEM;
 }
 
-static int check(const struct verbs_memory *m)
+static int verbs_region_check(const struct verbs_memory *m)
 {
 	const unsigned all =
 		QP_ACCESS_REMOTE_WRITE | QP_ACCESS_REMOTE_READ | QP_ACCESS_LOCAL_READ_ONLY;
@@ -93,7 +93,8 @@ static int check(const struct verbs_memory *m)
 }
 
 /* On every device that is there; a lost one gets it when it is back. Takes memory->dmabuf_fd. */
-static int add(struct qp_endpoint *ep, const struct verbs_memory *memory, struct qp_mr *out)
+static int verbs_region_add(struct qp_endpoint *ep, const struct verbs_memory *memory,
+			    struct qp_mr *out)
 {
 	struct verbs_region *r = find_free(ep);
 	int err = 0;
@@ -108,13 +109,13 @@ static int add(struct qp_endpoint *ep, const struct verbs_memory *memory, struct
 		if (ep->devices[d].handle)
 			err = register_on(ep, r, ep->devices[d].handle);
 	if (err) {
-		release(ep, r);
+		verbs_region_release(ep, r);
 		return err;
 	}
 	/*
 	 * counts up from a random start: no key comes back before all others of its place were used
 	 */
-	r->generation = r->generation ? r->generation + 1 : (uint32_t)verbs_endpoint_random() | 1;
+	r->generation = r->generation ? r->generation + 1 : (uint32_t)verbs_random() | 1;
 	r->key =
 		(r->generation & GENERATION_MASK) << INDEX_BITS | ((uint32_t)(r - ep->regions) + 1);
 	out->lkey = out->rkey = r->key;
@@ -125,9 +126,9 @@ int verbs_region_register(struct qp_endpoint *ep, void *addr, size_t length, uns
 			  struct qp_mr *out)
 {
 	struct verbs_memory m = {.addr = addr, .length = length, .access = access, .dmabuf_fd = -1};
-	int err = check(&m);
+	int err = verbs_region_check(&m);
 
-	return err ? err : add(ep, &m, out);
+	return err ? err : verbs_region_add(ep, &m, out);
 }
 
 /* The descriptor is duplicated: a device that comes back needs it again. */
@@ -136,14 +137,14 @@ int verbs_region_register_dmabuf(struct qp_endpoint *ep, int fd, uint64_t offset
 {
 	struct verbs_memory m = {
 		.length = length, .access = access, .dmabuf_offset = offset, .iova = iova};
-	int err = check(&m);
+	int err = verbs_region_check(&m);
 
 	if (err)
 		return err;
 	m.dmabuf_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (m.dmabuf_fd < 0)
 		return -errno;
-	err = add(ep, &m, out);
+	err = verbs_region_add(ep, &m, out);
 	/* a library or kernel without the call, a driver without it */
 	return err == -ENOSYS || err == -ENOTSUP || err == -EPROTONOSUPPORT ? -EOPNOTSUPP : err;
 }
@@ -165,11 +166,11 @@ bool verbs_region_restore_next(struct qp_endpoint *ep, unsigned device, uint32_t
 
 int verbs_region_deregister(struct qp_endpoint *ep, const struct qp_mr *mr)
 {
-	struct verbs_region *r = find(ep, mr->lkey);
+	struct verbs_region *r = verbs_region_find(ep, mr->lkey);
 
 	if (!r)
 		return -ENOENT;
-	release(ep, r);
+	verbs_region_release(ep, r);
 	return 0;
 }
 
@@ -177,7 +178,7 @@ void verbs_region_free_all(struct qp_endpoint *ep)
 {
 	for (uint32_t i = 0; ep->regions && i < VERBS_MAX_REGIONS; i++)
 		if (ep->regions[i].key)
-			release(ep, &ep->regions[i]);
+			verbs_region_release(ep, &ep->regions[i]);
 	free(ep->regions);
 	ep->regions = NULL;
 }
@@ -185,7 +186,7 @@ void verbs_region_free_all(struct qp_endpoint *ep)
 int verbs_region_lkey(const struct qp_endpoint *ep, uint32_t key, const struct verbs_handle *handle,
 		      uint32_t *lkey)
 {
-	const struct verbs_region *r = find(ep, key);
+	const struct verbs_region *r = verbs_region_find(ep, key);
 	const struct ibv_mr *mr = r ? handle->mr[index_of(ep, r)] : NULL;
 
 	if (!mr)
@@ -196,7 +197,7 @@ int verbs_region_lkey(const struct qp_endpoint *ep, uint32_t key, const struct v
 
 bool verbs_region_answer(const struct qp_endpoint *ep, struct verbs_wire_message *reply)
 {
-	const struct verbs_region *r = find(ep, reply->key);
+	const struct verbs_region *r = verbs_region_find(ep, reply->key);
 
 	reply->n_keys = 0;
 	if (!r || !(r->memory.access & (QP_ACCESS_REMOTE_WRITE | QP_ACCESS_REMOTE_READ)))

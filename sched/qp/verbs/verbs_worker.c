@@ -137,7 +137,7 @@ static int do_job(struct qp_endpoint *ep, struct verbs_job *job)
 		ibv_destroy_cq(qp->cq);
 		return 0;
 	case VERBS_OPEN:
-		return verbs_device_reopen(ep, job->device);
+		return verbs_handle_reopen(ep, job->device);
 	case VERBS_IDLE:
 		break;
 	}
@@ -182,7 +182,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-static int start(struct verbs_worker *w)
+static int verbs_worker_start(struct verbs_worker *w)
 {
 	sigset_t all, old;
 	int err;
@@ -207,7 +207,7 @@ int verbs_worker_start_all(struct qp_endpoint *ep)
 		return -errno;
 	for (unsigned p = 0; !err && p < ep->attr.n_planes; p++) {
 		ep->workers[p].ep = ep;
-		err = start(&ep->workers[p]);
+		err = verbs_worker_start(&ep->workers[p]);
 	}
 	return err;
 }
@@ -231,7 +231,7 @@ void verbs_worker_stop_all(struct qp_endpoint *ep)
 	ep->closing = true;
 }
 
-static void submit(struct qp_endpoint *ep, unsigned plane, struct verbs_job *job)
+static void verbs_worker_enqueue(struct qp_endpoint *ep, unsigned plane, struct verbs_job *job)
 {
 	struct verbs_worker *w = &ep->workers[plane];
 
@@ -253,33 +253,25 @@ static void submit(struct qp_endpoint *ep, unsigned plane, struct verbs_job *job
 void verbs_worker_submit(struct qp *qp, enum verbs_job_kind kind)
 {
 	qp->job = (struct verbs_job){.kind = kind, .qp = qp};
-	submit(qp->ep, qp->attr.plane, &qp->job);
+	verbs_worker_enqueue(qp->ep, qp->attr.plane, &qp->job);
 }
 
 void verbs_worker_submit_open(struct qp_endpoint *ep, unsigned device, unsigned plane)
 {
 	ep->open_job = (struct verbs_job){.kind = VERBS_OPEN, .device = device};
-	submit(ep, plane, &ep->open_job);
+	verbs_worker_enqueue(ep, plane, &ep->open_job);
 }
 
-int verbs_worker_reap(struct qp_endpoint *ep)
+struct verbs_job *verbs_worker_take_done(struct qp_endpoint *ep)
 {
-	struct verbs_job *job, *next;
+	struct verbs_job *jobs;
 	uint64_t count;
-	int n = 0;
 
 	if (read(ep->done_fd, &count, sizeof(count)) < 0)
-		return 0;
+		return NULL;
 	pthread_mutex_lock(&ep->done_lock);
-	job = ep->done;
+	jobs = ep->done;
 	ep->done = NULL;
 	pthread_mutex_unlock(&ep->done_lock);
-	for (; job; job = next, n++) {
-		next = job->next;
-		if (job->kind == VERBS_OPEN)
-			verbs_device_on_reopened(ep);
-		else
-			verbs_qp_on_done(job->qp);
-	}
-	return n;
+	return jobs;
 }

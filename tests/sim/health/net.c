@@ -9,8 +9,6 @@
 #include "nonces.h"
 #include "roce_ports.h"
 
-#define ARITY 4 /* of the heap of events: half as deep as two would make it */
-
 struct udp_socket {
 	unsigned host;
 	uint16_t port;
@@ -42,50 +40,12 @@ int net_ifindex(unsigned host, unsigned plane, unsigned sub_port)
 	return (int)(1 + (host * NET_PLANES + plane) * NET_SUB_PORTS + sub_port);
 }
 
-/* ---- events -------------------------------------------------------------- */
-
-static bool before(const struct event *a, const struct event *b)
+bool net_next(struct net *net, struct loop_event *out)
 {
-	return a->at_ns != b->at_ns ? a->at_ns < b->at_ns : a->sequence < b->sequence;
-}
+	bool any = loop_next(&net->loop, out);
 
-void net_add(struct net *net, uint64_t at_ns, enum event_kind kind, unsigned index,
-	     struct packet *packet)
-{
-	struct event e = {at_ns > net->now_ns ? at_ns : net->now_ns, net->sequence++, kind, index,
-			  packet};
-	size_t i = net->n++;
-
-	if (net->n > net->room) {
-		net->room = net->room ? 2 * net->room : 1024;
-		net->heap = realloc(net->heap, net->room * sizeof(*net->heap));
-		if (!net->heap)
-			abort();
-	}
-	for (; i && before(&e, &net->heap[(i - 1) / ARITY]); i = (i - 1) / ARITY)
-		net->heap[i] = net->heap[(i - 1) / ARITY];
-	net->heap[i] = e;
-}
-
-struct event net_next(struct net *net)
-{
-	struct event out = net->heap[0], last = net->heap[--net->n];
-	size_t i = 0, child;
-
-	while ((child = ARITY * i + 1) < net->n) {
-		size_t end = child + ARITY < net->n ? child + ARITY : net->n, first = child;
-
-		while (++child < end)
-			if (before(&net->heap[child], &net->heap[first]))
-				first = child;
-		if (!before(&net->heap[first], &last))
-			break;
-		net->heap[i] = net->heap[first];
-		i = first;
-	}
-	net->heap[i] = last;
-	net->now_ns = out.at_ns;
-	return out;
+	net->now_ns = net->loop.now_ns;
+	return any;
 }
 
 /* ---- life ---------------------------------------------------------------- */
@@ -108,6 +68,7 @@ void net_init(struct net *net, uint64_t seed, unsigned n_hosts)
 	net_current = net;
 	net->prng.state = prng_mix(seed);
 	net->now_ns = 1000 * NET_S;
+	loop_init(&net->loop, net->now_ns);
 	drawn = n_hosts_of(seed, &net->prng);
 	net->n_hosts = n_hosts ? n_hosts : drawn;
 	net->n_planes = (unsigned)prng_between(&net->prng, 2, NET_PLANES);
@@ -134,65 +95,22 @@ static void recycle(struct net *net, struct packet *packet)
 
 void net_fini(struct net *net)
 {
-	while (net->n) {
-		struct event e = net_next(net);
+	struct loop_event e;
 
-		if (e.packet)
-			recycle(net, e.packet);
-	}
+	while (net_next(net, &e))
+		if (e.object)
+			recycle(net, e.object);
 	while (net->unused) {
 		struct packet *packet = net->unused;
 
 		net->unused = packet->next;
 		free(packet);
 	}
-	free(net->heap);
+	loop_fini(&net->loop);
 	net_current = NULL;
 }
 
 /* ---- links --------------------------------------------------------------- */
-
-/* Senders halve what they send when it drops, and it falls to a half; then it fills again. */
-static uint64_t standing(const struct link *link, uint64_t now)
-{
-	uint64_t at;
-
-	if (!link->saw_ns)
-		return link->queue_ns;
-	at = (now - link->queue_full_ns) % link->saw_ns;
-	if (at < link->saw_ns / 4)
-		return link->queue_ns - link->queue_ns * 2 * at / link->saw_ns;
-	return link->queue_ns / 2 +
-	       link->queue_ns * 2 * (at - link->saw_ns / 4) / (3 * link->saw_ns);
-}
-
-/* A queue that is full to the byte has room for a short packet more often than for a long one. */
-static uint32_t drops(const struct link *link, uint32_t bytes)
-{
-	return bytes > 1000 ? 2 * link->drop_per_mille : link->drop_per_mille;
-}
-
-/* When what goes in now comes out; 0: never. bytes: of the IP packet. */
-static uint64_t through(struct net *net, struct link *link, uint32_t bytes, uint64_t now)
-{
-	uint64_t wait = 0;
-
-	if (link->most_bytes && bytes > link->most_bytes)
-		return 0;
-	if (link->is_black || prng_chance(&net->prng, link->loss_per_mille))
-		return 0;
-	if (now >= link->queue_from_ns && now < link->queue_full_ns) {
-		wait = (uint64_t)((double)link->queue_ns * (double)(now - link->queue_from_ns) /
-				  (double)(link->queue_full_ns - link->queue_from_ns));
-	} else if (now >= link->queue_full_ns && now < link->queue_to_ns) {
-		wait = standing(link, now);
-		if (wait > link->queue_ns * 9 / 10 && prng_chance(&net->prng, drops(link, bytes)))
-			return 0;
-	} else if (now >= link->queue_to_ns && now < link->queue_to_ns + link->queue_ns) {
-		wait = link->queue_to_ns + link->queue_ns - now; /* it drains */
-	}
-	return now + wait + link->delay_ns;
-}
 
 /* The leaf's hash counts what has carrier. */
 unsigned net_lead(const struct net *net, unsigned from, unsigned to, unsigned plane,
@@ -220,8 +138,8 @@ static void send_packet(struct net *net, unsigned host, const struct udp_packet 
 		return;
 	sub_port = net_lead(net, host, to, plane, p->from_port, p->to_port);
 	in = &net->port[to][plane][sub_port];
-	at = in->has_carrier ? through(net, &out->up, bytes, net->now_ns) : 0;
-	at = at ? through(net, &in->down, bytes, at) : 0;
+	at = in->has_carrier ? link_through(&out->up, &net->prng, bytes, net->now_ns) : 0;
+	at = at ? link_through(&in->down, &net->prng, bytes, at) : 0;
 	if (!at)
 		return;
 	if (packet)
@@ -237,7 +155,7 @@ static void send_packet(struct net *net, unsigned host, const struct udp_packet 
 	packet->sub_port = sub_port;
 	packet->length = p->length;
 	memcpy(packet->bytes, p->bytes, p->length);
-	net_add(net, at, EVENT_PACKET, to, packet);
+	loop_add(&net->loop, at, LOOP_PACKET, to, 0, packet);
 }
 
 void net_deliver(struct net *net, struct packet *packet)

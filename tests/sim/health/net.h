@@ -2,10 +2,9 @@
 /*
  * net.h - servers, planes, a clock: what the prober and reflector of each server see.
  *
- * Solely owns: the clock and the events by it, packets under way, queues and faults of each link,
- * sockets. It stands in for udp.c, device_count.c and nonces.c. In: packets; faults of the
- * schedule. Out: packets in sockets, and which server is to be woken when. A seed decides
- * everything.
+ * Solely owns: the loop, packets under way, queues and faults of each link, sockets. It stands in
+ * for udp.c, device_count.c and nonces.c. In: packets; faults of the schedule. Out: packets in
+ * sockets, and which server is to be woken when. A seed decides everything.
  */
 #ifndef SIM_HEALTH_NET_H
 #define SIM_HEALTH_NET_H
@@ -14,6 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "link.h"
+#include "loop.h"
 #include "prng.h"
 #include "udp.h"
 
@@ -28,20 +29,8 @@
 #define NET_MS	       UINT64_C(1000000)
 #define NET_S	       UINT64_C(1000000000)
 
-/* One direction of a server's sub-port. */
-struct link {
-	uint64_t delay_ns;
-	uint32_t loss_per_mille;
-	uint32_t most_bytes; /* of an IP packet; 0: all pass */
-	bool is_black;
-	/* a queue fills, stands for a while, dropping what does not fit, and drains */
-	uint64_t queue_from_ns, queue_full_ns, queue_to_ns, queue_ns;
-	uint32_t drop_per_mille;
-	uint64_t saw_ns; /* 0: it stands; or its senders slow down and speed up so often */
-};
-
 struct port {
-	struct link up, down;
+	struct link up, down; /* lengths are of IP packets */
 	bool has_carrier;
 	uint64_t n_received;
 };
@@ -56,17 +45,9 @@ struct packet {
 	uint8_t bytes[UDP_PACKET_BYTES];
 };
 
-enum event_kind { EVENT_PACKET, EVENT_WAKE, EVENT_STEP };
-
-struct event {
-	uint64_t at_ns, sequence;
-	enum event_kind kind;
-	unsigned index;
-	struct packet *packet;
-};
-
 struct net {
-	uint64_t now_ns, sequence;
+	struct loop loop;
+	uint64_t now_ns; /* the loop's */
 	struct prng prng;
 	unsigned n_hosts, n_planes, n_sub_ports;
 	uint32_t salt; /* of the leaves' hash */
@@ -77,8 +58,6 @@ struct net {
 	unsigned n_sockets[NET_HOSTS];
 	unsigned n_waiting[NET_HOSTS]; /* packets in them */
 	struct udp_socket *sockets[NET_HOSTS][NET_SOCKETS];
-	size_t n, room;
-	struct event *heap;
 	struct packet *unused;
 };
 
@@ -90,10 +69,8 @@ int net_ifindex(unsigned host, unsigned plane, unsigned sub_port);
 /* n_hosts: 0: as the seed has it. */
 void net_init(struct net *net, uint64_t seed, unsigned n_hosts);
 void net_fini(struct net *net);
-void net_add(struct net *net, uint64_t at_ns, enum event_kind kind, unsigned index,
-	     struct packet *packet);
-/* The clock moves to it. */
-struct event net_next(struct net *net);
+/* The next event; the clock moves to it. False: there is none. */
+bool net_next(struct net *net, struct loop_event *out);
 /* By which sub-port of the receiver a packet arrives. */
 unsigned net_lead(const struct net *net, unsigned from, unsigned to, unsigned plane,
 		  uint16_t from_port, uint16_t to_port);

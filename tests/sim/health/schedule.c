@@ -241,7 +241,7 @@ static void step(struct schedule *s)
 			lie(s, &s->servers[h]);
 	}
 	count_bad(s);
-	net_add(&s->net, now + STEP_NS, EVENT_STEP, 0, NULL);
+	loop_add(&s->net.loop, now + STEP_NS, LOOP_STEP, 0, 0, NULL);
 }
 
 /* 800 to 1.3 Gb/s: of all planes, or, in three of ten schedules, of each. */
@@ -315,7 +315,7 @@ static void begin(struct schedule *s)
 		server_start(server);
 	}
 	schedule_faults_links(s);
-	net_add(&s->net, s->net.now_ns, EVENT_STEP, 0, NULL);
+	loop_add(&s->net.loop, s->net.now_ns, LOOP_STEP, 0, 0, NULL);
 }
 
 static void run(struct schedule *s)
@@ -323,20 +323,22 @@ static void run(struct schedule *s)
 	/* where a window of probes takes longer, a fault is found longer after its end */
 	uint64_t end_ns = s->start_ns + (schedule_is_seldom(s) ? 2 : 1) * END_NS;
 
-	while (s->net.now_ns < end_ns && !s->is_violated) {
-		struct event e = net_next(&s->net);
+	struct loop_event e;
 
+	while (s->net.now_ns < end_ns && !s->is_violated && net_next(&s->net, &e)) {
 		switch (e.kind) {
-		case EVENT_PACKET:
-			net_deliver(&s->net, e.packet);
+		case LOOP_PACKET:
+			net_deliver(&s->net, e.object);
 			server_wake(&s->servers[e.index],
 				    e.at_ns + prng_between(&s->net.prng, 5, 60) * NET_US);
 			break;
-		case EVENT_WAKE:
+		case LOOP_HOST:
 			server_run(&s->servers[e.index]);
 			break;
-		case EVENT_STEP:
+		case LOOP_STEP:
 			step(s);
+			break;
+		default:
 			break;
 		}
 	}
@@ -368,10 +370,9 @@ bool schedule_run(uint64_t seed, const struct schedule_options *options,
 	if (!s.is_violated)
 		schedule_checks_end(&s);
 	hours = schedule_ms(&s) / 3.6e6;
-	stats->schedules++;
 	stats->path_hours[schedule_is_seldom(&s)] +=
 		hours * s.net.n_hosts * (s.net.n_hosts - 1) * s.net.n_planes;
-	stats->violations += s.is_violated;
+	stats->digest = s.net.loop.digest;
 	for (unsigned h = 0; h < s.net.n_hosts; h++)
 		server_stop(&s.servers[h]);
 	net_fini(&s.net);

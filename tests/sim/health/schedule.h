@@ -35,7 +35,7 @@ enum schedule_when {
 #define SCHEDULE_TIMES 65536u
 
 struct schedule_stats {
-	uint64_t schedules, violations;
+	uint64_t digest; /* of the last schedule's events */
 	/* [1]: of schedules with more paths than the budget of probes pays for */
 	uint64_t false_downs[2];
 	double path_hours[2];

@@ -315,7 +315,7 @@ void server_wake(struct server *s, uint64_t at_ns)
 	if (!s->runs || (s->wake_ns && s->wake_ns <= at_ns))
 		return;
 	s->wake_ns = at_ns;
-	net_add(s->net, at_ns, EVENT_WAKE, s->index, NULL);
+	loop_add(&s->net->loop, at_ns, LOOP_HOST, s->index, 0, NULL);
 }
 
 static void read_all(struct server *s, uint64_t now)

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/dgram.h"
 #include "qp/soft/soft_endpoint.h"
 #include "qp/soft/soft_sock.h"
 #include "soft_pair.h"
@@ -82,7 +83,7 @@ START_TEST(qps_that_share_a_full_socket_all_go_on)
 		ck_assert_int_eq(P->qp_create(b, &attr, &y[i]), 0);
 		join(x[i], y[i], "::ffff:127.0.0.2", "::ffff:127.0.0.3");
 	}
-	soft_sock_set_tx_bytes(x[0]->socket->fd, 4096);
+	dgram_set_buffer(x[0]->socket->fd, SO_SNDBUF, 4096);
 	for (unsigned i = 0; i < 24; i++) {
 		struct qp_write w = write_of(i, i * 40000, 40000, QP_WR_IMM);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* check_verbs_event.c - what devices of the mock report, and what follows from it. */
+/* check_verbs_device_events.c - what devices of the mock report, and what follows from it. */
 #include "verbs_pair.h"
 
 #define SPEED_CHANGE 20 /* IBV_EVENT_DEVICE_SPEED_CHANGE, of later headers */
@@ -189,7 +189,7 @@ static TCase *cases(void)
 
 int main(void)
 {
-	Suite *s = suite_create("verbs_event");
+	Suite *s = suite_create("verbs_device_events");
 	SRunner *r;
 	int failed;
 

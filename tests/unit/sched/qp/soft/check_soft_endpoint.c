@@ -801,7 +801,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *s = suite_create("soft_provider");
+	Suite *s = suite_create("soft_endpoint");
 	TCase *t = tcase_create("all");
 	int skip = enter_namespace();
 

@@ -202,7 +202,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *s = suite_create("soft_order_free");
+	Suite *s = suite_create("soft_protocol");
 	TCase *t = tcase_create("all");
 	int skip = enter_namespace();
 
