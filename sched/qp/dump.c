@@ -34,9 +34,9 @@ static double ms(uint64_t from, uint64_t to)
 
 static void dump_lane(const struct fare_group *group, unsigned l, int fd)
 {
-	const struct qp_provider *provider = group->domain->provider;
+	const struct qp_provider *provider = group->domain->ep.provider;
 	const struct lane *lane = &group->lanes[l];
-	uint64_t now = group->domain->now_ns;
+	uint64_t now = group->domain->ep.now_ns;
 
 	dprintf(fd,
 		"  lane %u: %s for %.1f ms, epoch %u, weight %u, usable %s, next step in %.1f ms, "

@@ -9,7 +9,7 @@
 
 static bool is_needed(const struct fare_group *group)
 {
-	return group->domain->provider->notify_per_qp && !PLANTED(flush_left_out);
+	return group->domain->ep.provider->notify_per_qp && !PLANTED(flush_left_out);
 }
 
 void flush_data_placed(struct fare_group *group, struct lane_qp *q)
@@ -52,7 +52,7 @@ static int post_read(struct fare_group *group, struct lane_qp *q)
 
 	if (i == NO_CHUNK)
 		return -ENOBUFS;
-	err = group->domain->provider->post_read(q->qp, &r);
+	err = group->domain->ep.provider->post_read(q->qp, &r);
 	if (err) {
 		chunk_free(group, i);
 		return err;
@@ -101,7 +101,7 @@ static void end_round(struct fare_group *group)
 	if (group->n_flushing)
 		return;
 	group->flush_rounds++;
-	engine_wake(group); /* records may wait for that */
+	run_queue_add(&group->run); /* records may wait for that */
 }
 
 void flush_step(struct fare_group *group)

@@ -107,19 +107,22 @@ int group_create(struct fare_group **out, struct fare_domain *domain,
 		 const struct control_message *offer)
 {
 	struct fare_group *group = calloc(1, sizeof(*group));
-	const struct qp_provider *provider = domain->provider;
+	const struct qp_provider *provider = domain->ep.provider;
 	int err;
 
 	*out = NULL;
 	if (!group)
 		return -ENOMEM;
 	group->domain = domain;
+	group->run.queue = &domain->run_queue;
+	group->handshake.run = &group->run;
 	group->opener = !offer;
-	group->due_ns = offer ? domain->now_ns + STILLBORN_NS : 0;
-	group->opening_ns = domain->now_ns;
+	group->due_ns = offer ? domain->ep.now_ns + STILLBORN_NS : 0;
+	group->opening_ns = domain->ep.now_ns;
 	group->peer = *peer;
-	group->is_own_gpu = !memcmp(&peer->address, &domain->attr.address, sizeof(peer->address));
-	group->path_mtu = domain->path_mtu;
+	group->is_own_gpu =
+		!memcmp(&peer->address, &domain->ep.attr.address, sizeof(peer->address));
+	group->path_mtu = domain->ep.path_mtu;
 	err = shape_options(group, options, offer);
 	if (!err)
 		err = keep_private(&group->own_private, &group->own_private_bytes,
@@ -129,7 +132,7 @@ int group_create(struct fare_group **out, struct fare_domain *domain,
 	if (!err)
 		limit_path_mtu(group);
 	if (!err) {
-		group->port_peer = port_cache_get_peer(domain, peer);
+		group->port_peer = port_cache_get_peer(&domain->ports, peer);
 		err = group->port_peer ? shape_lanes(group, offer) : -ENOMEM;
 	}
 	if (!err && offer)
@@ -137,10 +140,10 @@ int group_create(struct fare_group **out, struct fare_domain *domain,
 	if (!err)
 		err = make_tables(group);
 	if (!err)
-		err = provider->mr_register(domain->endpoint, group->tx_records, group->tx_bytes, 0,
-					    &group->tx_mr);
+		err = provider->mr_register(domain->ep.handle, group->tx_records, group->tx_bytes,
+					    0, &group->tx_mr);
 	if (!err)
-		err = provider->mr_register(domain->endpoint, group->ring.records,
+		err = provider->mr_register(domain->ep.handle, group->ring.records,
 					    (size_t)group->ring.slots * group->ring.record_bytes,
 					    QP_ACCESS_REMOTE_WRITE | QP_ACCESS_REMOTE_READ,
 					    &group->rx_mr);
@@ -165,13 +168,13 @@ void group_destroy(struct fare_group *group)
 	if (group->is_listed)
 		engine_remove(domain, group);
 	shown_destroy(group);
-	handshake_end(group);
+	handshake_end(&group->domain->pace, &group->handshake);
 	lanes_destroy(group);
-	port_cache_put_peer(domain, group->port_peer);
+	port_cache_put_peer(&domain->ports, group->port_peer);
 	if (group->rx_mr.rkey && !PLANTED(region_leaked))
-		domain->provider->mr_deregister(domain->endpoint, &group->rx_mr);
+		domain->ep.provider->mr_deregister(domain->ep.handle, &group->rx_mr);
 	if (group->tx_mr.lkey)
-		domain->provider->mr_deregister(domain->endpoint, &group->tx_mr);
+		domain->ep.provider->mr_deregister(domain->ep.handle, &group->tx_mr);
 	flow_table_destroy(group->flows);
 	if (!group->own_entries)
 		conn_segment_return(attach_segment(domain->fare), group->flow_entries,
@@ -189,7 +192,7 @@ static void tell_closed(struct fare_group *group)
 {
 	struct control_message m = {.type = CONTROL_GROUP_CLOSE};
 
-	for (unsigned l = 0; group->state == GROUP_OPEN && l < group->domain->attr.n_planes; l++)
+	for (unsigned l = 0; group->state == GROUP_OPEN && l < group->domain->ep.attr.n_planes; l++)
 		group_send(group, &m);
 }
 
@@ -202,7 +205,8 @@ static int open_group(struct fare_group **out, struct fare_domain *domain,
 
 	/* packets have one family, and no group has several members */
 	if (!err &&
-	    (IN6_IS_ADDR_V4MAPPED(&peer->address) != IN6_IS_ADDR_V4MAPPED(&domain->attr.address) ||
+	    (IN6_IS_ADDR_V4MAPPED(&peer->address) !=
+		     IN6_IS_ADDR_V4MAPPED(&domain->ep.attr.address) ||
 	     IN6_IS_ADDR_UNSPECIFIED(&peer->address) || IN6_IS_ADDR_MULTICAST(&peer->address)))
 		err = -EINVAL;
 	if (!err)
@@ -223,7 +227,7 @@ int fare_group_open_sized(struct fare_group **out, struct fare_domain *domain,
 		*out = NULL;
 	if (err)
 		return err;
-	first = (struct peer_address){*peer, domain->provider->first_port};
+	first = (struct peer_address){*peer, domain->ep.provider->first_port};
 	return open_group(out, domain, &first, options, size);
 }
 
@@ -318,7 +322,7 @@ bool group_plane_usable(const struct fare_group *group, unsigned lane)
  */
 void group_send(struct fare_group *group, struct control_message *message)
 {
-	unsigned n = group->domain->attr.n_planes;
+	unsigned n = group->domain->ep.attr.n_planes;
 
 	if (control_wire_is_lane(message->type))
 		ring_seen(&group->ring, &message->lane.seen);
@@ -326,7 +330,7 @@ void group_send(struct fare_group *group, struct control_message *message)
 	message->destination_group = group->peer_id;
 	message->destination = group->peer_incarnation;
 	if (group->options.mode == FARE_MODE_KERNEL) {
-		engine_send(group->domain, &group->peer, message, QP_ANY_PLANE, 0, 0);
+		endpoint_send(&group->domain->ep, &group->peer, message, QP_ANY_PLANE, 0, 0);
 		return;
 	}
 	for (int usable = 1; usable >= 0; usable--) {
@@ -337,8 +341,8 @@ void group_send(struct fare_group *group, struct control_message *message)
 			if (!path->live_sub_ports || (usable && !path->usable_bps))
 				continue;
 			group->control_turn = turn + 1;
-			engine_send(group->domain, &group->peer, message, (uint16_t)p,
-				    ports_local_sub_port(group, p, turn / n), 0);
+			endpoint_send(&group->domain->ep, &group->peer, message, (uint16_t)p,
+				      ports_local_sub_port(group, p, turn / n), 0);
 			return;
 		}
 	}
@@ -373,7 +377,7 @@ static void emit(struct fare_group *group, enum fare_event_kind kind, unsigned p
 	struct fare_event e = {
 		.kind = kind, .group = group, .plane = (uint16_t)plane, .status = status};
 
-	engine_event(group->domain, &e);
+	event_queue_add(&group->domain->events, &e);
 }
 
 bool group_is_over(const struct fare_group *group)
@@ -395,7 +399,7 @@ static bool is_quiet(const struct fare_group *group)
 static void step_ending(struct fare_group *group)
 {
 	transfer_check_deadlines(group);
-	if (!group->domain->drained || (!is_quiet(group) && !PLANTED(freed_while_used)))
+	if (!group->domain->ep.drained || (!is_quiet(group) && !PLANTED(freed_while_used)))
 		return;
 	group->state = GROUP_CLOSED;
 	transfer_cancel(group);
@@ -410,23 +414,23 @@ void group_end(struct fare_group *group, int status)
 	tell_closed(group);
 	group->state = GROUP_ENDING;
 	group->end_status = status;
-	handshake_end(group);
+	handshake_end(&group->domain->pace, &group->handshake);
 	for (unsigned l = 0; l < group->n_lanes; l++)
 		lane_kill(group, l);
-	engine_wake(group);
+	run_queue_add(&group->run);
 }
 
 bool group_stillborn(const struct fare_group *group)
 {
 	return !group->opener && !group->announced &&
-	       (group->state == GROUP_CLOSED || group->domain->now_ns > group->due_ns);
+	       (group->state == GROUP_CLOSED || group->domain->ep.now_ns > group->due_ns);
 }
 
 /* The first answer to GROUP_OPEN. */
 static void measure(struct fare_group *group)
 {
 	if (group->sends == 1)
-		port_peer_measured(group->port_peer, group->domain->now_ns - group->opening_ns);
+		port_peer_measured(group->port_peer, group->domain->ep.now_ns - group->opening_ns);
 }
 
 /* The peer lives, and wants its incarnation and its nonce named: ask again, now. */
@@ -442,7 +446,7 @@ static void on_challenge(struct fare_group *group, const struct control_message 
 	group->peer_incarnation = m->source;
 	memcpy(group->nonce, m->nonce, sizeof(group->nonce));
 	group->is_challenged = true;
-	group->due_ns = group->domain->now_ns;
+	group->due_ns = group->domain->ep.now_ns;
 }
 
 /* Its last notifications may have arrived before, and wait to be polled. */
@@ -478,7 +482,7 @@ void group_on_control(struct fare_group *group, const struct control_message *m)
 	if (!is_from_peer(group, m))
 		return;
 	if (!group->opener)
-		group->due_ns = group->domain->now_ns + STILLBORN_NS;
+		group->due_ns = group->domain->ep.now_ns + STILLBORN_NS;
 	if (control_wire_is_lane(m->type))
 		ring_seen_merge(&group->peer_seen, &m->lane.seen);
 	switch (m->type) {
@@ -490,7 +494,7 @@ void group_on_control(struct fare_group *group, const struct control_message *m)
 			group_end(group, -EPROTO);
 			break;
 		}
-		group->due_ns = group->domain->now_ns + CONNECT_NS;
+		group->due_ns = group->domain->ep.now_ns + CONNECT_NS;
 		if (learn_peer(group, m))
 			group_end(group, -ENOMEM);
 		break;
@@ -567,7 +571,7 @@ bool group_plane_narrow(const struct fare_group *group, unsigned plane)
 /* A plane carries less without its sub-ports that are narrow. */
 static void leave_out_narrow(struct fare_group *group)
 {
-	const struct qp_mtus *mtus = domain_mtus(group->domain);
+	const struct qp_mtus *mtus = endpoint_mtus(&group->domain->ep);
 
 	for (unsigned p = 0; mtus && p < group->paths.n_planes; p++) {
 		struct fare_path *path = &group->paths.path[p];
@@ -586,7 +590,7 @@ static void leave_out_narrow(struct fare_group *group)
 
 bool group_paths_changed(const struct fare_group *group)
 {
-	const struct qp_mtus *mtus = domain_mtus(group->domain);
+	const struct qp_mtus *mtus = endpoint_mtus(&group->domain->ep);
 
 	return fare_pair_generation(group->pair) != group->generation ||
 	       (mtus && mtus->changes != group->mtu_changes);
@@ -628,18 +632,18 @@ void group_follow_paths(struct fare_group *group)
 static void ask_alive(struct fare_group *group)
 {
 	struct control_message m = {.type = CONTROL_GROUP_ALIVE};
-	uint64_t now = group->domain->now_ns;
+	uint64_t now = group->domain->ep.now_ns;
 
 	if (now < group->alive_ns)
 		return;
 	if (group->alive_ns && !PLANTED(alive_unasked))
 		group_send(group, &m);
-	group->alive_ns = now + ALIVE_NS + domain_random(group->domain) % (ALIVE_NS / 2);
+	group->alive_ns = now + ALIVE_NS + endpoint_random(&group->domain->ep) % (ALIVE_NS / 2);
 }
 
 static void announce(struct fare_group *group)
 {
-	bool patient = group->opener && group->domain->now_ns <= group->due_ns;
+	bool patient = group->opener && group->domain->ep.now_ns <= group->due_ns;
 	unsigned up = 0, waiting = 0;
 
 	if (group->announced)
@@ -654,21 +658,22 @@ static void announce(struct fare_group *group)
 	 * did
 	 */
 	if (up && !(patient && waiting)) {
-		handshake_end(group);
+		handshake_end(&group->domain->pace, &group->handshake);
 		group_announce(group);
 	} else if (group->opener && !up && !patient) {
 		group_end(group, lanes_error(group));
 	} else if (!waiting || port_peer_silence_ns(group->port_peer) > YIELD_NS) {
-		handshake_yield(group);
+		handshake_yield(&group->domain->pace, &group->handshake);
 	}
 }
 
 static void step_opening(struct fare_group *group)
 {
 	struct control_message m = {.type = CONTROL_GROUP_OPEN};
-	uint64_t now = group->domain->now_ns;
+	uint64_t now = group->domain->ep.now_ns;
 
-	if (!group->opener || now < group->due_ns || !handshake_begin(group))
+	if (!group->opener || now < group->due_ns ||
+	    !handshake_begin(&group->domain->pace, &group->handshake))
 		return;
 	if (!group->sends) {
 		group->opening_ns = now;
@@ -679,19 +684,19 @@ static void step_opening(struct fare_group *group)
 		return;
 	}
 	if (group->sends && !group->is_challenged)
-		handshake_congested(group->domain);
+		handshake_congested(&group->domain->pace, now);
 	group->is_challenged = false;
 	memcpy(m.nonce, group->nonce, sizeof(m.nonce));
 	group_fill_open(group, &m);
 	group_send(group, &m);
 	group->due_ns = now + port_peer_resend_ns(group->port_peer, group->sends++);
 	if (group->sends > YIELD_SENDS)
-		handshake_yield(group);
+		handshake_yield(&group->domain->pace, &group->handshake);
 }
 
 void group_step(struct fare_group *group)
 {
-	if (group->closing && group->domain->drained)
+	if (group->closing && group->domain->ep.drained)
 		group_end(group, group->closing);
 	if (group->state == GROUP_ENDING)
 		step_ending(group);
@@ -713,7 +718,7 @@ void group_step(struct fare_group *group)
 
 static uint64_t earliest_deadline(const struct fare_group *group)
 {
-	uint64_t due_ns = ENGINE_NEVER;
+	uint64_t due_ns = ENDPOINT_NEVER;
 
 	for (uint32_t i = 0; group->n_deadlines && i < group->options.max_messages; i++) {
 		const struct message *m = &group->messages[i];
@@ -726,13 +731,14 @@ static uint64_t earliest_deadline(const struct fare_group *group)
 
 uint64_t group_due_ns(const struct fare_group *group)
 {
-	uint64_t due_ns = PLANTED(deadline_unwatched) ? ENGINE_NEVER : earliest_deadline(group);
+	uint64_t due_ns = PLANTED(deadline_unwatched) ? ENDPOINT_NEVER : earliest_deadline(group);
 
 	if (group->state == GROUP_CLOSED)
-		return ENGINE_NEVER;
+		return ENDPOINT_NEVER;
 	if (group->state == GROUP_ENDING || group->closing || group->is_stalled)
-		return group->domain->now_ns;
-	if (!group->announced && group->turn != HANDSHAKE_WAITING && group->due_ns < due_ns)
+		return group->domain->ep.now_ns;
+	if (!group->announced && group->handshake.state != HANDSHAKE_WAITING &&
+	    group->due_ns < due_ns)
 		due_ns = group->due_ns;
 	if (group->state == GROUP_OPEN && group->alive_ns < due_ns)
 		due_ns = group->alive_ns;
@@ -747,7 +753,7 @@ uint64_t group_due_ns(const struct fare_group *group)
 bool group_busy(const struct fare_group *group)
 {
 	if (group->n_messages || group->state == GROUP_ENDING ||
-	    (group->state == GROUP_OPENING && group->turn != HANDSHAKE_WAITING))
+	    (group->state == GROUP_OPENING && group->handshake.state != HANDSHAKE_WAITING))
 		return true;
 	for (unsigned l = 0; l < group->n_lanes; l++)
 		if (lane_is_busy(group, l))
@@ -774,7 +780,7 @@ void fare_group_stats_sized(const struct fare_group *group, struct fare_group_st
 		out->flow_moves = flows.moves;
 		out->flow_needless_moves = flows.needless_moves;
 	}
-	group->domain->provider->endpoint_stats(group->domain->endpoint, &qp);
+	group->domain->ep.provider->endpoint_stats(group->domain->ep.handle, &qp);
 	out->retransmitted_packets = qp.retransmitted_packets; /* of the whole endpoint */
 	out->timeouts = qp.timeouts;
 	out->icrc_errors = qp.icrc_errors;

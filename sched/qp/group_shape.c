@@ -33,7 +33,7 @@ int shape_options(struct fare_group *group, const struct fare_group_options *in,
 		  const struct control_message *offer)
 {
 	struct fare_group_options *o = &group->options;
-	uint32_t mtu = group->domain->path_mtu;
+	uint32_t mtu = group->domain->ep.path_mtu;
 
 	*o = *in;
 	o->private_data = NULL; /* the caller's */
@@ -44,13 +44,13 @@ int shape_options(struct fare_group *group, const struct fare_group_options *in,
 	    o->service_level > 15 || o->private_bytes > FARE_PRIVATE_MAX ||
 	    (o->private_bytes && !in->private_data))
 		return -EINVAL;
-	if (!offer && group->is_own_gpu && group->domain->provider == &qp_soft_provider)
+	if (!offer && group->is_own_gpu && group->domain->ep.provider == &qp_soft_provider)
 		stay_on_host(o);
 	/* where a QP is its device's, the kernel's routing has no say */
-	if (o->mode == FARE_MODE_KERNEL && group->domain->provider != &qp_soft_provider)
+	if (o->mode == FARE_MODE_KERNEL && group->domain->ep.provider != &qp_soft_provider)
 		return -EOPNOTSUPP;
 	/* packets that overtake each other need a responder that lets them */
-	if (o->mode == FARE_MODE_PACKET && !group->domain->provider->qp_spread)
+	if (o->mode == FARE_MODE_PACKET && !group->domain->ep.provider->qp_spread)
 		return -EOPNOTSUPP;
 	group->follows_rate =
 		offer ? offer->open.follows_rate
@@ -74,8 +74,8 @@ static unsigned widest_plane(const struct fare_domain *domain)
 {
 	unsigned m = 1;
 
-	for (unsigned p = 0; p < domain->attr.n_planes; p++)
-		m = domain->attr.n_sub_ports[p] > m ? domain->attr.n_sub_ports[p] : m;
+	for (unsigned p = 0; p < domain->ep.attr.n_planes; p++)
+		m = domain->ep.attr.n_sub_ports[p] > m ? domain->ep.attr.n_sub_ports[p] : m;
 	return m;
 }
 
@@ -98,7 +98,7 @@ static uint32_t longest_read(const struct fare_group *group)
 {
 	uint32_t chunk = group->options.chunk_bytes, window = group->qp_window_bytes;
 	uint64_t bytes = (uint64_t)QP_READ_BATCHES * chunk +
-			 (uint64_t)QP_READ_BORDER * group->domain->path_mtu;
+			 (uint64_t)QP_READ_BORDER * group->domain->ep.path_mtu;
 
 	return group->follows_rate && bytes <= window - window / 4 ? (uint32_t)bytes : chunk;
 }
@@ -111,7 +111,7 @@ uint32_t shape_unit_bytes(const struct fare_group *group, const struct message *
 /* Of a lane whose QPs leave by n_sub_ports. */
 static void share_window(struct fare_group *group, uint64_t lane_bytes, unsigned n_sub_ports)
 {
-	uint32_t mtu = group->domain->path_mtu;
+	uint32_t mtu = group->domain->ep.path_mtu;
 	uint64_t window = lane_bytes / n_sub_ports;
 
 	window = window < mtu ? mtu : window > UINT32_MAX ? UINT32_MAX : window;
@@ -185,12 +185,12 @@ int shape_lanes(struct fare_group *group, const struct control_message *offer)
 	const struct fare_domain *domain = group->domain;
 	unsigned m = widest_plane(domain), n_ports = m * group->options.qps_per_sub_port,
 		 per_lane = n_ports, total;
-	uint64_t window = (uint64_t)group->options.window_bytes * m * domain->attr.n_planes;
+	uint64_t window = (uint64_t)group->options.window_bytes * m * domain->ep.attr.n_planes;
 	int err;
 
-	group->n_lanes = domain->attr.n_planes;
+	group->n_lanes = domain->ep.attr.n_planes;
 	if (group->options.mode == FARE_MODE_KERNEL) {
-		total = group->options.qps ? group->options.qps : per_lane * domain->attr.n_planes;
+		total = group->options.qps ? group->options.qps : per_lane * domain->ep.attr.n_planes;
 		/* as few QPs as possible share a fate: the kernel's paths fail one by one */
 		group->n_lanes = total < FARE_MAX_PLANES ? total : FARE_MAX_PLANES;
 		per_lane = (total + group->n_lanes - 1) / group->n_lanes;

@@ -19,7 +19,9 @@
 #include "qp/candidates.h"
 #include "qp/control_seal.h"
 #include "qp/control_wire.h"
+#include "qp/endpoint.h"
 #include "qp/engine.h"
+#include "qp/event_queue.h"
 #include "qp/failures.h"
 #include "qp/handshake.h"
 #include "qp/peer_address.h"
@@ -27,6 +29,7 @@
 #include "qp/port_path.h"
 #include "qp/provider.h"
 #include "qp/ring.h"
+#include "qp/run_queue.h"
 #include "qp/timers.h"
 #include "spray_fly.h"
 
@@ -170,12 +173,11 @@ enum group_state {
 
 struct fare_group {
 	struct fare_domain *domain;
-	struct fare_group *prev, *next;		  /* all of the domain */
-	struct fare_group *run_prev, *run_next;	  /* run queue */
-	struct fare_group *turn_prev, *turn_next; /* groups that wait to begin a handshake */
-	enum handshake_turn turn;
+	struct fare_group *prev, *next; /* all of the domain */
+	struct run_item run;
+	struct handshake handshake;
 	struct timer timer;
-	bool is_listed, is_runnable, is_busy;
+	bool is_listed, is_busy;
 	/* a chunk could not be posted although there is room: no completion will retry it */
 	bool is_stalled;
 	enum group_state state;
@@ -296,40 +298,18 @@ struct fare_group {
 	struct fare_group_stats stats;
 };
 
-/* Bytes of a fare_group_send() that arrived. The application may read them until its next poll. */
-struct inbox {
-	struct inbox *next;
-	uint8_t bytes[];
-};
-
-struct handshake_pace {
-	unsigned n_active, limit;
-	uint64_t cut_ns; /* when limit was last halved */
-	struct fare_group *waiting;
-};
-
 struct fare_domain {
 	struct fare *fare;
 	unsigned local_gpu;
 	struct fare_domain_options options;
-	const struct qp_provider *provider;
-	struct qp_endpoint *endpoint;
-	struct qp_endpoint_attr attr;
-	uint16_t port;	   /* UDP, where peers reach this process */
-	uint32_t path_mtu; /* the largest that the endpoint takes */
-	struct control_seal seal;
-	uint64_t incarnation;
+	struct endpoint ep;
 	struct fare_mr *regions;
 	struct mr_cache *mr_cache; /* NULL: fare_mr_get() was not called yet */
-	/* never returns 0; a simulation has a seeded one */
-	uint64_t (*random)(void *arg);
-	void *random_arg;
-	uint64_t now_ns; /* of the current poll */
-	/* when the provider was last asked; when it was after nobody had asked for AWAY_NS */
-	uint64_t polled_ns, resumed_ns;
+	uint64_t polled_ns; /* when the provider was last asked */
 
 	/* engine.c */
-	struct fare_group *groups, *run_queue, *scan;
+	struct fare_group *groups, *scan;
+	struct run_item *run_queue;
 	struct fare_group *slots[MAX_GROUPS]; /* by id */
 	uint32_t next_generation;
 	unsigned n_groups, n_busy;
@@ -337,10 +317,7 @@ struct fare_domain {
 	uint64_t scan_due_ns;
 	uint64_t generation;  /* of what the daemon published */
 	uint64_t mtu_changes; /* qp_mtus.changes that groups were woken for */
-	bool drained;	      /* all completions of the provider were taken */
-	struct fare_event *events;
-	uint32_t event_head, event_count, event_room, events_unasked;
-	struct inbox *handed; /* data of events of the last poll */
+	struct event_queue events;
 	uint64_t control_rejected;
 	struct admission admission;
 
@@ -353,11 +330,6 @@ struct fare_domain {
 	uint64_t tick_due_ns;
 };
 
-static inline uint64_t domain_random(const struct fare_domain *domain)
-{
-	return domain->random(domain->random_arg);
-}
-
 /* What every public function asks first (attach.h). */
 static inline int domain_check(const struct fare_domain *domain)
 {
@@ -367,13 +339,6 @@ static inline int domain_check(const struct fare_domain *domain)
 static inline int group_check(const struct fare_group *group)
 {
 	return domain_check(group ? group->domain : NULL);
-}
-
-/* NULL: devices carry what the endpoint takes. */
-static inline const struct qp_mtus *domain_mtus(const struct fare_domain *domain)
-{
-	return domain->provider->endpoint_mtus ? domain->provider->endpoint_mtus(domain->endpoint)
-					       : NULL;
 }
 
 /* domain.c: something begins, and the application is to look soon. */

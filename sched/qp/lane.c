@@ -37,7 +37,7 @@
 
 static uint64_t now_ns(const struct fare_group *group)
 {
-	return group->domain->now_ns;
+	return group->domain->ep.now_ns;
 }
 
 static void set_state(struct fare_group *group, unsigned l, enum lane_state state)
@@ -90,17 +90,17 @@ static void name_addresses(const struct fare_group *group, unsigned l, struct co
 	const struct fare_domain *domain = group->domain;
 	struct in6_addr a;
 
-	if (!domain->provider->sub_port_address || group->options.mode == FARE_MODE_KERNEL)
+	if (!domain->ep.provider->sub_port_address || group->options.mode == FARE_MODE_KERNEL)
 		return;
-	m->lane.n_addresses = domain->attr.n_sub_ports[l];
+	m->lane.n_addresses = domain->ep.attr.n_sub_ports[l];
 	for (uint16_t s = 0; s < m->lane.n_addresses; s++)
-		if (!domain->provider->sub_port_address(domain->endpoint, (uint16_t)l, s, &a))
+		if (!domain->ep.provider->sub_port_address(domain->ep.handle, (uint16_t)l, s, &a))
 			memcpy(m->lane.addresses[s], &a, sizeof(a));
 }
 
 static void send_with_qps(struct fare_group *group, unsigned l, enum control_type type)
 {
-	const struct qp_provider *provider = group->domain->provider;
+	const struct qp_provider *provider = group->domain->ep.provider;
 	struct lane *lane = &group->lanes[l];
 	struct control_message m = {.type = type};
 
@@ -239,7 +239,7 @@ void lane_drained(struct fare_group *group, unsigned l)
 	 * acknowledged: so all completions are taken before (drained)
 	 */
 	if (lane->state == LANE_RESETTING && lane->confirmed && lane_qps_posted(lane) == 0 &&
-	    lane_qps_status(group, l) <= 0 && (group->domain->drained || PLANTED(undrained)))
+	    lane_qps_status(group, l) <= 0 && (group->domain->ep.drained || PLANTED(undrained)))
 		to_down(group, l);
 }
 
@@ -258,7 +258,7 @@ static void reset(struct fare_group *group, unsigned l, bool confirmed)
 	for (unsigned i = 0; i < lane->n_qps; i++) {
 		if (!lane->qps[i].qp)
 			continue;
-		group->domain->provider->qp_error(lane->qps[i].qp);
+		group->domain->ep.provider->qp_error(lane->qps[i].qp);
 		transfer_recall(group, &lane->qps[i]);
 	}
 	if (was_up) {
@@ -304,7 +304,7 @@ void lane_on_failure(struct fare_group *group, unsigned l, enum failure failure)
 void lane_refuses_posts(struct fare_group *group, unsigned l, int error)
 {
 	group->lanes[l].post_error = error;
-	engine_wake(group);
+	run_queue_add(&group->run);
 }
 
 /* The lane failed or cannot be made. The reason is kept until the lane is up. */
@@ -400,7 +400,7 @@ static void step_resetting(struct fare_group *group, unsigned l)
 {
 	struct lane *lane = &group->lanes[l];
 
-	if (lane->ack_owed && group->domain->drained) {
+	if (lane->ack_owed && group->domain->ep.drained) {
 		lane->ack_owed = false;
 		send_plain(group, l, CONTROL_LANE_RESET_ACK, lane->ack_epoch);
 	}
@@ -445,7 +445,7 @@ static void step_telling(struct fare_group *group, unsigned l)
 {
 	struct lane *lane = &group->lanes[l];
 
-	if (!group->domain->drained)
+	if (!group->domain->ep.drained)
 		return; /* the message says which records were taken, once and for all */
 	if (PLANTED(silence_confirms) && now_ns(group) - lane->since_ns > 3 * HANDSHAKE_SILENT_NS)
 		lane->confirmed = true;
@@ -502,18 +502,18 @@ uint64_t lane_due_ns(const struct fare_group *group, unsigned l)
 
 	/* a device reports no change of a QP's state, so it has to be polled */
 	if (lane->state == LANE_CONNECTING || lane_qps_status(group, l) > 0)
-		return group->domain->now_ns;
+		return group->domain->ep.now_ns;
 	switch (lane->state) {
 	case LANE_DOWN:
-		return group->opener && group_plane_usable(group, l) ? lane->due_ns : ENGINE_NEVER;
+		return group->opener && group_plane_usable(group, l) ? lane->due_ns : ENDPOINT_NEVER;
 	case LANE_LEARNING: /* the port cache wakes the group */
-		return ENGINE_NEVER;
+		return ENDPOINT_NEVER;
 	case LANE_UP:
-		return lane->post_ns > now_ns(group) ? lane->post_ns : ENGINE_NEVER;
+		return lane->post_ns > now_ns(group) ? lane->post_ns : ENDPOINT_NEVER;
 	case LANE_RESETTING:
 		if (lane->ack_owed || (lane->confirmed && !lane_qps_posted(lane)))
-			return group->domain->now_ns;
-		return lane->confirmed ? ENGINE_NEVER : lane->due_ns;
+			return group->domain->ep.now_ns;
+		return lane->confirmed ? ENDPOINT_NEVER : lane->due_ns;
 	default:
 		return lane->due_ns;
 	}
@@ -609,7 +609,7 @@ static void on_reset(struct fare_group *group, unsigned l, const struct control_
 	}
 	lane->ack_owed = lane->state == LANE_RESETTING &&
 			 (lane_qps_status(group, l) > 0 ||
-			  (!group->domain->drained && !PLANTED(ack_before_read)));
+			  (!group->domain->ep.drained && !PLANTED(ack_before_read)));
 	lane->ack_epoch = m->lane.epoch;
 	if (!lane->ack_owed)
 		send_plain(group, l, CONTROL_LANE_RESET_ACK, m->lane.epoch);

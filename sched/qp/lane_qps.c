@@ -28,7 +28,7 @@ bool lane_qps_exist(const struct lane *lane)
 
 int lane_qps_status(const struct fare_group *group, unsigned l)
 {
-	const struct qp_provider *provider = group->domain->provider;
+	const struct qp_provider *provider = group->domain->ep.provider;
 	const struct lane *lane = &group->lanes[l];
 	int s, all = 0;
 
@@ -45,7 +45,7 @@ int lane_qps_status(const struct fare_group *group, unsigned l)
 
 bool lane_qps_refused(const struct fare_group *group, unsigned l)
 {
-	const struct qp_provider *provider = group->domain->provider;
+	const struct qp_provider *provider = group->domain->ep.provider;
 	const struct lane *lane = &group->lanes[l];
 
 	for (unsigned i = 0; provider->qp_refused && i < lane->n_qps; i++)
@@ -66,7 +66,7 @@ uint32_t lane_qps_posted(const struct lane *lane)
 void lane_qps_on_post(struct fare_group *group, struct lane_qp *q, uint32_t bytes)
 {
 	if (!q->posted++)
-		q->progress_ns = group->domain->now_ns;
+		q->progress_ns = group->domain->ep.now_ns;
 	q->posted_bytes += bytes;
 	group->lanes[q->lane].posted_bytes += bytes;
 }
@@ -74,7 +74,7 @@ void lane_qps_on_post(struct fare_group *group, struct lane_qp *q, uint32_t byte
 void lane_qps_on_completion(struct fare_group *group, struct lane_qp *q, uint32_t bytes)
 {
 	q->posted--;
-	q->progress_ns = group->domain->now_ns;
+	q->progress_ns = group->domain->ep.now_ns;
 	q->posted_bytes -= bytes;
 	group->lanes[q->lane].posted_bytes -= bytes;
 }
@@ -88,9 +88,9 @@ bool lane_qps_stalled(const struct fare_group *group, unsigned l)
 	for (unsigned i = 0; i < lane->n_qps; i++) {
 		const struct lane_qp *q = &lane->qps[i];
 		uint64_t since_ns =
-			q->progress_ns > domain->resumed_ns ? q->progress_ns : domain->resumed_ns;
+			q->progress_ns > domain->ep.resumed_ns ? q->progress_ns : domain->ep.resumed_ns;
 
-		if (q->posted && domain->now_ns - since_ns > most_ns && !PLANTED(stall_unseen))
+		if (q->posted && domain->ep.now_ns - since_ns > most_ns && !PLANTED(stall_unseen))
 			return true;
 	}
 	return false;
@@ -114,7 +114,7 @@ void lane_qps_destroy(struct fare_group *group, unsigned l)
 			continue;
 		if (has_port(lane))
 			ports_use(lane, q->sub_port, q->source_port, -1);
-		group->domain->provider->qp_destroy(q->qp);
+		group->domain->ep.provider->qp_destroy(q->qp);
 		q->qp = NULL;
 	}
 }
@@ -123,7 +123,7 @@ void lane_qps_destroy(struct fare_group *group, unsigned l)
 static int create_qp(struct fare_group *group, struct lane_qp *q, struct qp_attr *attr,
 		     struct port_pick *pick)
 {
-	const struct qp_provider *provider = group->domain->provider;
+	const struct qp_provider *provider = group->domain->ep.provider;
 	struct lane *lane = &group->lanes[q->lane];
 	struct port_path *path = has_port(lane) ? port_entry_path(lane->path) : NULL;
 	struct port_slot *slot;
@@ -133,7 +133,7 @@ static int create_qp(struct fare_group *group, struct lane_qp *q, struct qp_attr
 	do {
 		slot = path ? port_path_pick(path, pick, attr->sub_port, false) : NULL;
 		attr->udp_source_port = slot ? port_path_port(path, slot) : 0;
-		err = provider->qp_create(group->domain->endpoint, attr, &q->qp);
+		err = provider->qp_create(group->domain->ep.handle, attr, &q->qp);
 		failure = failure_of_call(err);
 		if (failure == FAILURE_PORT && slot)
 			port_path_refuse(path, pick, attr->sub_port, attr->udp_source_port);
@@ -207,7 +207,7 @@ int lane_qps_connect(struct fare_group *group, unsigned l, const struct control_
 
 		if (peer[i].sub_port < n_addresses)
 			memcpy(&remote.device, addresses[peer[i].sub_port], sizeof(remote.device));
-		err = group->domain->provider->qp_connect(lane->qps[i].qp, &remote);
+		err = group->domain->ep.provider->qp_connect(lane->qps[i].qp, &remote);
 	}
 	return err;
 }
@@ -249,7 +249,7 @@ void lane_qps_follow_sub_ports(struct fare_group *group, unsigned l)
 			want = q->home = ports_local_sub_port(group, l, i);
 		if (!q->qp || q->sub_port == want)
 			continue;
-		err = group->domain->provider->qp_move(q->qp, want, 0);
+		err = group->domain->ep.provider->qp_move(q->qp, want, 0);
 		if (!err) {
 			ports_use(lane, q->sub_port, q->source_port, -1);
 			q->sub_port = want;
@@ -272,5 +272,5 @@ void lane_qps_kick(struct fare_group *group, unsigned l)
 
 	for (unsigned i = 0; i < lane->n_qps; i++)
 		if (lane->qps[i].qp && lane->qps[i].posted)
-			group->domain->provider->qp_kick(lane->qps[i].qp);
+			group->domain->ep.provider->qp_kick(lane->qps[i].qp);
 }

@@ -20,7 +20,7 @@ static uint64_t next_flow(struct fare_group *group, uint32_t bytes)
 
 	flow_table_stats(group->flows, &stats);
 	if (stats.in_use < group->options.flows &&
-	    !flow_table_pick(group->flows, flow, group->domain->now_ns, &slot))
+	    !flow_table_pick(group->flows, flow, group->domain->ep.now_ns, &slot))
 		group->flow_turn++;
 	(void)flow_table_turn(group->flows, bytes, &flow); /* flow is unchanged if none is bound */
 	return flow;
@@ -32,7 +32,7 @@ static bool choose_flow(struct fare_group *group, struct chunk *c)
 
 	if (c->flow == UINT64_MAX)
 		c->flow = next_flow(group, c->length);
-	if (flow_table_pick(group->flows, c->flow, group->domain->now_ns, &slot) ||
+	if (flow_table_pick(group->flows, c->flow, group->domain->ep.now_ns, &slot) ||
 	    !group->weights.w[slot.plane])
 		return false;
 	c->lane = slot.plane;

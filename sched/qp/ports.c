@@ -179,7 +179,7 @@ static int move(struct lane *lane, unsigned i, uint16_t port)
 
 	if (is_packet(lane))
 		return ways_replace(group, lane->index, i, port);
-	err = group->domain->provider->qp_move(q->qp, q->sub_port, port);
+	err = group->domain->ep.provider->qp_move(q->qp, q->sub_port, port);
 	if (err)
 		return err;
 	ports_use(lane, q->sub_port, q->source_port, -1);

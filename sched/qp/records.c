@@ -124,7 +124,7 @@ int record_post(struct fare_group *group, struct lane_qp *q, uint32_t i)
 			     .flags = QP_WR_IMM | (m->is_followed ? QP_WR_LATER : 0)};
 
 	ring_fill(record_here(group, m), &record);
-	return group->domain->provider->post_write(q->qp, &w);
+	return group->domain->ep.provider->post_write(q->qp, &w);
 }
 
 /* ---- receiving ---- */
@@ -140,7 +140,7 @@ static void tell(struct fare_group *group, const struct ring_record *record, str
 			       .data = data ? data->bytes : NULL};
 
 	if (!record->is_void)
-		engine_event(group->domain, &e);
+		event_queue_add(&group->domain->events, &e);
 }
 
 static void tell_in_order(struct fare_group *group, const struct ring_record *record,

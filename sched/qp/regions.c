@@ -75,7 +75,7 @@ int fare_mr_register(struct fare_mr **out, struct fare_domain *domain, void *add
 		*out = NULL;
 	if (err)
 		return err;
-	err = domain->provider->mr_register(domain->endpoint, addr, length, rights, &mr->mr);
+	err = domain->ep.provider->mr_register(domain->ep.handle, addr, length, rights, &mr->mr);
 	return keep(out, mr, err);
 }
 
@@ -94,7 +94,7 @@ int fare_mr_register_dmabuf(struct fare_mr **out, struct fare_domain *domain, in
 	/* NULL names no memory; a device wants the same offset within a page */
 	if (!iova)
 		iova = PAGE_BYTES + offset % PAGE_BYTES;
-	err = mr_dmabuf_register(&mr->dmabuf, domain->provider, domain->endpoint, fd, offset,
+	err = mr_dmabuf_register(&mr->dmabuf, domain->ep.provider, domain->ep.handle, fd, offset,
 				 length, iova, rights);
 	mr->is_dmabuf = true;
 	mr->mr = mr->dmabuf.mr;
@@ -108,14 +108,14 @@ static int add(void *arg, void *addr, size_t length, unsigned access, struct qp_
 {
 	struct fare_domain *domain = arg;
 
-	return domain->provider->mr_register(domain->endpoint, addr, length, access, out);
+	return domain->ep.provider->mr_register(domain->ep.handle, addr, length, access, out);
 }
 
 static void take_away(void *arg, const struct qp_mr *mr)
 {
 	struct fare_domain *domain = arg;
 
-	domain->provider->mr_deregister(domain->endpoint, mr);
+	domain->ep.provider->mr_deregister(domain->ep.handle, mr);
 }
 
 static int make_cache(struct fare_domain *domain)
@@ -170,9 +170,9 @@ void fare_mr_deregister(struct fare_mr *mr)
 	if (mr->cached)
 		mr_cache_put(domain->mr_cache, mr->cached);
 	else if (mr->is_dmabuf)
-		mr_dmabuf_deregister(&mr->dmabuf, domain->provider, domain->endpoint);
+		mr_dmabuf_deregister(&mr->dmabuf, domain->ep.provider, domain->ep.handle);
 	else
-		domain->provider->mr_deregister(domain->endpoint, &mr->mr);
+		domain->ep.provider->mr_deregister(domain->ep.handle, &mr->mr);
 	free(mr);
 }
 

@@ -49,7 +49,7 @@ static void show_qp(struct fare_group *group, unsigned l, unsigned i, enum conn_
 	row->local_sub_port = (uint8_t)q->sub_port;
 	row->remote_sub_port =
 		q->qp ? ports_remote(&group->lanes[l], q->sub_port, q->source_port) : -1;
-	row->qpn = q->qp ? group->domain->provider->qp_num(q->qp) : 0;
+	row->qpn = q->qp ? group->domain->ep.provider->qp_num(q->qp) : 0;
 	row->state = (uint16_t)(q->qp || state == CONN_SHM_QP_UNUSED ? state : CONN_SHM_QP_DOWN);
 	row->error = (uint16_t)-group->lanes[l].error;
 	row->since_ns = group->lanes[l].since_ns;
@@ -107,7 +107,7 @@ void shown_lane(struct fare_group *group, unsigned l)
 void shown_posted(struct fare_group *group, unsigned l)
 {
 	if (group->shown_paths)
-		atomic_store_explicit(&group->shown_paths[l].posted_ns, group->domain->now_ns,
+		atomic_store_explicit(&group->shown_paths[l].posted_ns, group->domain->ep.now_ns,
 				      memory_order_relaxed);
 }
 
@@ -121,6 +121,6 @@ void shown_acked(struct fare_group *group, const struct lane_qp *q, uint32_t byt
 				      memory_order_relaxed);
 	}
 	if (group->shown_paths)
-		atomic_store_explicit(&group->shown_paths[q->lane].acked_ns, group->domain->now_ns,
+		atomic_store_explicit(&group->shown_paths[q->lane].acked_ns, group->domain->ep.now_ns,
 				      memory_order_relaxed);
 }

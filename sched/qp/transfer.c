@@ -136,7 +136,7 @@ static void finish(struct fare_group *group, struct message *m)
 		group->stats.messages_completed++;
 		group->stats.bytes_completed += m->write.length + m->send_bytes;
 	}
-	engine_event(group->domain, &e);
+	event_queue_add(&group->domain->events, &e);
 }
 
 /* A number that was taken has to arrive, even if it tells of nothing (is_void). */
@@ -260,7 +260,7 @@ static void end_pair(struct fare_group *group, struct lane_qp *q, uint32_t recor
 
 static int post_data(struct fare_group *group, struct lane_qp *q, uint32_t i, unsigned flags)
 {
-	const struct qp_provider *provider = group->domain->provider;
+	const struct qp_provider *provider = group->domain->ep.provider;
 	const struct chunk *c = &group->chunks[i];
 	const struct message *m = &group->messages[c->message];
 	uint64_t remote_addr = m->write.remote_addr + c->offset;
@@ -322,7 +322,7 @@ static bool has_room(const struct fare_group *group, const struct lane_qp *q)
 {
 	const struct lane *lane = &group->lanes[q->lane];
 
-	if (group->domain->now_ns < lane->post_ns)
+	if (group->domain->ep.now_ns < lane->post_ns)
 		return false;
 	return group->chunks[q->pending.head].is_record ||
 	       (q->posted_bytes < lane->qp_room_bytes && lane->posted_bytes < lane->room_bytes);
@@ -663,7 +663,7 @@ void transfer_lane_confirmed(struct fare_group *group, unsigned lane)
 			resolve_pair(group, m);
 		advance(group, m);
 	}
-	engine_wake(group);
+	run_queue_add(&group->run);
 }
 
 /* A failure that would come again on any other lane. */
@@ -726,7 +726,7 @@ static void expire(struct fare_group *group, struct message *m)
 
 	m->late = true;
 	m->status = -ETIMEDOUT;
-	engine_event(group->domain, &e);
+	event_queue_add(&group->domain->events, &e);
 	if (PLANTED(released_early))
 		m->stale_lanes = m->open_chunks = 0;
 	sweep_all(group);
@@ -741,7 +741,7 @@ void transfer_check_deadlines(struct fare_group *group)
 		struct message *m = &group->messages[i];
 
 		if (m->in_use && m->write.deadline_ns && !m->late &&
-		    group->domain->now_ns >= m->write.deadline_ns)
+		    group->domain->ep.now_ns >= m->write.deadline_ns)
 			expire(group, m);
 	}
 }
@@ -790,7 +790,7 @@ void transfer_cancel(struct fare_group *group)
 		m->in_use = false;
 		group->n_messages--;
 		group->n_deadlines -= m->write.deadline_ns != 0;
-		engine_event(group->domain, &e);
+		event_queue_add(&group->domain->events, &e);
 	}
 }
 
@@ -822,7 +822,7 @@ int transfer_queue(struct fare_group *group, const struct operation *op)
 {
 	const struct fare_write *w = &op->write;
 	/* then nothing of it leaves: transfer_check_deadlines() says that it is late */
-	bool is_late = w->deadline_ns && group->domain->now_ns >= w->deadline_ns;
+	bool is_late = w->deadline_ns && group->domain->ep.now_ns >= w->deadline_ns;
 	struct message *m;
 	int err = 0;
 
@@ -867,13 +867,13 @@ void transfer_go(struct fare_group *group)
 {
 	domain_has_work(group->domain);
 	/* an application that was idle may not have looked for a while */
-	if (group_paths_changed(group) && engine_has_room(group->domain))
+	if (group_paths_changed(group) && event_queue_has_room(&group->domain->events))
 		group_follow_paths(group);
 	group->posting = true;
 	if (group->state == GROUP_OPEN)
 		pump(group);
 	group->posting = false;
-	engine_wake(group);
+	run_queue_add(&group->run);
 }
 
 int transfer_init(struct fare_group *group)
@@ -892,7 +892,7 @@ int transfer_init(struct fare_group *group)
 	group->messages = calloc(max, sizeof(*group->messages));
 	if (!group->messages)
 		return -ENOMEM;
-	return records_init(group, ring_slots(max, group->domain->provider->notify_per_qp
+	return records_init(group, ring_slots(max, group->domain->ep.provider->notify_per_qp
 							   ? n_qps * ring_receives(max, n_qps)
 							   : 0));
 }

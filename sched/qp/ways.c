@@ -29,7 +29,7 @@ static bool is_among(const struct qp_path *chosen, unsigned n, struct qp_path pa
 static uint16_t random_port(struct fare_group *group, uint16_t local, unsigned n_ports,
 			    const struct qp_path *chosen, unsigned n)
 {
-	unsigned p = (unsigned)(domain_random(group->domain) % n_ports);
+	unsigned p = (unsigned)(endpoint_random(&group->domain->ep) % n_ports);
 	struct qp_path path = {.sub_port = local};
 
 	do
@@ -100,7 +100,7 @@ void ways_clear(struct lane *lane)
 static int spread(struct fare_group *group, unsigned l, const struct qp_path *ways, unsigned n)
 {
 	struct lane *lane = &group->lanes[l];
-	int err = group->domain->provider->qp_spread(lane->qps[0].qp, ways, n);
+	int err = group->domain->ep.provider->qp_spread(lane->qps[0].qp, ways, n);
 
 	if (err)
 		return err;

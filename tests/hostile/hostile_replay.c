@@ -162,7 +162,7 @@ static int acceptor(void *arg)
 	if (fare_mr_register(&mr, domain, memory, SLOTS * SLOT_BYTES, FARE_REMOTE_WRITE))
 		return 1;
 	shared->addr = (uintptr_t)memory;
-	shared->incarnation = domain->incarnation;
+	shared->incarnation = domain->ep.incarnation;
 	shared->rkey = fare_mr_rkey(mr) | UINT64_C(1) << 32;
 	for (;;) {
 		int n = bed_events(domain, e, 32, 5);
@@ -249,7 +249,7 @@ static void obey(struct opener *o)
 		fare_group_write(victim, &w);
 	if (is_new(&shared->ask_alive, &o->asked)) {
 		victim->alive_ns = 1;
-		engine_wake(victim);
+		run_queue_add(&victim->run);
 	}
 	if (is_new(&shared->kill_lane[0], &o->killed))
 		lane_kill(victim, 0);

@@ -177,7 +177,7 @@ START_TEST(an_idle_end_asks_whether_its_peer_is_there)
 	domain[0] = NULL;
 	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
 	domain[1]->groups->alive_ns = 1; /* it is time */
-	engine_wake(domain[1]->groups);
+	run_queue_add(&domain[1]->groups->run);
 	TURN_UNTIL(n_closed);
 	ck_assert_int_eq(closed_status, -ECANCELED);
 }
@@ -191,18 +191,18 @@ START_TEST(a_late_group_open_closes_nothing)
 	uint64_t was, is;
 
 	connect_both();
-	was = domain[0]->incarnation;
+	was = domain[0]->ep.incarnation;
 	restart_opener();
 	TURN_UNTIL(n_connected && n_accepted && n_closed);
-	is = domain[0]->incarnation;
+	is = domain[0]->ep.incarnation;
 	group_fill_open(group, &late);
-	late.destination = domain[1]->incarnation;
-	opener.address = (struct peer_address){address(0), domain[0]->port};
+	late.destination = domain[1]->ep.incarnation;
+	opener.address = (struct peer_address){address(0), domain[0]->ep.port};
 	opener.incarnation = was;
-	admission_challenge(&domain[1]->admission, &opener, domain[1]->now_ns, late.nonce);
-	domain[0]->incarnation = was;
-	engine_send(domain[0], &group->peer, &late, 0, 0, 0);
-	domain[0]->incarnation = is;
+	admission_challenge(&domain[1]->admission, &opener, domain[1]->ep.now_ns, late.nonce);
+	domain[0]->ep.incarnation = was;
+	endpoint_send(&domain[0]->ep, &group->peer, &late, 0, 0, 0);
+	domain[0]->ep.incarnation = is;
 	TURN_UNTIL(domain[1]->n_groups == 3); /* it is accepted, and not heard of again */
 	write_one(0);
 	TURN_UNTIL(n_received);
@@ -229,7 +229,7 @@ static unsigned n_dropped;
 
 static int tap(struct qp_endpoint *ep, const struct qp_control *c)
 {
-	int from = domain[1] && ep == domain[1]->endpoint;
+	int from = domain[1] && ep == domain[1]->ep.handle;
 	struct control_message m;
 	const char *reason;
 
@@ -281,7 +281,7 @@ static void open_tapped(int host)
 	ck_assert_int_eq(open_domain(host, NULL, true, 0), 0);
 	tapping = qp_soft_provider;
 	tapping.control_send = tap;
-	domain[host]->provider = &tapping;
+	domain[host]->ep.provider = &tapping;
 	domain[host]->options.on_request = count_request;
 }
 
@@ -340,7 +340,7 @@ START_TEST(a_recorded_group_open_opens_nothing)
 	ck_assert_uint_eq(domain[1]->n_groups, 0);
 	ck_assert_uint_eq(n_requests, 1);
 	/* nor later, when the acceptor has forgotten it */
-	domain[1]->now_ns += 2 * ADMISSION_NS;
+	domain[1]->ep.now_ns += 2 * ADMISSION_NS;
 	for (unsigned i = 0; i < n; i++)
 		replay(i);
 	ck_assert_uint_eq(domain[1]->n_groups, 0);
@@ -359,7 +359,7 @@ START_TEST(a_group_open_that_was_held_back_opens_nothing_later)
 	TURN_UNTIL(n_dropped);
 	group->state = GROUP_CLOSED;
 	fare_group_close(group);
-	domain[1]->now_ns += ADMISSION_NS;
+	domain[1]->ep.now_ns += ADMISSION_NS;
 	replay_all(0);
 	ck_assert_uint_eq(domain[1]->n_groups, 0);
 	ck_assert_uint_eq(n_requests, 0);
@@ -471,7 +471,7 @@ START_TEST(a_group_uses_what_the_fabric_carries)
 					    &path, 1),
 			 1);
 	connect_trusted();
-	ck_assert_uint_gt(domain[0]->path_mtu, 512);
+	ck_assert_uint_gt(domain[0]->ep.path_mtu, 512);
 	ck_assert_uint_eq(group->path_mtu, 512);
 	ck_assert_uint_eq(domain[1]->groups->path_mtu, 512);
 	path.path_mtu = 1000; /* what somebody scribbles is none of the five */
@@ -516,16 +516,17 @@ END_TEST
 static void open_and_vanish(struct control_message *open, uint32_t id)
 {
 	const struct admission_opener opener = {
-		{address(0), domain[0]->port}, domain[0]->incarnation, id};
+		{address(0), domain[0]->ep.port}, domain[0]->ep.incarnation, id};
 	struct qp_control c = {.remote = address(0), .plane = QP_ANY_PLANE};
 	uint8_t data[QP_CONTROL_MAX];
 	int n;
 
-	admission_challenge(&domain[1]->admission, &opener, domain[1]->now_ns, open->nonce);
+	admission_challenge(&domain[1]->admission, &opener, domain[1]->ep.now_ns, open->nonce);
 	open->source_group = id;
 	n = control_wire_encode(open, data + CONTROL_SEAL_BYTES, sizeof(data) - CONTROL_SEAL_BYTES);
 	ck_assert_int_gt(n, 0);
-	control_seal_close(&domain[0]->seal, &c.remote, &domain[1]->attr.address, data, (size_t)n);
+	control_seal_close(&domain[0]->ep.seal, &c.remote, &domain[1]->ep.attr.address, data,
+			   (size_t)n);
 	c.data = data;
 	c.length = CONTROL_SEAL_BYTES + (size_t)n;
 	engine_on_control(domain[1], &c);
@@ -539,16 +540,16 @@ START_TEST(openers_that_vanish_take_no_places)
 
 	connect_both();
 	group_fill_open(group, &open);
-	open.source = domain[0]->incarnation;
-	open.source_port = domain[0]->port;
-	open.destination = domain[1]->incarnation;
+	open.source = domain[0]->ep.incarnation;
+	open.source_port = domain[0]->ep.port;
+	open.destination = domain[1]->ep.incarnation;
 	first = domain[1]->groups;
 	for (uint32_t i = 1; i <= 600; i++)
 		open_and_vanish(&open, i << 12);
 	n = domain[1]->n_groups;
 	ck_assert_uint_lt(n, 600);
 	ck_assert_uint_eq(first->prev->peer_id, (n - 1) << 12); /* the others wait */
-	domain[1]->now_ns += UINT64_C(2000000000);
+	domain[1]->ep.now_ns += UINT64_C(2000000000);
 	for (uint32_t i = 601; i <= 700; i++)
 		open_and_vanish(&open, i << 12);
 	ck_assert_uint_eq(domain[1]->n_groups, n);

@@ -21,7 +21,7 @@ struct shaped {
 static void set_up(struct shaped *s, const uint64_t bps[LANES])
 {
 	*s = (struct shaped){
-		.domain.path_mtu = MTU,
+		.domain.ep.path_mtu = MTU,
 		.group = {.follows_rate = true,
 			  .path_mtu = MTU,
 			  .options.chunk_bytes = CHUNK,

@@ -104,7 +104,7 @@ static void open_failing(int host, int plane)
 	failing.qp_create = create_or_fail;
 	failing_plane = plane;
 	n_tries = 0;
-	domain[host]->provider = &failing;
+	domain[host]->ep.provider = &failing;
 	ck_assert_int_eq(fare_group_open(&group, domain[0], &peer, &options), 0);
 }
 
@@ -140,7 +140,7 @@ START_TEST(a_group_that_gets_no_qp_ends_with_the_reason)
 	ck_assert_uint_le(n_tries, 12);
 	/* and between them the domain is idle: a tick is 20 ms */
 	ck_assert_uint_le(n_turns, 600);
-	group->due_ns = domain[0]->now_ns; /* as if so long had passed */
+	group->due_ns = domain[0]->ep.now_ns; /* as if so long had passed */
 	TURN_UNTIL(n_closed);
 	ck_assert_int_eq(closed_status, -EMFILE);
 }
@@ -187,11 +187,11 @@ START_TEST(echoes_that_cannot_be_sent_are_the_reason)
 	ck_assert_int_eq(open_domain(1, NULL, true, 0), 0);
 	failing = qp_soft_provider;
 	failing.control_send = send_or_fail;
-	domain[0]->provider = &failing;
+	domain[0]->ep.provider = &failing;
 	open_group();
 	TURN_UNTIL(group->lanes[0].error);
 	ck_assert_int_eq(group->lanes[0].error, -EMFILE);
-	domain[0]->provider = &qp_soft_provider;
+	domain[0]->ep.provider = &qp_soft_provider;
 	TURN_UNTIL(n_connected);
 }
 END_TEST
@@ -224,7 +224,7 @@ static void note_error(struct qp *qp)
 
 static int poll_swallowed(struct qp_endpoint *ep, struct qp_wc *wc, int max)
 {
-	if (ep != domain[0]->endpoint || !swallowed.is_in_error)
+	if (ep != domain[0]->ep.handle || !swallowed.is_in_error)
 		return qp_soft_provider.poll(ep, wc, max);
 	*wc = (struct qp_wc){
 		.context = swallowed.q, .wr_id = swallowed.wr_id, .status = QP_WC_FLUSH_ERR};
@@ -242,7 +242,7 @@ static void connect_swallowing(void)
 	failing.post_write = swallow_write;
 	failing.qp_error = note_error;
 	failing.poll = poll_swallowed;
-	domain[0]->provider = &failing;
+	domain[0]->ep.provider = &failing;
 	swallowed.is_armed = true;
 	ck_assert_int_eq(fare_group_write(group, &w), 0);
 	ck_assert_ptr_nonnull(swallowed.q);
@@ -258,7 +258,7 @@ static void turn_often(void)
 START_TEST(a_qp_that_swallows_its_work_is_replaced)
 {
 	connect_swallowing();
-	domain[0]->resumed_ns = 0;			  /* when it was opened */
+	domain[0]->ep.resumed_ns = 0;			  /* when it was opened */
 	swallowed.q->progress_ns -= UINT64_C(9000000000); /* as if so long had passed */
 	turn_often();
 	ck_assert_int_eq(group->lanes[0].state, LANE_UP);
@@ -300,9 +300,9 @@ START_TEST(an_acceptor_whose_qp_failed_posts_second)
 	ck_assert_int_eq(fare_group_write(acceptor, &w), 0);
 	TURN_UNTIL(lane->state == LANE_UP && lane->epoch == 2);
 	until_ns = lane->post_ns;
-	ck_assert_uint_gt(until_ns, domain[1]->now_ns);
+	ck_assert_uint_gt(until_ns, domain[1]->ep.now_ns);
 	TURN_UNTIL(n_completed);
-	ck_assert_uint_ge(domain[1]->now_ns, until_ns);
+	ck_assert_uint_ge(domain[1]->ep.now_ns, until_ns);
 }
 END_TEST
 

@@ -68,8 +68,8 @@ static int on_send(struct qp_endpoint *ep, const struct qp_control *c)
 	size_t length;
 
 	(void)ep;
-	ck_assert_int_eq(control_seal_open(&domain.seal, &domain.attr.address, &c->remote, c->data,
-					   c->length, &bytes, &length),
+	ck_assert_int_eq(control_seal_open(&domain.ep.seal, &domain.ep.attr.address, &c->remote,
+					   c->data, c->length, &bytes, &length),
 			 0);
 	ck_assert_int_eq(control_wire_decode(&m, bytes, length, &reason), 0);
 	if (m.type == CONTROL_LANE_RESET || m.type == CONTROL_GROUP_CLOSE)
@@ -87,7 +87,8 @@ static int on_send(struct qp_endpoint *ep, const struct qp_control *c)
 	reply.echo = m.echo;
 	reply.echo.plane = c->plane;
 	reply.echo.sub_port = leads_to(c->udp_source_port);
-	port_cache_on_reply(&domain, &(struct peer_address){c->remote, c->remote_port}, &reply);
+	port_cache_on_reply(&domain.ports, &(struct peer_address){c->remote, c->remote_port},
+			    &reply);
 	return 0;
 }
 
@@ -164,15 +165,16 @@ static void rehash(void)
 /* As long as that, a look every 10 ms. */
 static void run(uint64_t ns)
 {
-	for (uint64_t end = domain.now_ns + ns; domain.now_ns < end; domain.now_ns += 10 * MS)
-		port_cache_step(&domain);
+	for (uint64_t end = domain.ep.now_ns + ns; domain.ep.now_ns < end;
+	     domain.ep.now_ns += 10 * MS)
+		port_cache_step(&domain.ports);
 }
 
 /* The lane has no QPs yet: what it is to learn is learned. */
 static void learn(void)
 {
 	lane->state = LANE_LEARNING;
-	lane->since_ns = domain.now_ns;
+	lane->since_ns = domain.ep.now_ns;
 	for (unsigned i = 0; i < 1000 && port_cache_ready(lane) > 0; i++)
 		run(10 * MS);
 	ck_assert_int_eq(port_cache_ready(lane), 0);
@@ -220,7 +222,7 @@ static void begin(enum fare_mode mode)
 	choose_ports();
 	ck_assert_uint_le(spread(), 1);
 	lane->state = LANE_UP;
-	lane->up_since_ns = domain.now_ns;
+	lane->up_since_ns = domain.ep.now_ns;
 	port_cache_watch(lane);
 	n_echoes = 0;
 }
@@ -241,28 +243,29 @@ static void setup(void)
 	pair_id = (uint32_t)shm_writer_pair(writer, 0, peer.s6_addr);
 	shm_writer_publish(writer, pair_id, &path, 1);
 	ck_assert_int_eq(fare_attach(&fare, dir), 0);
-	domain = (struct fare_domain){.fare = fare,
-				      .provider = &provider,
-				      .attr = {.address = own, .n_planes = 1, .n_sub_ports = {4}},
-				      .groups = &group,
-				      .random = seeded,
-				      .random_arg = &random_state,
-				      .incarnation = 7,
-				      .port = PORT,
-				      .now_ns = 1000 * S};
-	ck_assert_int_eq(control_seal_load(&domain.seal, NULL, 0), 0);
-	port_cache_init(&domain.ports);
+	domain = (struct fare_domain){
+		.fare = fare,
+		.ep = {.provider = &provider,
+		       .attr = {.address = own, .n_planes = 1, .n_sub_ports = {4}},
+		       .random = seeded,
+		       .random_arg = &random_state,
+		       .incarnation = 7,
+		       .port = PORT,
+		       .now_ns = 1000 * S},
+		.groups = &group};
+	ck_assert_int_eq(control_seal_load(&domain.ep.seal, NULL, 0), 0);
+	port_cache_init(&domain.ports, &domain.ep, &domain.pace);
 	group = (struct fare_group){.domain = &domain,
 				    .id = 1,
 				    .peer = {peer, PORT},
 				    .peer_incarnation = 99,
 				    .options.mode = FARE_MODE_SPRAY,
-				    .is_runnable = true, /* it is stepped by hand */
+				    .run.is_queued = true, /* it is stepped by hand */
 				    .state = GROUP_OPEN};
 	group.placement = placement_of(&group);
 	ck_assert_int_eq(fare_pair_open(&group.pair, fare, 0, &peer), 0);
 	ck_assert_int_eq(fare_pair_paths(group.pair, &group.paths), 0);
-	group.port_peer = port_cache_get_peer(&domain, &group.peer);
+	group.port_peer = port_cache_get_peer(&domain.ports, &group.peer);
 	peers_incarnation = 99;
 	n_remotes = 4;
 	lose_port = salt = n_echoes = n_moves = n_refused = 0;
@@ -281,7 +284,7 @@ static void teardown(void)
 		for (unsigned i = 0; i < group.lanes[l].n_qps; i++)
 			group.lanes[l].qps[i].qp = NULL;
 	lanes_destroy(&group);
-	port_cache_put_peer(&domain, group.port_peer);
+	port_cache_put_peer(&domain.ports, group.port_peer);
 	port_cache_fini(&domain.ports);
 	fare_pair_close(group.pair);
 	fare_detach(fare);
@@ -473,7 +476,7 @@ START_TEST(one_exchange_serves_all)
 						.port_peer = group.port_peer};
 		ck_assert_int_eq(lanes_create(&others[i], 1, QPS, QPS), 0);
 		others[i].lanes[0].state = LANE_LEARNING;
-		others[i].lanes[0].since_ns = domain.now_ns;
+		others[i].lanes[0].since_ns = domain.ep.now_ns;
 		ck_assert_int_eq(port_cache_ready(&others[i].lanes[0]), 0);
 	}
 	ck_assert_uint_eq(n_echoes, n);
@@ -519,18 +522,18 @@ END_TEST
 
 static void expect_silence_for(uint64_t ns)
 {
-	uint64_t begin = domain.now_ns;
+	uint64_t begin = domain.ep.now_ns;
 
 	lane->state = LANE_LEARNING;
 	lane->since_ns = begin;
 	while (port_cache_ready(lane) > 0) {
 		if (ns == 1300 * MS)
-			port_cache_heard(&domain, &group.peer); /* over another plane */
+			port_cache_heard(&domain.ports, &group.peer); /* over another plane */
 		run(10 * MS);
 	}
 	ck_assert_int_eq(port_cache_ready(lane), -EHOSTUNREACH);
-	ck_assert_uint_ge(domain.now_ns - begin, ns);
-	ck_assert_uint_le(domain.now_ns - begin, ns + S);
+	ck_assert_uint_ge(domain.ep.now_ns - begin, ns);
+	ck_assert_uint_le(domain.ep.now_ns - begin, ns + S);
 }
 
 /* A peer that is silent altogether may only be slow: it is waited for longer. */
@@ -544,7 +547,7 @@ START_TEST(a_plane_that_does_not_answer_is_given_up)
 	ck_assert_uint_le(n_echoes, 8 * 2 * 40);
 	/* and the next try is a new one */
 	silent = false;
-	domain.now_ns += MS;
+	domain.ep.now_ns += MS;
 	learn();
 }
 END_TEST
@@ -555,9 +558,9 @@ START_TEST(an_acceptor_is_patient)
 	silent = true;
 	make(FARE_MODE_SPRAY);
 	lane->state = LANE_LEARNING;
-	lane->since_ns = domain.now_ns;
+	lane->since_ns = domain.ep.now_ns;
 	for (unsigned i = 0; i < 3000; i++) {
-		port_cache_heard(&domain, &group.peer);
+		port_cache_heard(&domain.ports, &group.peer);
 		ck_assert_int_gt(port_cache_ready(lane), 0);
 		run(10 * MS);
 	}
@@ -594,7 +597,7 @@ START_TEST(ports_of_another_process)
 	learn();
 	port_cache_doubt(lane);
 	n_taken = FARE_SOURCE_PORTS;
-	lane->since_ns = domain.now_ns;
+	lane->since_ns = domain.ep.now_ns;
 	lose_port = 1; /* none */
 	learn();
 	ck_assert_uint_eq(port_path_remotes(port_entry_path(lane->path)), 0);
@@ -615,7 +618,7 @@ static void ask_by(uint16_t sub_port)
 	struct qp_control c = {.remote = peer, .sub_port = sub_port, .data = buf};
 	int n = control_wire_encode(&m, buf + CONTROL_SEAL_BYTES, sizeof(buf) - CONTROL_SEAL_BYTES);
 
-	control_seal_close(&domain.seal, &peer, &domain.attr.address, buf, (size_t)n);
+	control_seal_close(&domain.ep.seal, &peer, &domain.ep.attr.address, buf, (size_t)n);
 	c.length = CONTROL_SEAL_BYTES + (size_t)n;
 	replied_by = UINT16_MAX;
 	engine_on_control(&domain, &c);

@@ -207,14 +207,14 @@ START_TEST(a_qp_that_takes_no_posts_ends_its_lane)
 	open_both();
 	open_group();
 	TURN_UNTIL(n_connected && n_accepted);
-	domain[0]->provider = &provider;
+	domain[0]->ep.provider = &provider;
 	n_posts = 0;
 	ck_assert_int_eq(write_to(from, 0, BYTES / 2), 0);
 	TURN_UNTIL(n_completed == 1);
 	ck_assert_int_eq(completed.status, 0);
 	ck_assert_uint_eq(group->stats.path_deaths, 1);
 	ck_assert_mem_eq(source, target, BYTES / 2);
-	domain[0]->provider = &qp_soft_provider;
+	domain[0]->ep.provider = &qp_soft_provider;
 }
 END_TEST
 
@@ -233,7 +233,7 @@ START_TEST(what_ends_at_once_completes_once)
 	TURN_UNTIL(n_connected && n_accepted);
 	if (_i == 1) {
 		provider.post_write = refuse_write;
-		domain[0]->provider = &provider;
+		domain[0]->ep.provider = &provider;
 	}
 	max = group->options.max_messages;
 	for (time_t end = time(NULL) + PATIENCE_S; n < WRITES;) {
@@ -248,7 +248,7 @@ START_TEST(what_ends_at_once_completes_once)
 			if (err)
 				break;
 		}
-		ck_assert_uint_le(posted - n, max + domain[0]->event_count);
+		ck_assert_uint_le(posted - n, max + domain[0]->events.count);
 		taken = fare_domain_poll(domain[0], e, 8);
 		for (int i = 0; i < taken; i++) {
 			ck_assert_int_eq(e[i].kind, FARE_EVENT_COMPLETED);
@@ -257,7 +257,7 @@ START_TEST(what_ends_at_once_completes_once)
 			n++;
 		}
 	}
-	domain[0]->provider = &qp_soft_provider;
+	domain[0]->ep.provider = &qp_soft_provider;
 }
 END_TEST
 
@@ -279,7 +279,7 @@ START_TEST(a_small_message_takes_its_record_along)
 	open_both();
 	open_group();
 	TURN_UNTIL(n_connected && n_accepted);
-	domain[0]->provider = &provider;
+	domain[0]->ep.provider = &provider;
 	n_posts = 0;
 	w = write_of(from, source, BYTES / 2, 0);
 	w.flags = FARE_WRITE_NOTIFY;
@@ -288,7 +288,7 @@ START_TEST(a_small_message_takes_its_record_along)
 	TURN_UNTIL(n_completed == 1 && n_received == 1);
 	ck_assert_int_eq(completed.status, 0);
 	ck_assert_mem_eq(source, target, BYTES / 2);
-	domain[0]->provider = &qp_soft_provider;
+	domain[0]->ep.provider = &qp_soft_provider;
 }
 END_TEST
 
@@ -309,15 +309,15 @@ START_TEST(what_was_not_posted_is_released_at_once)
 	open_both();
 	open_group();
 	TURN_UNTIL(n_connected && n_accepted);
-	domain[0]->provider = &provider;
+	domain[0]->ep.provider = &provider;
 	w = write_of(from, source, BYTES / 2, 0);
 	w.flags = FARE_WRITE_NOTIFY;
-	w.deadline_ns = group->domain->now_ns + 1000000;
+	w.deadline_ns = group->domain->ep.now_ns + 1000000;
 	ck_assert_int_eq(fare_group_write(group, &w), 0);
 	TURN_UNTIL(n_released);
 	ck_assert_int_eq(completed.status, -ETIMEDOUT);
 	ck_assert_uint_eq(group->next_record, group->record_floor);
-	domain[0]->provider = &qp_soft_provider;
+	domain[0]->ep.provider = &qp_soft_provider;
 	w.deadline_ns = 0;
 	ck_assert_int_eq(fare_group_write(group, &w), 0);
 	TURN_UNTIL(n_completed == 2 && n_received == 1);
@@ -334,7 +334,7 @@ START_TEST(what_is_late_already_does_not_leave)
 	open_both();
 	open_group();
 	TURN_UNTIL(n_connected && n_accepted);
-	domain[0]->provider = &provider;
+	domain[0]->ep.provider = &provider;
 	n_posts = 0;
 	w = write_of(from, source, _i ? BYTES / 2 : 0, 0);
 	w.flags = FARE_WRITE_NOTIFY;
@@ -345,7 +345,7 @@ START_TEST(what_is_late_already_does_not_leave)
 	ck_assert_int_eq(completed.status, -ETIMEDOUT);
 	ck_assert_uint_eq(n_posts, 0);
 	ck_assert_uint_eq(n_received, 0);
-	domain[0]->provider = &qp_soft_provider;
+	domain[0]->ep.provider = &qp_soft_provider;
 	w.deadline_ns = 0;
 	ck_assert_int_eq(fare_group_write(group, &w), 0);
 	TURN_UNTIL(n_completed == 2 && n_received == 1);
@@ -374,11 +374,11 @@ START_TEST(a_pair_that_was_taken_is_not_replayed)
 	ck_assert_uint_eq(q->posted, 2);
 	/* the peer takes it, and its ACK is not read */
 	if (_i == 1)
-		ck_assert_int_ge(qp_soft_provider.endpoint_progress(domain[0]->endpoint), 0);
+		ck_assert_int_ge(qp_soft_provider.endpoint_progress(domain[0]->ep.handle), 0);
 	while (_i == 1 && !n_received)
 		look(1);
 	provider.post_write = count_writes;
-	domain[0]->provider = &provider;
+	domain[0]->ep.provider = &provider;
 	n_posts = 0;
 	if (_i == 1)
 		memset(target, 0xee, BYTES); /* used again, as it may be */
@@ -390,7 +390,7 @@ START_TEST(a_pair_that_was_taken_is_not_replayed)
 		ck_assert_uint_eq(((unsigned char *)target)[0], 0xee);
 	else
 		ck_assert_mem_eq(source, target, BYTES / 2);
-	domain[0]->provider = &qp_soft_provider;
+	domain[0]->ep.provider = &qp_soft_provider;
 }
 END_TEST
 
@@ -421,7 +421,7 @@ START_TEST(an_old_message_is_no_window)
 	open_both();
 	open_group();
 	TURN_UNTIL(n_connected && n_accepted);
-	domain[0]->provider = &provider;
+	domain[0]->ep.provider = &provider;
 	ck_assert_int_eq(write_to(from, 0, 8), 0);
 	TURN_UNTIL(n_held);
 	writes = 3 * group->options.max_messages;
@@ -434,7 +434,7 @@ START_TEST(an_old_message_is_no_window)
 	}
 	transfer_on_completion(group, &held);
 	TURN_UNTIL(n_completed == writes + 1 && n_received == writes / 2);
-	domain[0]->provider = &qp_soft_provider;
+	domain[0]->ep.provider = &qp_soft_provider;
 }
 END_TEST
 
