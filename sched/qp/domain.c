@@ -14,7 +14,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "qp/internal.h"
+#include "qp/domain.h"
+#include "qp/engine.h"
+#include "qp/regions.h"
 #include "sized.h"
 
 /*

@@ -11,7 +11,9 @@
 
 #include <utlist.h>
 
-#include "qp/internal.h"
+#include "qp/domain.h"
+#include "qp/engine.h"
+#include "qp/group.h"
 #include "qp/planted.h"
 
 /* A group's id: its slot, and above that a number that changes when the slot is used again. */
@@ -39,15 +41,7 @@ _Static_assert(MAX_GROUPS == 1 << SLOT_BITS, "slots");
 /* a process that did not poll for so long cannot say that a QP did nothing meanwhile */
 #define AWAY_NS UINT64_C(5000000000)
 
-/* Unfinished writes late or over, lanes shifted, the group's own state, records kept for later. */
-static uint32_t events_of(const struct fare_group *group)
-{
-	uint32_t early = group->early ? group->ring.slots : 0;
-
-	return 2 * group->options.max_messages + 2 * group->n_lanes + 4 + early;
-}
-
-int engine_add(struct fare_domain *domain, struct fare_group *group)
+static int enter(struct fare_domain *domain, struct fare_group *group)
 {
 	uint32_t slot = 0;
 	int err = domain->n_groups < MAX_GROUPS ? 0 : -EUSERS;
@@ -55,39 +49,57 @@ int engine_add(struct fare_domain *domain, struct fare_group *group)
 	if (!err)
 		err = timers_reserve(&domain->timers, domain->n_groups + 1);
 	if (!err)
-		err = event_queue_reserve(&domain->events, events_of(group));
+		err = event_queue_reserve(&domain->events, group_most_events(group));
 	if (err)
 		return err;
 	while (domain->slots[slot])
 		slot++;
 	domain->slots[slot] = group;
-	group->id = domain->next_generation++ << SLOT_BITS | slot;
 	domain->n_groups++;
 	DL_APPEND(domain->groups, group);
 	run_queue_add(&group->run);
+	group_begin(group, domain->next_generation++ << SLOT_BITS | slot);
 	return 0;
 }
 
-void engine_remove(struct fare_domain *domain, struct fare_group *group)
+int engine_open(struct fare_group **out, struct fare_domain *domain,
+		const struct peer_address *peer, const struct fare_group_options *options,
+		const struct control_message *offer)
 {
+	int err = group_create(out, domain, peer, options, offer);
+
+	if (!err)
+		err = enter(domain, *out);
+	if (err && *out) {
+		group_destroy(*out);
+		*out = NULL;
+	}
+	return err;
+}
+
+void engine_close(struct fare_group *group)
+{
+	struct fare_domain *domain = group->domain;
+
 	if (!PLANTED(events_kept))
 		event_queue_forget(&domain->events, group);
 	timers_remove(&domain->timers, &group->timer);
 	run_queue_remove(&group->run);
-	domain->slots[group->id % MAX_GROUPS] = NULL;
+	domain->slots[group->link.id % MAX_GROUPS] = NULL;
 	if (domain->scan == group)
 		domain->scan = group->next;
 	DL_DELETE(domain->groups, group);
 	domain->n_busy -= group->is_busy;
-	event_queue_release(&domain->events, events_of(group));
+	event_queue_release(&domain->events, group_most_events(group));
 	domain->n_groups--;
+	group_destroy(group);
 }
 
 static struct fare_group *group_by_id(struct fare_domain *domain, uint32_t id)
 {
 	struct fare_group *group = domain->slots[id % MAX_GROUPS];
 
-	return group && group->id == id ? group : NULL;
+	return group && group->link.id == id ? group : NULL;
 }
 
 static struct fare_group *group_by_opener(struct fare_domain *domain,
@@ -96,8 +108,8 @@ static struct fare_group *group_by_opener(struct fare_domain *domain,
 	struct fare_group *group;
 
 	DL_FOREACH (domain->groups, group)
-		if (!group->opener && group->peer_incarnation == m->source &&
-		    group->peer_id == m->source_group)
+		if (!group->opener && group->link.peer_incarnation == m->source &&
+		    group->link.peer_id == m->source_group)
 			break;
 	return group;
 }
@@ -163,7 +175,7 @@ static int accept_group(struct fare_group **out, struct fare_domain *domain,
 	*out = NULL;
 	options.private_bytes = request.reply_bytes;
 	if (!err)
-		err = group_create(out, domain, &from, &options, m);
+		err = engine_open(out, domain, &from, &options, m);
 	return err;
 }
 
@@ -194,7 +206,7 @@ static void refuse(struct fare_domain *domain, const struct qp_control *c,
 }
 
 /*
- * Openers that do not go on must not make this process hold any number of groups for STILLBORN_NS
+ * Openers that do not go on must not make this process hold any number of groups for ABANDONED_NS
  * (group.c). Such groups have no QPs, and the application does not know them. True: one more may be
  * accepted. If not, the opener asks again.
  */
@@ -213,7 +225,7 @@ static bool has_place(struct fare_domain *domain)
 		return true;
 	if (domain->ep.now_ns - oldest->opening_ns < UNPROVEN_NS)
 		return false;
-	group_destroy(oldest);
+	engine_close(oldest);
 	return true;
 }
 
@@ -228,7 +240,7 @@ static struct fare_group *admit(struct fare_domain *domain, const struct qp_cont
 
 	entry->error = accept_group(&group, domain, c, m);
 	if (!entry->error)
-		lanes_prepare(group);
+		lanes_prepare(group->lanes);
 	else
 		refuse(domain, c, m, entry->error);
 	return group;
@@ -262,7 +274,7 @@ static void on_group_open(struct fare_domain *domain, const struct qp_control *c
 	if (!group)
 		return;
 	run_queue_add(&group->run);
-	reply.source_group = group->id;
+	reply.source_group = group->link.id;
 	group_fill_open(group, &reply);
 	reply_to(domain, c, m, &reply);
 }
@@ -291,14 +303,14 @@ static void prove_peer(struct fare_domain *domain, struct fare_group *group, uin
 	struct fare_group *other;
 
 	if (group->opener || group->peer_proven || group->state != GROUP_OPEN ||
-	    source != group->peer_incarnation)
+	    source != group->link.peer_incarnation)
 		return;
 	group->peer_proven = true;
 	/* the list is in the order of making */
 	for (other = domain->groups; other != group; other = other->next) {
-		if (!other->peer_incarnation ||
-		    other->peer_incarnation == group->peer_incarnation ||
-		    !peer_address_equal(&other->peer, &group->peer))
+		if (!other->link.peer_incarnation ||
+		    other->link.peer_incarnation == group->link.peer_incarnation ||
+		    !peer_address_equal(&other->link.address, &group->link.address))
 			continue;
 		group_on_peer_gone(other);
 		run_queue_add(&other->run);
@@ -339,7 +351,7 @@ void engine_on_control(void *arg, const struct qp_control *c)
 	/* meant for an earlier incarnation of this process, or from another peer: no such group */
 	group = m.destination == domain->ep.incarnation ? group_by_id(domain, m.destination_group)
 							: NULL;
-	if (group && (!peer_address_equal(&group->peer, &from) || group_is_over(group)))
+	if (group && (!peer_address_equal(&group->link.address, &from) || group_is_over(group)))
 		group = NULL;
 	if (group) {
 		group_on_control(group, &m);
@@ -364,8 +376,8 @@ static void step(struct fare_domain *domain, struct fare_group *group)
 	bool busy;
 
 	group_step(group);
-	if (group_stillborn(group)) {
-		group_destroy(group);
+	if (group_is_abandoned(group)) {
+		engine_close(group);
 		return;
 	}
 	busy = group_busy(group);
@@ -408,7 +420,7 @@ static void follow_paths(struct fare_domain *domain)
 	domain->generation = generation;
 	domain->mtu_changes = mtu_changes;
 	DL_FOREACH (domain->groups, group)
-		if (group_paths_changed(group))
+		if (group_paths_changed(&group->paths))
 			run_queue_add(&group->run);
 }
 
@@ -425,7 +437,7 @@ static void scan(struct fare_domain *domain)
 	}
 }
 
-int engine_hear(struct fare_domain *domain)
+int engine_receive(struct fare_domain *domain)
 {
 	domain->ep.drained = false;
 	return domain->ep.provider->endpoint_progress(domain->ep.handle);
@@ -446,10 +458,9 @@ static int take_completions(struct fare_domain *domain)
 		domain->ep.drained = n == 0;
 		total += n;
 		for (int i = 0; i < n; i++) {
-			struct lane_qp *q = wc[i].context;
+			const struct lanes_qp *at = wc[i].context;
 
-			transfer_on_completion(q->group, &wc[i]);
-			run_queue_add(&q->group->run);
+			group_on_completion(at->group, at, &wc[i]);
 		}
 	} while (n && event_queue_has_room(&domain->events));
 	return total;
@@ -467,7 +478,7 @@ static int progress(struct fare_domain *domain)
 	 * ACKs held back, and an application that has its last message may not poll again.
 	 */
 	for (int round = 0; round < rounds && domain->ep.drained; round++) {
-		err = engine_hear(domain);
+		err = engine_receive(domain);
 		if (err < 0)
 			return err;
 		n = take_completions(domain);
@@ -546,8 +557,10 @@ void engine_begin(struct fare_domain *domain)
 
 void engine_fini(struct fare_domain *domain)
 {
-	while (domain->groups)
-		fare_group_close(domain->groups);
+	while (domain->groups) {
+		group_leave(domain->groups);
+		engine_close(domain->groups);
+	}
 	timers_fini(&domain->timers);
 	port_cache_fini(&domain->ports);
 	event_queue_fini(&domain->events);

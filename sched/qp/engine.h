@@ -28,8 +28,6 @@ struct fare_domain;
 struct fare_group;
 struct control_message;
 
-#define ENGINE_NEVER UINT64_MAX
-
 /* The domain's provider, endpoint attributes, seal and random() are set before. 0 or -ENOMEM. */
 int engine_init(struct fare_domain *domain);
 /* Call once the endpoint is made: the domain gets its port and path MTU. */
@@ -45,18 +43,20 @@ void engine_on_control(void *domain, const struct qp_control *control);
  */
 int engine_poll(struct fare_domain *domain, uint64_t now_ns);
 /* Receives once what arrived. >= 0, or the provider's -errno. Completions are not taken. */
-int engine_hear(struct fare_domain *domain);
-/* When engine_poll() is due although nothing arrives; ENGINE_NEVER: not at all. */
+int engine_receive(struct fare_domain *domain);
+/* When engine_poll() is due although nothing arrives; ENDPOINT_NEVER: not at all. */
 uint64_t engine_due_ns(const struct fare_domain *domain);
 /* True: an operation, a handshake or the end of a lane is under way. */
 bool engine_busy(const struct fare_domain *domain);
 
 /*
- * Adds a group: it gets its id, and the queue has room for its events. -ENOMEM, -EUSERS (the
- * domain has MAX_GROUPS): nothing was changed.
+ * Opens a group; offer: the GROUP_OPEN of the peer that did so, or NULL. -errno of group_create(),
+ * -EUSERS (the domain has MAX_GROUPS).
  */
-int engine_add(struct fare_domain *domain, struct fare_group *group);
-/* Removes a group, and its events that were not taken: its memory may become another group. */
-void engine_remove(struct fare_domain *domain, struct fare_group *group);
+int engine_open(struct fare_group **out, struct fare_domain *domain,
+		const struct peer_address *peer, const struct fare_group_options *options,
+		const struct control_message *offer);
+/* Destroys a group, and its events that were not taken: its memory may become another group. */
+void engine_close(struct fare_group *group);
 
 #endif

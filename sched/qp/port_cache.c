@@ -12,7 +12,8 @@
 #include <uthash.h>
 #include <utlist.h>
 
-#include "qp/internal.h"
+#include "qp/lane.h"
+#include "qp/port_path.h"
 
 /* rounds before going on with what came back, if anything did */
 #define LEARN_SENDS 4
@@ -162,14 +163,9 @@ uint64_t port_peer_resend_ns(const struct port_peer *peer, unsigned n)
 	return handshake_resend_ns(peer->rtt.smooth_ns ? &peer->rtt : &peer->cache->rtt, n);
 }
 
-struct port_path *port_entry_path(struct port_entry *entry)
-{
-	return &entry->path;
-}
-
 static int make_entry(struct port_entry **out, struct lane *lane)
 {
-	struct port_cache *cache = lane->group->port_peer->cache;
+	struct port_cache *cache = lane->lanes->attr.peer->cache;
 	unsigned n_sub_ports = cache->ep->attr.n_sub_ports[lane->index];
 	struct port_entry *entry;
 
@@ -179,7 +175,7 @@ static int make_entry(struct port_entry **out, struct lane *lane)
 	if (!entry)
 		return -ENOMEM;
 	entry->cache = cache;
-	entry->peer = lane->group->port_peer;
+	entry->peer = lane->lanes->attr.peer;
 	entry->plane = lane->index;
 	entry->path.plane = lane->index;
 	entry->path.n_planes = cache->ep->attr.n_planes;
@@ -191,24 +187,26 @@ static int make_entry(struct port_entry **out, struct lane *lane)
 
 int port_cache_attach(struct lane *lane)
 {
-	struct port_entry **entry = &lane->group->port_peer->entries[lane->index];
+	struct port_entry **entry = &lane->lanes->attr.peer->entries[lane->index];
 	int err = *entry ? 0 : make_entry(entry, lane);
 
 	if (err)
 		return err;
-	lane->path = *entry;
-	DL_APPEND2((*entry)->lanes, lane, path_prev, path_next);
+	lane->entry = *entry;
+	lane->ports = &(*entry)->path;
+	DL_APPEND((*entry)->lanes, lane);
 	return 0;
 }
 
 void port_cache_detach(struct lane *lane)
 {
-	struct port_entry *entry = lane->path;
+	struct port_entry *entry = lane->entry;
 
 	if (!entry)
 		return;
-	lane->path = NULL;
-	DL_DELETE2(entry->lanes, lane, path_prev, path_next);
+	lane->entry = NULL;
+	lane->ports = NULL;
+	DL_DELETE(entry->lanes, lane);
 	if (entry->lanes)
 		return;
 	timers_remove(&entry->cache->timers, &entry->timer);
@@ -246,9 +244,9 @@ static void wake_lanes(struct port_entry *entry)
 {
 	struct lane *lane;
 
-	DL_FOREACH2 (entry->lanes, lane, path_next)
+	DL_FOREACH (entry->lanes, lane)
 		if (lane->state == LANE_LEARNING)
-			run_queue_add(&lane->group->run);
+			run_queue_add(lane->lanes->attr.run);
 }
 
 /* One round: an echo from each port that was asked for and not answered. */
@@ -295,7 +293,7 @@ static bool covers(struct port_entry *entry, const struct lane *lane)
 	/* fewer remote sub-ports than there are here: others may show themselves */
 	if (n < entry->path.n_sub_ports && n < lane->n_ports)
 		return false;
-	return ports_cover(lane);
+	return lane_ports_cover(lane);
 }
 
 /* It waits for what is learned, or will. */
@@ -308,7 +306,7 @@ static bool covers_all(struct port_entry *entry)
 {
 	struct lane *lane;
 
-	DL_FOREACH2 (entry->lanes, lane, path_next)
+	DL_FOREACH (entry->lanes, lane)
 		if (is_to_be_made(lane) && !covers(entry, lane))
 			return false;
 	return true;
@@ -323,7 +321,7 @@ static unsigned step_of(const struct port_entry *entry)
 	unsigned n_live = (unsigned)__builtin_popcount(entry->path.live), most = 1;
 	const struct lane *lane;
 
-	DL_FOREACH2 (entry->lanes, lane, path_next)
+	DL_FOREACH (entry->lanes, lane)
 		if (is_to_be_made(lane) && lane->n_ports > most)
 			most = lane->n_ports;
 	return n_live ? (most + n_live - 1) / n_live + 1 : 1;
@@ -389,8 +387,8 @@ static bool an_opener_waits(const struct port_entry *entry)
 {
 	const struct lane *lane;
 
-	DL_FOREACH2 (entry->lanes, lane, path_next)
-		if (lane->state == LANE_LEARNING && lane->group->opener)
+	DL_FOREACH (entry->lanes, lane)
+		if (lane->state == LANE_LEARNING && lane->lanes->attr.is_opener)
 			return true;
 	return false;
 }
@@ -437,7 +435,7 @@ static bool is_ready(struct port_entry *entry, const struct lane *lane)
 
 void port_cache_prepare(struct lane *lane)
 {
-	struct port_entry *entry = lane->path;
+	struct port_entry *entry = lane->entry;
 
 	if (entry->state != PORT_LEARN && entry->path.live && !is_ready(entry, lane))
 		begin_learning(entry);
@@ -445,7 +443,7 @@ void port_cache_prepare(struct lane *lane)
 
 int port_cache_ready(struct lane *lane)
 {
-	struct port_entry *entry = lane->path;
+	struct port_entry *entry = lane->entry;
 
 	if (entry->failed_ns > lane->since_ns)
 		return entry->error;
@@ -475,8 +473,8 @@ static bool can_be_uneven(const struct port_entry *entry)
 {
 	const struct lane *lane;
 
-	DL_FOREACH2 (entry->lanes, lane, path_next)
-		if (lane->state == LANE_UP && ports_can_be_uneven(lane))
+	DL_FOREACH (entry->lanes, lane)
+		if (lane->state == LANE_UP && lane_ports_can_be_uneven(lane))
 			return true;
 	return false;
 }
@@ -485,9 +483,9 @@ static bool all_even(const struct port_entry *entry, uint32_t remotes)
 {
 	const struct lane *lane;
 
-	DL_FOREACH2 (entry->lanes, lane, path_next)
-		if (lane->state == LANE_UP && ports_can_be_uneven(lane) &&
-		    !ports_are_even(lane, remotes))
+	DL_FOREACH (entry->lanes, lane)
+		if (lane->state == LANE_UP && lane_ports_can_be_uneven(lane) &&
+		    !lane_ports_are_even(lane, remotes))
 			return false;
 	return true;
 }
@@ -547,11 +545,11 @@ static void judge_wide(struct port_entry *entry)
 
 	entry->is_complete = true;
 	entry->met = port_path_remotes(&entry->path);
-	DL_FOREACH2 (entry->lanes, lane, path_next) {
-		if (lane->state != LANE_UP || !ports_can_be_uneven(lane))
+	DL_FOREACH (entry->lanes, lane) {
+		if (lane->state != LANE_UP || !lane_ports_can_be_uneven(lane))
 			continue;
-		moved |= ports_even_out(lane);
-		shown_lane(lane->group, lane->index);
+		moved |= lane_ports_even_out(lane);
+		lane_export_lane(lane);
 	}
 	rest(entry, moved);
 	wake_lanes(entry);
@@ -585,9 +583,9 @@ static void watch_soon(struct port_entry *entry)
 
 void port_cache_watch(struct lane *lane)
 {
-	struct port_entry *entry = lane->path;
+	struct port_entry *entry = lane->entry;
 
-	if (!tells_ports(entry) || !ports_can_be_uneven(lane))
+	if (!tells_ports(entry) || !lane_ports_can_be_uneven(lane))
 		return;
 	/* a plane that just came back may not have its final routes */
 	if (lane->epoch > 1) {
@@ -600,7 +598,7 @@ void port_cache_watch(struct lane *lane)
 
 void port_cache_hint(struct lane *lane)
 {
-	struct port_entry *entry = lane->path;
+	struct port_entry *entry = lane->entry;
 
 	entry->is_complete = false;
 	if (!entry->watch_ns)
@@ -613,14 +611,14 @@ void port_cache_hint(struct lane *lane)
 
 void port_cache_doubt(struct lane *lane)
 {
-	if (lane->path && lane->path->state == PORT_REST)
-		lane->path->proven_ns = 0;
+	if (lane->entry && lane->entry->state == PORT_REST)
+		lane->entry->proven_ns = 0;
 }
 
 void port_cache_follow(struct lane *lane)
 {
-	struct port_entry *entry = lane->path;
-	uint32_t live = group_sub_ports(lane->group, lane->index);
+	struct port_entry *entry = lane->entry;
+	uint32_t live = group_paths_sub_ports(lane->lanes->attr.paths, lane->index);
 
 	if (live == entry->path.live)
 		return;
@@ -636,13 +634,12 @@ static void close_lost(struct port_entry *entry, uint64_t incarnation)
 {
 	struct lane *lane;
 
-	DL_FOREACH2 (entry->lanes, lane, path_next) {
-		struct fare_group *group = lane->group;
-
+	DL_FOREACH (entry->lanes, lane) {
 		if (!lane->up_since_ns || lane->up_since_ns >= entry->began_ns ||
-		    group->peer_incarnation == incarnation)
+		    lane->lanes->attr.link->peer_incarnation == incarnation)
 			continue;
-		group_end(group, -ECANCELED);
+		lane->events |= LANES_LOST;
+		run_queue_add(lane->lanes->attr.run);
 	}
 }
 

@@ -6,7 +6,7 @@
  * Solely owns: one entry for each peer (round trip, last sign of life) and for each (peer, plane)
  * that a lane uses (port_path.h), the echoes under way, and when to ask again. In: lanes that are
  * about to be made, lanes that are up, changes of the path, replies, now.
- * Out: echoes; groups that are woken; source ports that lanes move to (ports.c). Opens nothing and
+ * Out: echoes; groups that are woken; source ports that lanes move to (lane_ports.c). Opens nothing and
  * reads no clock. Thread: the domain's.
  *
  * However many groups open toward a peer, one exchange for each path serves them all. It learns
@@ -71,7 +71,6 @@ uint32_t port_cache_live(struct port_cache *cache, const struct peer_address *ad
 /* The lane uses its path from now on. 0 or -ENOMEM. */
 int port_cache_attach(struct lane *lane);
 void port_cache_detach(struct lane *lane);
-struct port_path *port_entry_path(struct port_entry *entry);
 
 /* The lane will soon be in LANE_LEARNING: what it will need is asked for. */
 void port_cache_prepare(struct lane *lane);

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * regions.c - registered memory of a domain: struct fare_mr.
- *
- * Owns the regions and the domain's cache of them. A struct fare_mr of fare_mr_get() borrows a
- * region of the cache (mr_cache.h).
- */
 #include <errno.h>
 #include <stdlib.h>
 #include <utlist.h>
 
-#include "qp/internal.h"
+#include "qp/domain.h"
+#include "qp/regions.h"
 #include "qp/mr_cache.h"
 #include "qp/mr_dmabuf.h"
 
@@ -193,8 +188,8 @@ uint32_t fare_mr_rkey(const struct fare_mr *mr)
 	return mr ? mr->mr.rkey : 0;
 }
 
-bool domain_mr_holds(const struct fare_domain *domain, const struct fare_mr *mr, const void *data,
-		     uint64_t length)
+bool regions_hold(const struct fare_domain *domain, const struct fare_mr *mr, const void *data,
+		  uint64_t length)
 {
 	uintptr_t at = (uintptr_t)data;
 
@@ -202,7 +197,7 @@ bool domain_mr_holds(const struct fare_domain *domain, const struct fare_mr *mr,
 	       at - mr->addr <= mr->length - length;
 }
 
-uint32_t domain_mr_lkey(const struct fare_mr *mr)
+uint32_t regions_lkey(const struct fare_mr *mr)
 {
 	return mr->mr.lkey;
 }

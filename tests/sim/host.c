@@ -8,7 +8,12 @@
 #include "app.h"
 #include "daemon.h"
 #include "nic.h"
-#include "qp/internal.h"
+#include "qp/domain.h"
+#include "qp/engine.h"
+#include "qp/group.h"
+#include "qp/lane.h"
+#include "qp/regions.h"
+#include "qp/transfer_state.h"
 #include "shadow.h"
 
 #define EVENTS_MAX 32
@@ -188,13 +193,14 @@ static void trace_groups(struct sim *sim, unsigned i, const struct fare_domain *
 		char line[200];
 		int n = 0;
 
-		for (unsigned l = 0; l < g->n_lanes && n < (int)sizeof(line) - 30; l++)
+		for (unsigned l = 0; l < g->lanes->n && n < (int)sizeof(line) - 30; l++)
 			n += snprintf(line + n, sizeof(line) - (size_t)n, " %u:%s/%u%s", l,
-				      names[g->lanes[l].state], g->lanes[l].epoch,
-				      g->lanes[l].confirmed ? "c" : "");
+				      names[g->lanes->lane[l].state], g->lanes->lane[l].epoch,
+				      g->lanes->lane[l].confirmed ? "c" : "");
 		SIM_TRACE(sim, "host %u: group %x to %u state %u%s messages %u replay %u lanes%s",
-			  i, g->id, sim_host_of(&g->peer.address), g->state,
-			  g->closing ? " closing" : "", g->n_messages, g->replay.n, line);
+			  i, g->link.id, sim_host_of(&g->link.address.address), g->state,
+			  g->closing ? " closing" : "", g->transfer->n_messages,
+			  g->transfer->replay.n, line);
 	}
 }
 
@@ -239,8 +245,8 @@ void host_run(struct sim *sim, unsigned i, uint64_t token)
 struct host_group_key host_group_key(const struct fare_group *g)
 {
 	if (g->opener)
-		return (struct host_group_key){g->domain->ep.incarnation, g->id};
-	return (struct host_group_key){g->peer_incarnation, g->peer_id};
+		return (struct host_group_key){g->domain->ep.incarnation, g->link.id};
+	return (struct host_group_key){g->link.peer_incarnation, g->link.peer_id};
 }
 
 unsigned host_n_groups(const struct sim *sim, unsigned i)
@@ -250,8 +256,8 @@ unsigned host_n_groups(const struct sim *sim, unsigned i)
 
 bool host_group_is_whole(const struct fare_group *g)
 {
-	for (unsigned l = 0; l < g->n_lanes; l++)
-		if (g->lanes[l].state != LANE_UP)
+	for (unsigned l = 0; l < g->lanes->n; l++)
+		if (g->lanes->lane[l].state != LANE_UP)
 			return false;
 	return g->state == GROUP_OPEN && g->announced;
 }

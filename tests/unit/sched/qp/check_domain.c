@@ -48,17 +48,18 @@ START_TEST(a_reset_takes_no_notification_with_it)
 	for (time_t end = time(NULL) + PATIENCE_S; !n_completed;) {
 		ck_assert(time(NULL) < end);
 		look(0);
-		ck_assert_int_ge(engine_hear(domain[1]), 0);
+		ck_assert_int_ge(engine_receive(domain[1]), 0);
 	}
-	lane_kill(group, 0);
-	for (time_t end = time(NULL) + PATIENCE_S; domain[1]->groups->lanes[0].state == LANE_UP;) {
+	lane_kill(group->lanes->lane, "the test");
+	for (time_t end = time(NULL) + PATIENCE_S;
+	     domain[1]->groups->lanes->lane[0].state == LANE_UP;) {
 		ck_assert(time(NULL) < end);
 		look(0);
-		ck_assert_int_ge(engine_hear(domain[1]), 0);
+		ck_assert_int_ge(engine_receive(domain[1]), 0);
 	}
 	ck_assert_uint_eq(n_received, 0);
 	for (time_t end = time(NULL) + PATIENCE_S;
-	     !n_received || group->lanes[0].state != LANE_UP;) {
+	     !n_received || group->lanes->lane[0].state != LANE_UP;) {
 		ck_assert_msg(time(NULL) < end, "the notification is lost");
 		turn();
 	}
@@ -186,7 +187,7 @@ START_TEST(many_qps_share_a_window)
 		ck_assert(time(NULL) < end);
 		turn();
 	}
-	lane = &group->lanes[0];
+	lane = &group->lanes->lane[0];
 	chunk = group->options.chunk_bytes;
 	ck_assert_uint_eq(lane->n_qps, QPS);
 	ck_assert_uint_gt(chunk, group->options.window_bytes / QPS);
@@ -211,7 +212,8 @@ START_TEST(many_qps_share_a_window)
 		turn();
 	}
 	ck_assert_uint_eq(lane->posted_bytes, 0);
-	ck_assert_uint_eq(group->stats.chunks_posted, MESSAGES * ((BYTES + chunk - 1) / chunk));
+	ck_assert_uint_eq(group->transfer->stats.chunks_posted,
+			  MESSAGES * ((BYTES + chunk - 1) / chunk));
 }
 END_TEST
 
@@ -241,13 +243,13 @@ START_TEST(a_key_is_tried_unless_it_is_good)
 	w.rkey = fare_mr_rkey(to);
 	ck_assert_int_eq(fare_group_write(group, &w), 0);
 	if (vouches[_i])
-		ck_assert_uint_gt(group->stats.chunks_posted, 1);
+		ck_assert_uint_gt(group->transfer->stats.chunks_posted, 1);
 	else
-		ck_assert_uint_eq(group->stats.chunks_posted, 1);
+		ck_assert_uint_eq(group->transfer->stats.chunks_posted, 1);
 	TURN_UNTIL(n_completed == 1);
 	ck_assert_int_eq(completed.status, 0);
 	ck_assert_mem_eq(source, target, BYTES);
-	ck_assert_uint_eq(group->stats.chunks_posted, CHUNKS);
+	ck_assert_uint_eq(group->transfer->stats.chunks_posted, CHUNKS);
 }
 END_TEST
 
@@ -274,15 +276,15 @@ START_TEST(chunks_that_are_read_are_longer_and_still_even)
 	ck_assert_int_eq(fare_mr_register(&from, domain[1], there, BYTES, FARE_REMOTE_READ), 0);
 	ck_assert_int_eq(fare_group_open(&group, domain[0], &peer, &options), 0);
 	for (time_t end = time(NULL) + PATIENCE_S;
-	     !n_connected || !n_accepted || group->weights.sum != 4;) {
+	     !n_connected || !n_accepted || group->transfer->weights.sum != 4;) {
 		ck_assert(time(NULL) < end);
 		turn();
 	}
-	chunk = group->read_unit_bytes;
+	chunk = group->shape.read_unit_bytes;
 	if (_i)
-		ck_assert_uint_eq(chunk, group->unit_bytes);
+		ck_assert_uint_eq(chunk, group->shape.unit_bytes);
 	else
-		ck_assert_uint_gt(chunk, 2 * group->unit_bytes);
+		ck_assert_uint_gt(chunk, 2 * group->shape.unit_bytes);
 	r.mr = to;
 	r.rkey = fare_mr_rkey(from);
 	memset(there, 0x5a, BYTES);
@@ -293,10 +295,13 @@ START_TEST(chunks_that_are_read_are_longer_and_still_even)
 		turn();
 	}
 	ck_assert_mem_eq(here, there, BYTES);
-	ck_assert_uint_eq(group->stats.chunks_posted, MESSAGES * ((BYTES + chunk - 1) / chunk));
+	ck_assert_uint_eq(group->transfer->stats.chunks_posted,
+			  MESSAGES * ((BYTES + chunk - 1) / chunk));
 	for (unsigned l = 0; l < 4; l++) {
-		ck_assert_uint_gt(group->stats.plane_bytes[l] + 2 * chunk, MESSAGES * BYTES / 4);
-		ck_assert_uint_lt(group->stats.plane_bytes[l], MESSAGES * BYTES / 4 + 2 * chunk);
+		ck_assert_uint_gt(group->transfer->stats.plane_bytes[l] + 2 * chunk,
+				  MESSAGES * BYTES / 4);
+		ck_assert_uint_lt(group->transfer->stats.plane_bytes[l],
+				  MESSAGES * BYTES / 4 + 2 * chunk);
 	}
 }
 END_TEST
@@ -325,7 +330,7 @@ START_TEST(sizes_in_turn_do_not_bend_shares)
 	ck_assert_int_eq(fare_mr_register(&to, domain[1], target, BLOCK, true), 0);
 	ck_assert_int_eq(fare_group_open(&group, domain[0], &peer, &options), 0);
 	for (time_t end = time(NULL) + PATIENCE_S;
-	     !n_connected || !n_accepted || group->weights.sum != 4;) {
+	     !n_connected || !n_accepted || group->transfer->weights.sum != 4;) {
 		ck_assert(time(NULL) < end);
 		turn();
 	}
@@ -342,7 +347,8 @@ START_TEST(sizes_in_turn_do_not_bend_shares)
 		turn();
 	}
 	for (unsigned l = 0; l < 4; l++) {
-		uint64_t bytes = group->stats.plane_bytes[l], chunk = group->options.chunk_bytes;
+		uint64_t bytes = group->transfer->stats.plane_bytes[l],
+			 chunk = group->options.chunk_bytes;
 
 		/* a unit for the pair's phase, one on the way */
 		ck_assert_msg(bytes > total / 4 - 2 * chunk && bytes < total / 4 + 2 * chunk,
@@ -364,17 +370,18 @@ START_TEST(a_spray_begins_at_its_pair_s_phase)
 	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
 	ck_assert_int_eq(open_domain(1, NULL, true, 0), 0);
 	ck_assert_int_eq(fare_group_open(&group, domain[0], &peer, &options), 0);
-	for (time_t end = time(NULL) + PATIENCE_S; !n_connected || group->weights.sum != 4;) {
+	for (time_t end = time(NULL) + PATIENCE_S;
+	     !n_connected || group->transfer->weights.sum != 4;) {
 		ck_assert(time(NULL) < end);
 		turn();
 	}
-	steps = (unsigned)(attach_pair_phase(group->pair) * 1024);
+	steps = (unsigned)(attach_pair_phase(group->paths.pair) * 1024);
 	ck_assert_uint_ne(steps % 4, 0); /* or it would be where everybody begins */
 	spray_fly_init(&want, bps, 4, NULL);
 	while (steps--)
 		spray_fly_next(&want);
 	for (unsigned l = 0; l < 4; l++)
-		ck_assert_double_eq_tol(spray_fly_arrears(&group->spray, l),
+		ck_assert_double_eq_tol(spray_fly_arrears(&group->transfer->placement.spray, l),
 					spray_fly_arrears(&want, l), 1e-9);
 }
 END_TEST
@@ -435,7 +442,7 @@ START_TEST(a_slow_receiver_misses_nothing)
 		}
 	}
 	for (const struct fare_group *g = domain[1]->groups; g; g = g->next)
-		ck_assert_uint_eq(g->stats.path_deaths, 0);
+		ck_assert_uint_eq(lanes_n_deaths(g->lanes), 0);
 }
 END_TEST
 

@@ -99,8 +99,8 @@ START_TEST(a_late_write_is_released)
 	write_one(1);
 	group->state = GROUP_OPEN; /* as if it had opened, and no lane had come up yet */
 	group->due_ns = UINT64_MAX;
-	group->peer_incarnation = 1;
-	transfer_step(group);
+	group->link.peer_incarnation = 1;
+	transfer_step(group->transfer);
 	look_until(&n_completed, 1);
 	ck_assert_int_eq(completed.status, -ETIMEDOUT);
 	ck_assert_uint_eq(completed.context, 7);
@@ -201,7 +201,7 @@ START_TEST(a_late_group_open_closes_nothing)
 	opener.incarnation = was;
 	admission_challenge(&domain[1]->admission, &opener, domain[1]->ep.now_ns, late.nonce);
 	domain[0]->ep.incarnation = was;
-	endpoint_send(&domain[0]->ep, &group->peer, &late, 0, 0, 0);
+	endpoint_send(&domain[0]->ep, &group->link.address, &late, 0, 0, 0);
 	domain[0]->ep.incarnation = is;
 	TURN_UNTIL(domain[1]->n_groups == 3); /* it is accepted, and not heard of again */
 	write_one(0);
@@ -319,8 +319,8 @@ START_TEST(what_is_recorded_changes_nothing_while_the_group_lives)
 	ck_assert_uint_eq(n_requests, 1);
 	ck_assert_uint_eq(n_closed, 0);
 	ck_assert_uint_eq(domain[1]->n_groups, 1);
-	ck_assert_uint_eq(group->stats.path_deaths, 0);
-	ck_assert_uint_eq(group->lanes[0].epoch, 1);
+	ck_assert_uint_eq(lanes_n_deaths(group->lanes), 0);
+	ck_assert_uint_eq(group->lanes->lane[0].epoch, 1);
 }
 END_TEST
 
@@ -429,25 +429,26 @@ START_TEST(a_recorded_lane_reset_does_not_keep_a_lane_down)
 	unsigned n, reset = 0;
 
 	connect_tapped();
-	lane_kill(domain[1]->groups, 0); /* it sends LANE_RESET */
-	TURN_UNTIL(group->lanes[0].state == LANE_LEARNING || group->lanes[0].epoch == 2);
+	lane_kill(domain[1]->groups->lanes->lane, "the test"); /* it sends LANE_RESET */
+	TURN_UNTIL(group->lanes->lane[0].state == LANE_LEARNING ||
+		   group->lanes->lane[0].epoch == 2);
 	n = n_tapped;
 	for (unsigned i = 0; i < n; i++)
 		if (tapped[i].type == CONTROL_LANE_RESET && tapped[i].from == 1)
 			reset = i + 1;
 	ck_assert_uint_gt(reset, 0);
-	TURN_UNTIL(group->lanes[0].epoch == 2 && group->lanes[0].state == LANE_UP);
-	lane_kill(domain[1]->groups, 0);
+	TURN_UNTIL(group->lanes->lane[0].epoch == 2 && group->lanes->lane[0].state == LANE_UP);
+	lane_kill(domain[1]->groups->lanes->lane, "the test");
 	n_tapped = n;
-	TURN_UNTIL(group->lanes[0].state == LANE_DOWN);
-	group->lanes[0].state = LANE_LEARNING;
+	TURN_UNTIL(group->lanes->lane[0].state == LANE_DOWN);
+	group->lanes->lane[0].state = LANE_LEARNING;
 	for (unsigned i = n; i < n_tapped; i++)
 		if (tapped[i].type == CONTROL_LANE_RESET && tapped[i].from == 1)
 			reset = i + 1;
 	ck_assert_uint_gt(reset, n);
 	replay(reset - 1);
-	ck_assert_int_eq(group->lanes[0].state, LANE_LEARNING);
-	TURN_UNTIL(group->lanes[0].state == LANE_UP);
+	ck_assert_int_eq(group->lanes->lane[0].state, LANE_LEARNING);
+	TURN_UNTIL(group->lanes->lane[0].state == LANE_UP);
 }
 END_TEST
 
@@ -472,12 +473,12 @@ START_TEST(a_group_uses_what_the_fabric_carries)
 			 1);
 	connect_trusted();
 	ck_assert_uint_gt(domain[0]->ep.path_mtu, 512);
-	ck_assert_uint_eq(group->path_mtu, 512);
-	ck_assert_uint_eq(domain[1]->groups->path_mtu, 512);
+	ck_assert_uint_eq(group->paths.path_mtu, 512);
+	ck_assert_uint_eq(domain[1]->groups->paths.path_mtu, 512);
 	path.path_mtu = 1000; /* what somebody scribbles is none of the five */
 	shm_writer_publish(writer[0], (uint32_t)shm_writer_pair(writer[0], 0, peer.s6_addr), &path,
 			   1);
-	ck_assert_uint_eq(attach_pair_path_mtu(group->pair), 1000);
+	ck_assert_uint_eq(attach_pair_path_mtu(group->paths.pair), 1000);
 }
 END_TEST
 
@@ -495,15 +496,15 @@ START_TEST(a_lane_that_was_refused_is_not_made_later)
 	const struct lane *lane;
 
 	connect_tapped();
-	lane = &domain[1]->groups->lanes[0];
+	lane = &domain[1]->groups->lanes->lane[0];
 	publish(1, 0);
 	TURN_UNTIL(lane->state == LANE_DOWN);
 	n_tapped = 0;
 	TURN_UNTIL(find_tapped(1, CONTROL_LANE_REFUSE) >= 0);
 	ck_assert_int_eq(lane->state, LANE_DOWN);
 	publish(1, 1000000000);
-	group_follow_paths(domain[1]->groups);
-	ck_assert(group_plane_usable(domain[1]->groups, 0));
+	ck_assert(group_paths_refresh(&domain[1]->groups->paths));
+	ck_assert(group_paths_usable(&domain[1]->groups->paths, 0));
 	replay((unsigned)find_tapped(0, CONTROL_LANE_OPEN));
 	ck_assert_int_eq(lane->state, LANE_DOWN);
 	TURN_UNTIL(lane->state == LANE_UP);
@@ -548,12 +549,12 @@ START_TEST(openers_that_vanish_take_no_places)
 		open_and_vanish(&open, i << 12);
 	n = domain[1]->n_groups;
 	ck_assert_uint_lt(n, 600);
-	ck_assert_uint_eq(first->prev->peer_id, (n - 1) << 12); /* the others wait */
+	ck_assert_uint_eq(first->prev->link.peer_id, (n - 1) << 12); /* the others wait */
 	domain[1]->ep.now_ns += UINT64_C(2000000000);
 	for (uint32_t i = 601; i <= 700; i++)
 		open_and_vanish(&open, i << 12);
 	ck_assert_uint_eq(domain[1]->n_groups, n);
-	ck_assert_uint_eq(first->prev->peer_id, 700 << 12);
+	ck_assert_uint_eq(first->prev->link.peer_id, 700 << 12);
 	ck_assert_ptr_eq(domain[1]->groups, first); /* it is in use */
 	write_one(0);
 	TURN_UNTIL(n_received);

@@ -66,10 +66,10 @@ START_TEST(a_qp_that_fails_when_idle_is_replaced)
 	ck_assert_int_eq(fare_group_open(&group, domain[0], &peer, &options), 0);
 	TURN_UNTIL(n_connected && n_accepted);
 	acceptor = domain[1]->groups;
-	lane = &acceptor->lanes[0];
+	lane = &acceptor->lanes->lane[0];
 	forge(lane->qps[0].qp);
 	TURN_UNTIL(lane->state != LANE_UP);
-	ck_assert_uint_eq(acceptor->stats.path_deaths, 1);
+	ck_assert_uint_eq(lanes_n_deaths(acceptor->lanes), 1);
 	ck_assert_int_eq(fare_group_write(acceptor, &w), 0);
 	TURN_UNTIL(n_completed && n_received);
 	ck_assert_int_eq(completed.status, 0);
@@ -132,9 +132,9 @@ START_TEST(a_group_that_gets_no_qp_ends_with_the_reason)
 	for (time_t end = time(NULL) + 4; time(NULL) < end; n_turns++)
 		turn();
 	ck_assert_uint_eq(n_connected, 0);
-	ck_assert_int_eq(group->lanes[0].error, -EMFILE);
+	ck_assert_int_eq(group->lanes->lane[0].error, -EMFILE);
 	ck_assert(dump_has("Too many open files"));
-	ck_assert_uint_eq(group->lanes[0].epoch, 0); /* the peer was offered nothing */
+	ck_assert_uint_eq(group->lanes->lane[0].epoch, 0); /* the peer was offered nothing */
 	/* 10 ms, doubling up to a second */
 	ck_assert_uint_ge(n_tries, 7);
 	ck_assert_uint_le(n_tries, 12);
@@ -150,15 +150,15 @@ START_TEST(a_plane_that_gets_no_qp_says_why)
 {
 	open_failing(0, 2);
 	TURN_UNTIL(n_connected);
-	ck_assert_int_eq(group->lanes[1].error, 0);
-	ck_assert_int_eq(group->lanes[2].error, -EMFILE);
-	ck_assert_int_eq(group->shown_qps[2].error, EMFILE);
-	ck_assert_int_eq(group->shown_qps[2].state, CONN_SHM_QP_DOWN);
+	ck_assert_int_eq(group->lanes->lane[1].error, 0);
+	ck_assert_int_eq(group->lanes->lane[2].error, -EMFILE);
+	ck_assert_int_eq(group->lanes->rows[2].error, EMFILE);
+	ck_assert_int_eq(group->lanes->rows[2].state, CONN_SHM_QP_DOWN);
 	ck_assert(dump_has("Too many open files"));
 	failing_plane = 99;
-	TURN_UNTIL(group->lanes[2].state == LANE_UP);
-	ck_assert_int_eq(group->lanes[2].error, 0);
-	ck_assert_int_eq(group->shown_qps[2].error, 0);
+	TURN_UNTIL(group->lanes->lane[2].state == LANE_UP);
+	ck_assert_int_eq(group->lanes->lane[2].error, 0);
+	ck_assert_int_eq(group->lanes->rows[2].error, 0);
 	ck_assert(!dump_has("Too many open files"));
 }
 END_TEST
@@ -167,9 +167,9 @@ START_TEST(the_peer_gets_no_qp)
 {
 	open_failing(1, -1);
 	TURN_UNTIL(n_tries >= 3);
-	TURN_UNTIL(group->lanes[0].error);
-	ck_assert_int_eq(group->lanes[0].error, -ECONNREFUSED);
-	ck_assert_int_eq(domain[1]->groups->lanes[0].error, -EMFILE);
+	TURN_UNTIL(group->lanes->lane[0].error);
+	ck_assert_int_eq(group->lanes->lane[0].error, -ECONNREFUSED);
+	ck_assert_int_eq(domain[1]->groups->lanes->lane[0].error, -EMFILE);
 	failing_plane = 99;
 	TURN_UNTIL(n_connected && n_accepted);
 }
@@ -189,8 +189,8 @@ START_TEST(echoes_that_cannot_be_sent_are_the_reason)
 	failing.control_send = send_or_fail;
 	domain[0]->ep.provider = &failing;
 	open_group();
-	TURN_UNTIL(group->lanes[0].error);
-	ck_assert_int_eq(group->lanes[0].error, -EMFILE);
+	TURN_UNTIL(group->lanes->lane[0].error);
+	ck_assert_int_eq(group->lanes->lane[0].error, -EMFILE);
 	domain[0]->ep.provider = &qp_soft_provider;
 	TURN_UNTIL(n_connected);
 }
@@ -206,7 +206,7 @@ static struct {
 
 static int swallow_write(struct qp *qp, const struct qp_write *w)
 {
-	struct lane_qp *q = &group->lanes[0].qps[0];
+	struct lane_qp *q = &group->lanes->lane[0].qps[0];
 
 	if (!swallowed.is_armed || qp != q->qp)
 		return qp_soft_provider.post_write(qp, w);
@@ -261,13 +261,13 @@ START_TEST(a_qp_that_swallows_its_work_is_replaced)
 	domain[0]->ep.resumed_ns = 0;			  /* when it was opened */
 	swallowed.q->progress_ns -= UINT64_C(9000000000); /* as if so long had passed */
 	turn_often();
-	ck_assert_int_eq(group->lanes[0].state, LANE_UP);
+	ck_assert_int_eq(group->lanes->lane[0].state, LANE_UP);
 	swallowed.q->progress_ns -= UINT64_C(2000000000);
 	TURN_UNTIL(n_completed && n_received);
 	ck_assert_int_eq(completed.status, 0);
 	ck_assert_uint_eq(received.tag, 7);
 	ck_assert_uint_eq(n_received, 1);
-	ck_assert_uint_eq(group->lanes[0].epoch, 2);
+	ck_assert_uint_eq(group->lanes->lane[0].epoch, 2);
 }
 END_TEST
 
@@ -278,8 +278,8 @@ START_TEST(a_process_that_was_stopped_takes_no_qp_for_dead)
 	domain[0]->polled_ns -= UINT64_C(60000000000);
 	swallowed.q->progress_ns -= UINT64_C(60000000000);
 	turn_often();
-	ck_assert_int_eq(group->lanes[0].state, LANE_UP);
-	ck_assert_uint_eq(group->lanes[0].epoch, 1);
+	ck_assert_int_eq(group->lanes->lane[0].state, LANE_UP);
+	ck_assert_uint_eq(group->lanes->lane[0].epoch, 1);
 }
 END_TEST
 
@@ -295,8 +295,8 @@ START_TEST(an_acceptor_whose_qp_failed_posts_second)
 
 	connect_trusted();
 	acceptor = domain[1]->groups;
-	lane = &acceptor->lanes[0];
-	lane_on_failure(acceptor, 0, FAILURE_FLUSH);
+	lane = &acceptor->lanes->lane[0];
+	lanes_on_failure(acceptor->lanes, 0, FAILURE_FLUSH);
 	ck_assert_int_eq(fare_group_write(acceptor, &w), 0);
 	TURN_UNTIL(lane->state == LANE_UP && lane->epoch == 2);
 	until_ns = lane->post_ns;

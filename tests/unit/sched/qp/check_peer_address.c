@@ -234,8 +234,8 @@ START_TEST(the_smaller_path_mtu_counts)
 	open_group();
 	TURN_UNTIL(n_connected && n_accepted);
 	ck_assert_uint_eq(domain[1]->ep.path_mtu, 4096);
-	ck_assert_uint_eq(group->path_mtu, 1024);
-	ck_assert_uint_eq(domain[1]->groups->path_mtu, 1024);
+	ck_assert_uint_eq(group->paths.path_mtu, 1024);
+	ck_assert_uint_eq(domain[1]->groups->paths.path_mtu, 1024);
 }
 END_TEST
 

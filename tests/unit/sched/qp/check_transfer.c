@@ -91,7 +91,7 @@ START_TEST(a_region_that_goes_takes_its_writes_alone)
 	ck_assert_uint_eq(n_bad, 1);
 	TURN_UNTIL(n_received == 1);
 	ck_assert_uint_eq(received.bytes, BYTES / 2); /* of the bad one nothing is said */
-	ck_assert_uint_eq(group->stats.path_deaths, 0);
+	ck_assert_uint_eq(lanes_n_deaths(group->lanes), 0);
 }
 END_TEST
 
@@ -116,18 +116,18 @@ START_TEST(who_is_to_blame_fails_alone)
 	open_both();
 	open_group();
 	TURN_UNTIL(n_connected && n_accepted);
-	q = &group->lanes[0].qps[0];
-	wc.wr_id = group->n_chunks ? group->free_chunk : 0; /* that of the next write */
+	q = &group->lanes->lane[0].qps[0];
+	wc.wr_id = group->transfer->chunks.n ? group->transfer->chunks.free
+					     : 0; /* that of the next write */
 	ck_assert_int_eq(write_to(from, 0, BYTES / 2), 0);
 	ck_assert_uint_eq(q->posted, 1);
-	wc.context = q;
-	transfer_on_completion(group, &wc);
+	group_on_completion(group, &q->at, &wc);
 	TURN_UNTIL(n_completed == 1);
 	ck_assert_int_eq(completed.status, blames[_i].status);
 	ck_assert_int_eq(write_to(from, 0, BYTES / 2), 0);
 	TURN_UNTIL(n_completed == 2);
 	ck_assert_int_eq(completed.status, 0);
-	ck_assert_uint_eq(group->stats.path_deaths, 1);
+	ck_assert_uint_eq(lanes_n_deaths(group->lanes), 1);
 }
 END_TEST
 
@@ -147,12 +147,12 @@ START_TEST(a_wrong_key_costs_one_lane)
 	ck_assert_int_eq(fare_group_write(group, &bad), 0);
 	TURN_UNTIL(n_completed == 1);
 	ck_assert_int_eq(completed.status, -EACCES);
-	ck_assert_uint_eq(group->stats.path_deaths, 1);
+	ck_assert_uint_eq(lanes_n_deaths(group->lanes), 1);
 	ck_assert_int_eq(write_to(from, 0, BYTES / 2), 0);
 	ck_assert_int_eq(write_to(from, 0, BYTES / 2), 0);
 	TURN_UNTIL(n_completed == 3);
 	ck_assert_int_eq(completed.status, 0);
-	ck_assert_uint_eq(group->stats.path_deaths, 1);
+	ck_assert_uint_eq(lanes_n_deaths(group->lanes), 1);
 }
 END_TEST
 
@@ -177,12 +177,12 @@ START_TEST(wrong_keys_let_no_backoff_grow)
 	bad.rkey = _i ? 0x5555 : bad.rkey ^ 0x5555;
 	for (unsigned i = 1; i <= 8; i++) {
 		ck_assert_int_eq(fare_group_write(by, &bad), 0);
-		TURN_UNTIL(n_completed == i && group->stats.path_rebuilds == i);
+		TURN_UNTIL(n_completed == i && lanes_n_rebuilds(group->lanes) == i);
 		ck_assert_int_eq(completed.status, -EACCES);
 	}
-	ck_assert_uint_eq(group->stats.path_deaths, 8);
+	ck_assert_uint_eq(lanes_n_deaths(group->lanes), 8);
 	for (unsigned l = 0; l < 4; l++)
-		ck_assert_uint_le(group->lanes[l].backoff_ns, 10000000);
+		ck_assert_uint_le(group->lanes->lane[l].backoff_ns, 10000000);
 }
 END_TEST
 
@@ -212,7 +212,7 @@ START_TEST(a_qp_that_takes_no_posts_ends_its_lane)
 	ck_assert_int_eq(write_to(from, 0, BYTES / 2), 0);
 	TURN_UNTIL(n_completed == 1);
 	ck_assert_int_eq(completed.status, 0);
-	ck_assert_uint_eq(group->stats.path_deaths, 1);
+	ck_assert_uint_eq(lanes_n_deaths(group->lanes), 1);
 	ck_assert_mem_eq(source, target, BYTES / 2);
 	domain[0]->ep.provider = &qp_soft_provider;
 }
@@ -316,7 +316,7 @@ START_TEST(what_was_not_posted_is_released_at_once)
 	ck_assert_int_eq(fare_group_write(group, &w), 0);
 	TURN_UNTIL(n_released);
 	ck_assert_int_eq(completed.status, -ETIMEDOUT);
-	ck_assert_uint_eq(group->next_record, group->record_floor);
+	ck_assert_uint_eq(group->transfer->records.next, group->transfer->records.floor);
 	domain[0]->ep.provider = &qp_soft_provider;
 	w.deadline_ns = 0;
 	ck_assert_int_eq(fare_group_write(group, &w), 0);
@@ -365,11 +365,11 @@ START_TEST(a_pair_that_was_taken_is_not_replayed)
 	open_both();
 	open_group();
 	TURN_UNTIL(n_connected && n_accepted);
-	q = &group->lanes[0].qps[0];
+	q = &group->lanes->lane[0].qps[0];
 	w = write_of(from, source, BYTES / 2, 0);
 	w.flags = FARE_WRITE_NOTIFY;
 	if (_i == 0) /* its QP takes nothing any more */
-		lane_kill(domain[1]->groups, 0);
+		lane_kill(domain[1]->groups->lanes->lane, "the test");
 	ck_assert_int_eq(fare_group_write(group, &w), 0);
 	ck_assert_uint_eq(q->posted, 2);
 	/* the peer takes it, and its ACK is not read */
@@ -382,7 +382,7 @@ START_TEST(a_pair_that_was_taken_is_not_replayed)
 	n_posts = 0;
 	if (_i == 1)
 		memset(target, 0xee, BYTES); /* used again, as it may be */
-	lane_kill(group, 0);
+	lane_kill(group->lanes->lane, "the test");
 	TURN_UNTIL(n_completed == 1 && n_received == 1);
 	ck_assert_int_eq(completed.status, 0);
 	ck_assert_uint_eq(n_posts, _i == 1 ? 0 : 2);
@@ -432,7 +432,7 @@ START_TEST(an_old_message_is_no_window)
 		ck_assert_int_eq(fare_group_write(group, &w), 0);
 		TURN_UNTIL(n_completed == i + 1);
 	}
-	transfer_on_completion(group, &held);
+	group_on_completion(group, held.context, &held);
 	TURN_UNTIL(n_completed == writes + 1 && n_received == writes / 2);
 	domain[0]->ep.provider = &qp_soft_provider;
 }
