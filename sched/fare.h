@@ -154,14 +154,13 @@ static inline void fare_flows_stats(const struct fare_flows *flows, struct fare_
 
 /* ---- 3. QP group ----------------------------------------------------------------------------- */
 
+struct fare_baseline;
 struct fare_domain; /* one local GPU's endpoint: sockets or devices, memory regions, groups */
 struct fare_group;  /* QPs over every plane to one peer */
 
 enum fare_mode {
 	FARE_MODE_FLOW,	 /* a message's stripes are flows, bound by the connection table */
 	FARE_MODE_SPRAY, /* every chunk by the exact schedule (order-free across QPs) */
-	/* QPs bound to no device; the kernel's multipath hash decides (ECMP, WECMP baselines) */
-	FARE_MODE_KERNEL,
 	/*
 	 * As FARE_MODE_SPRAY, over one QP a plane, whose batches leave by all of its sub-ports and
 	 * k source ports each, and may overtake each other; leaves may spray packets, too. Soft
@@ -169,13 +168,6 @@ enum fare_mode {
 	 * packet out of order for a lost one).
 	 */
 	FARE_MODE_PACKET,
-};
-
-/* FARE_MODE_KERNEL: how messages use QPs, as applications over a kernel's multipath do. */
-enum fare_kernel_placement {
-	FARE_KERNEL_STRIPE, /* each message is cut evenly over all QPs, and waits for the slowest */
-	FARE_KERNEL_HASH,   /* each message goes to one QP, by a hash: independent flows */
-	FARE_KERNEL_LEAST,  /* each message goes to the QP with the least outstanding */
 };
 
 /* What a peer that opens a group says of itself, and what it is answered. */
@@ -241,8 +233,6 @@ struct fare_domain_options {
 struct fare_group_options {
 	enum fare_mode mode;
 	uint32_t qps_per_sub_port; /* k; 0: 1 */
-	/* FARE_MODE_KERNEL: how many QPs in all; 0: as many as m x n x k would be */
-	uint32_t qps;
 	/* FARE_MODE_FLOW: flows a group spreads its chunks over; 0: 504 */
 	uint32_t flows;
 	/*
@@ -258,9 +248,6 @@ struct fare_group_options {
 	bool flows_by_bytes;
 	/* a plane's dead QPs are rebuilt after 10 ms, doubling up to this; 0: 1000 */
 	uint32_t backoff_max_ms;
-	/* leave source ports to chance (to measure what learning them gains) */
-	bool random_ports;
-	enum fare_kernel_placement kernel_placement;
 	/*
 	 * The longest message of fare_group_send(), up to FARE_MESSAGE_MAX; 0: none are sent. Each
 	 * end keeps memory for max_messages of them at least. The opener's value counts.
@@ -279,6 +266,8 @@ struct fare_group_options {
 	 * service level, 0..15. The opener's counts.
 	 */
 	uint8_t dscp, service_level;
+	/* NULL; the sources' own benchmarks compare with what this names (sched/qp/baseline.h) */
+	const struct fare_baseline *baseline;
 };
 
 struct fare_mr; /* registered memory */
@@ -412,8 +401,8 @@ void fare_mr_invalidate(struct fare_domain *domain, const void *addr, size_t len
  * Opens a group toward the first process at peer's address (which must accept). Connects in the
  * background: FARE_EVENT_CONNECTED. -EINVAL: an option out of range, or a peer of another family.
  * -EOPNOTSUPP: a mode that the provider does not have. -EUSERS: 4,096 groups are open. -ENOMEM,
- * -ENOSPC. Toward another process at the own GPU's address no plane leads: with "soft" the mode is
- * FARE_MODE_KERNEL then.
+ * -ENOSPC. Toward another process at the own GPU's address no plane leads: with "soft" such a
+ * group has one QP over the kernel's loopback, whatever the mode.
  */
 int fare_group_open_sized(struct fare_group **out, struct fare_domain *domain,
 			  const struct in6_addr *peer, const struct fare_group_options *options,
@@ -581,10 +570,7 @@ static inline int fare_group_read(struct fare_group *group, const struct fare_re
 struct fare_group_stats {
 	uint64_t messages_completed, bytes_completed, chunks_posted, chunks_replayed;
 	uint64_t path_deaths, path_rebuilds, duplicate_notifications;
-	/*
-	 * payload acknowledged per plane; in FARE_MODE_KERNEL, whose QPs are no plane's, per set
-	 * that fails together
-	 */
+	/* payload acknowledged per plane; where QPs are no plane's, per set that fails together */
 	uint64_t plane_bytes[FARE_MAX_PLANES];
 	uint64_t retransmitted_packets, timeouts, icrc_errors;
 	/* handshake messages of other jobs, without the key, or malformed */

@@ -20,7 +20,7 @@ void chunk_list_init(struct chunk_list *list)
 }
 
 /* Doubles the array. Indices of chunks stay. -ENOMEM; -ENOBUFS: it has max. */
-static int grow(struct chunk_store *store)
+static int chunks_grow(struct chunk_store *store)
 {
 	uint32_t n = store->n ? 2 * store->n : 16;
 	struct chunk *chunks;
@@ -44,7 +44,7 @@ uint32_t chunk_alloc(struct chunk_store *store, uint32_t message, uint32_t lengt
 {
 	uint32_t i;
 
-	if (store->free == NO_CHUNK && grow(store))
+	if (store->free == NO_CHUNK && chunks_grow(store))
 		return NO_CHUNK;
 	i = store->free;
 	store->free = store->at[i].next;

@@ -38,7 +38,7 @@ static uint64_t system_random(void *arg)
 	return v;
 }
 
-static int describe(struct fare_domain *domain)
+static int domain_describe(struct fare_domain *domain)
 {
 	struct qp_endpoint_attr *attr = &domain->ep.attr;
 	struct attach_gpu gpu;
@@ -85,7 +85,7 @@ static int start_ticking(struct fare_domain *domain, uint64_t interval_ns)
 	return timerfd_settime(domain->timer_fd, 0, &tick, NULL);
 }
 
-static int watch(struct fare_domain *domain)
+static int domain_watch(struct fare_domain *domain)
 {
 	struct epoll_event e = {.events = EPOLLIN};
 	int fds[2];
@@ -147,12 +147,12 @@ int fare_domain_open_sized(struct fare_domain **out, struct fare *fare, unsigned
 	if (!err)
 		err = engine_init(domain);
 	if (!err)
-		err = describe(domain);
+		err = domain_describe(domain);
 	if (!err)
 		err = domain->ep.provider->endpoint_create(&domain->ep.handle, &domain->ep.attr);
 	if (!err) {
 		engine_begin(domain);
-		err = watch(domain);
+		err = domain_watch(domain);
 	}
 	if (err) {
 		fare_domain_close(domain);
@@ -174,7 +174,7 @@ static void close_descriptors(struct fare_domain *domain)
  * In a child: descriptors are the process's own, and all else is the parent's or a copy in any
  * state.
  */
-static void leave(struct fare_domain *domain)
+static void domain_leave(struct fare_domain *domain)
 {
 	if (domain->ep.handle && domain->ep.provider->endpoint_leave)
 		domain->ep.provider->endpoint_leave(domain->ep.handle);
@@ -186,7 +186,7 @@ void fare_domain_close(struct fare_domain *domain)
 	if (!domain)
 		return;
 	if (domain_check(domain)) {
-		leave(domain);
+		domain_leave(domain);
 		return;
 	}
 	engine_fini(domain);

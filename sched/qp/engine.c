@@ -41,7 +41,7 @@ _Static_assert(MAX_GROUPS == 1 << SLOT_BITS, "slots");
 /* a process that did not poll for so long cannot say that a QP did nothing meanwhile */
 #define AWAY_NS UINT64_C(5000000000)
 
-static int enter(struct fare_domain *domain, struct fare_group *group)
+static int engine_enter(struct fare_domain *domain, struct fare_group *group)
 {
 	uint32_t slot = 0;
 	int err = domain->n_groups < MAX_GROUPS ? 0 : -EUSERS;
@@ -69,7 +69,7 @@ int engine_open(struct fare_group **out, struct fare_domain *domain,
 	int err = group_create(out, domain, peer, options, offer);
 
 	if (!err)
-		err = enter(domain, *out);
+		err = engine_enter(domain, *out);
 	if (err && *out) {
 		group_destroy(*out);
 		*out = NULL;
@@ -117,7 +117,7 @@ static struct fare_group *group_by_opener(struct fare_domain *domain,
 /* ---- control messages ---- */
 
 /*
- * The answer goes the way that the question came; but not by a sub-port that is down, or loses
+ * The answer leaves by the plane and sub-port of the question; but not by a sub-port that is down, or loses
  * packets on their way out: a leaf that does not know yet sends what comes in by it.
  */
 static void reply_to(struct fare_domain *domain, const struct qp_control *c,
@@ -154,25 +154,14 @@ static int accept_group(struct fare_group **out, struct fare_domain *domain,
 			const struct qp_control *c, const struct control_message *m)
 {
 	struct fare_request request = {0};
-	struct fare_group_options options = {
-		.mode = (enum fare_mode)m->open.mode,
-		.qps_per_sub_port = m->open.qps_per_sub_port,
-		.flows = m->open.flows,
-		.chunk_bytes = m->open.chunk_bytes,
-		.window_bytes = m->open.window_bytes,
-		.max_messages = m->open.max_messages,
-		.random_ports = m->open.random_ports != 0,
-		.kernel_placement = (enum fare_kernel_placement)m->open.kernel_placement,
-		.in_order = m->open.in_order != 0,
-		.message_bytes = m->open.message_bytes,
-		.dscp = m->open.dscp,
-		.service_level = m->open.service_level,
-		.private_data = request.reply,
-	};
+	struct fare_group_options options;
+	struct fare_baseline baseline;
 	const struct peer_address from = {c->remote, m->source_port};
 	int err = ask_application(domain, c, m, &request);
 
 	*out = NULL;
+	group_shape_read_open(m, &options, &baseline);
+	options.private_data = request.reply;
 	options.private_bytes = request.reply_bytes;
 	if (!err)
 		err = engine_open(out, domain, &from, &options, m);
@@ -194,8 +183,8 @@ static void challenge(struct fare_domain *domain, const struct qp_control *c,
 	reply_to(domain, c, m, &reply);
 }
 
-static void refuse(struct fare_domain *domain, const struct qp_control *c,
-		   const struct control_message *m, int err)
+static void engine_refuse(struct fare_domain *domain, const struct qp_control *c,
+			  const struct control_message *m, int err)
 {
 	struct control_message reply = {.type = CONTROL_GROUP_REFUSE,
 					.destination = m->source,
@@ -242,7 +231,7 @@ static struct fare_group *admit(struct fare_domain *domain, const struct qp_cont
 	if (!entry->error)
 		lanes_prepare(group->lanes);
 	else
-		refuse(domain, c, m, entry->error);
+		engine_refuse(domain, c, m, entry->error);
 	return group;
 }
 
@@ -260,7 +249,7 @@ static void on_group_open(struct fare_domain *domain, const struct qp_control *c
 	struct fare_group *group = group_by_opener(domain, m);
 
 	if (group ? group_is_over(group) : before != NULL) {
-		refuse(domain, c, m, before && before->error ? before->error : -ECANCELED);
+		engine_refuse(domain, c, m, before && before->error ? before->error : -ECANCELED);
 		return;
 	}
 	if (!group &&
@@ -334,7 +323,7 @@ void engine_on_control(void *arg, const struct qp_control *c)
 		return;
 	}
 	from.port = m.source_port;
-	port_cache_heard(&domain->ports, &from);
+	port_cache_on_message(&domain->ports, &from);
 	if (m.type == CONTROL_ECHO) {
 		on_echo(domain, c, &m);
 		return;
@@ -370,7 +359,7 @@ void engine_on_control(void *arg, const struct qp_control *c)
 
 /* ---- the turn ---- */
 
-static void step(struct fare_domain *domain, struct fare_group *group)
+static void engine_step(struct fare_domain *domain, struct fare_group *group)
 {
 	uint64_t due_ns;
 	bool busy;
@@ -401,7 +390,7 @@ static void step_groups(struct fare_domain *domain)
 		bool is_last = item == last;
 
 		run_queue_remove(item);
-		step(domain, GROUP_OF(item, run));
+		engine_step(domain, GROUP_OF(item, run));
 		if (is_last)
 			break;
 	}

@@ -150,7 +150,7 @@ static int check_pieces(const struct fare_group *group, const struct fare_write 
 	return length > UINT64_MAX - write->remote_addr ? -EINVAL : 0;
 }
 
-static int check(const struct fare_group *group, const struct operation *op)
+static int fare_group_check(const struct fare_group *group, const struct operation *op)
 {
 	const struct fare_write *w = &op->write;
 
@@ -176,12 +176,12 @@ static int check(const struct fare_group *group, const struct operation *op)
 
 static int queue_operation(struct fare_group *group, const struct operation *op)
 {
-	int err = check(group, op);
+	int err = fare_group_check(group, op);
 
 	return err ? err : transfer_queue(group->transfer, op);
 }
 
-static void start(struct fare_group *group)
+static void fare_group_start(struct fare_group *group)
 {
 	domain_has_work(group->domain);
 	group_go(group);
@@ -192,7 +192,7 @@ static int queue_one(struct fare_group *group, const struct operation *op)
 	int err = queue_operation(group, op);
 
 	if (!err)
-		start(group);
+		fare_group_start(group);
 	return err;
 }
 
@@ -229,7 +229,7 @@ int fare_group_write_many_sized(struct fare_group *group, const struct fare_writ
 			break;
 	}
 	if (done)
-		start(group);
+		fare_group_start(group);
 	return done ? (int)done : err;
 }
 

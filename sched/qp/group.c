@@ -89,6 +89,7 @@ static int make_lanes(struct fare_group *group)
 					.group = group,
 					.options = &group->options,
 					.is_opener = group->opener,
+					.learns_ports = group->shape.learns_ports,
 					.n_lanes = group->shape.n_lanes,
 					.n_qps = group->shape.n_qps,
 					.n_ports = group->shape.n_ports,
@@ -151,7 +152,7 @@ int group_create(struct fare_group **out, struct fare_domain *domain,
 	err = group_shape_options(&group->shape, &group->options, options, &domain->ep, is_own_gpu,
 				  offer);
 	group->paths = (struct group_paths){.ep = &domain->ep,
-					    .is_routed = group->options.mode == FARE_MODE_KERNEL,
+					    .is_routed = group->shape.is_routed,
 					    .is_own_gpu = is_own_gpu,
 					    .path_mtu = domain->ep.path_mtu};
 	group->link =
@@ -243,8 +244,6 @@ static void follow_lanes(struct fare_group *group)
 	while (lanes_next_event(group->lanes, &e)) {
 		if (e.kinds & LANES_DYING)
 			transfer_lane_dies(group->transfer, e.lane);
-		if (e.kinds & LANES_UP)
-			transfer_lane_up(group->transfer, e.lane);
 		if (e.kinds & (LANES_DYING | LANES_UP))
 			reweight(group);
 		if (e.kinds & LANES_CONFIRMED)
@@ -296,7 +295,7 @@ bool group_is_abandoned(const struct fare_group *group)
 }
 
 /* Queues CONNECTED or ACCEPTED, once. */
-static void announce(struct fare_group *group)
+static void group_announce(struct fare_group *group)
 {
 	if (!group->announced)
 		emit(group, group->opener ? FARE_EVENT_CONNECTED : FARE_EVENT_ACCEPTED, 0, 0);
@@ -307,21 +306,7 @@ static void announce(struct fare_group *group)
 
 void group_fill_open(const struct fare_group *group, struct control_message *m)
 {
-	m->open.mode = (uint8_t)group->options.mode;
-	m->open.n_lanes = (uint8_t)group->shape.n_lanes;
-	m->open.qps_per_lane = (uint16_t)group->shape.n_qps;
-	m->open.qps_per_sub_port = group->options.qps_per_sub_port;
-	m->open.flows = group->options.flows;
-	m->open.chunk_bytes = group->options.chunk_bytes;
-	m->open.window_bytes = group->options.window_bytes;
-	m->open.max_messages = group->options.max_messages;
-	m->open.random_ports = group->options.random_ports;
-	m->open.kernel_placement = (uint8_t)group->options.kernel_placement;
-	m->open.in_order = group->options.in_order;
-	m->open.follows_rate = group->shape.follows_rate;
-	m->open.message_bytes = (uint16_t)group->options.message_bytes;
-	m->open.dscp = group->options.dscp;
-	m->open.service_level = group->options.service_level;
+	group_shape_fill_open(&group->shape, &group->options, m);
 	m->open.path_mtu = group->paths.path_mtu;
 	m->open.private_data = group->own_private;
 	m->open.private_bytes = group->own_private_bytes;
@@ -330,7 +315,7 @@ void group_fill_open(const struct fare_group *group, struct control_message *m)
 }
 
 /* The first answer to GROUP_OPEN. */
-static void measure(struct fare_group *group)
+static void group_measure(struct fare_group *group)
 {
 	if (group->sends == 1)
 		port_peer_measured(group->port_peer, group->domain->ep.now_ns - group->opening_ns);
@@ -341,7 +326,7 @@ static void on_challenge(struct fare_group *group, const struct control_message 
 {
 	if (!group->opener || group->state != GROUP_OPENING)
 		return;
-	measure(group);
+	group_measure(group);
 	if (group->names_process && group->link.peer_incarnation != m->source) {
 		group_end(group, -ESTALE);
 		return;
@@ -430,7 +415,7 @@ static void on_record(struct fare_group *group, uint32_t imm)
 
 	if (group->state != GROUP_OPEN || !transfer_take_record(group->transfer, imm, &record))
 		return;
-	announce(group); /* data may overtake the last message of the handshake */
+	group_announce(group); /* data may overtake the last message of the handshake */
 	err = transfer_deliver(group->transfer, &record);
 	if (err)
 		group_end(group, err);
@@ -451,7 +436,6 @@ void group_on_completion(struct fare_group *group, const struct lanes_qp *at,
 	if (failure == FAILURE_NONE)
 		return;
 	lanes_on_failure(group->lanes, at->lane, failure);
-	lanes_drained(group->lanes, at->lane);
 	follow_lanes(group);
 }
 
@@ -527,7 +511,7 @@ static void step_announce(struct fare_group *group)
 	}
 	if (up && !(patient && waiting)) {
 		handshake_end(&group->domain->pace, &group->handshake);
-		announce(group);
+		group_announce(group);
 	} else if (group->opener && !up && !patient) {
 		group_end(group, lanes_error(group->lanes));
 	} else if (!waiting || port_peer_silence_ns(group->port_peer) > YIELD_NS) {

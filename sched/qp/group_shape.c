@@ -3,7 +3,6 @@
 
 #include <errno.h>
 
-#include "fare.h"
 #include "qp/control_wire.h"
 #include "qp/endpoint.h"
 #include "qp/group_paths.h"
@@ -25,11 +24,10 @@
  * No plane leads to the GPU's own address: packets to another process there never leave the host,
  * so that there is nothing to spread them over.
  */
-static void stay_on_host(struct fare_group_options *o)
+static void stay_on_host(struct group_shape *shape, struct fare_group_options *o)
 {
 	o->mode = FARE_MODE_KERNEL;
-	o->kernel_placement = FARE_KERNEL_LEAST;
-	o->qps = 1;
+	shape->baseline = (struct fare_baseline){.placement = FARE_KERNEL_LEAST, .qps = 1};
 }
 
 int group_shape_options(struct group_shape *shape, struct fare_group_options *o,
@@ -40,7 +38,10 @@ int group_shape_options(struct group_shape *shape, struct fare_group_options *o,
 
 	*o = *in;
 	o->private_data = NULL; /* the caller's */
-	if (o->mode > FARE_MODE_PACKET || o->kernel_placement > FARE_KERNEL_LEAST ||
+	if (in->baseline)
+		shape->baseline = *in->baseline;
+	o->baseline = &shape->baseline;
+	if (o->mode > FARE_MODE_KERNEL || shape->baseline.placement > FARE_KERNEL_LEAST ||
 	    o->qps_per_sub_port > CONTROL_MAX_QPS || o->max_messages > FARE_MESSAGES_MAX ||
 	    o->flows > MAX_FLOWS || o->chunk_bytes > (1u << 30) || o->window_bytes > (1u << 30) ||
 	    o->message_bytes > FARE_MESSAGE_MAX || o->dscp > FARE_DSCP_ZERO ||
@@ -48,16 +49,17 @@ int group_shape_options(struct group_shape *shape, struct fare_group_options *o,
 	    (o->private_bytes && !in->private_data))
 		return -EINVAL;
 	if (!offer && is_own_gpu && ep->provider == &qp_soft_provider)
-		stay_on_host(o);
+		stay_on_host(shape, o);
 	/* where a QP is its device's, the kernel's routing has no say */
-	if (o->mode == FARE_MODE_KERNEL && ep->provider != &qp_soft_provider)
+	shape->is_routed = o->mode == FARE_MODE_KERNEL;
+	shape->learns_ports = !shape->is_routed && !shape->baseline.random_ports;
+	if (shape->is_routed && ep->provider != &qp_soft_provider)
 		return -EOPNOTSUPP;
 	/* packets that overtake each other need a responder that lets them */
 	if (o->mode == FARE_MODE_PACKET && !ep->provider->qp_spread)
 		return -EOPNOTSUPP;
-	shape->follows_rate =
-		offer ? offer->open.follows_rate
-		      : o->mode != FARE_MODE_KERNEL && !o->chunk_bytes && !o->window_bytes;
+	shape->follows_rate = offer ? offer->open.follows_rate
+				    : !shape->is_routed && !o->chunk_bytes && !o->window_bytes;
 	if (!offer)
 		o->dscp = !o->dscp ? FARE_DSCP : o->dscp == FARE_DSCP_ZERO ? 0 : o->dscp;
 	o->qps_per_sub_port = o->qps_per_sub_port ? o->qps_per_sub_port : 1;
@@ -70,6 +72,45 @@ int group_shape_options(struct group_shape *shape, struct fare_group_options *o,
 	if (o->chunk_bytes < mtu)
 		o->chunk_bytes = mtu; /* a packet is not cut */
 	return 0;
+}
+
+void group_shape_fill_open(const struct group_shape *shape, const struct fare_group_options *o,
+			   struct control_message *m)
+{
+	m->open.mode = (uint8_t)o->mode;
+	m->open.n_lanes = (uint8_t)shape->n_lanes;
+	m->open.qps_per_lane = (uint16_t)shape->n_qps;
+	m->open.qps_per_sub_port = o->qps_per_sub_port;
+	m->open.flows = o->flows;
+	m->open.chunk_bytes = o->chunk_bytes;
+	m->open.window_bytes = o->window_bytes;
+	m->open.max_messages = o->max_messages;
+	m->open.baseline[0] = shape->baseline.random_ports;
+	m->open.baseline[1] = (uint8_t)shape->baseline.placement;
+	m->open.in_order = o->in_order;
+	m->open.follows_rate = shape->follows_rate;
+	m->open.message_bytes = (uint16_t)o->message_bytes;
+	m->open.dscp = o->dscp;
+	m->open.service_level = o->service_level;
+}
+
+void group_shape_read_open(const struct control_message *m, struct fare_group_options *o,
+			   struct fare_baseline *baseline)
+{
+	*baseline = (struct fare_baseline){.random_ports = m->open.baseline[0] != 0,
+					   .placement =
+						   (enum fare_kernel_placement)m->open.baseline[1]};
+	*o = (struct fare_group_options){.mode = (enum fare_mode)m->open.mode,
+					 .qps_per_sub_port = m->open.qps_per_sub_port,
+					 .flows = m->open.flows,
+					 .chunk_bytes = m->open.chunk_bytes,
+					 .window_bytes = m->open.window_bytes,
+					 .max_messages = m->open.max_messages,
+					 .in_order = m->open.in_order != 0,
+					 .message_bytes = m->open.message_bytes,
+					 .dscp = m->open.dscp,
+					 .service_level = m->open.service_level,
+					 .baseline = baseline};
 }
 
 /* How many sub-ports the fattest plane has here: every lane has that many QPs times k. */
@@ -148,7 +189,7 @@ static uint64_t slowest_bps(const struct group_paths *paths)
 }
 
 /* What bps carry in that time, in whole packets; most at most. */
-static uint64_t bytes_of(uint64_t bps, unsigned ms, uint64_t most, uint32_t mtu)
+static uint64_t group_shape_bytes_of(uint64_t bps, unsigned ms, uint64_t most, uint32_t mtu)
 {
 	uint64_t bytes = bps / 8 * ms / 1000 / mtu * mtu;
 
@@ -170,12 +211,14 @@ void group_shape_follow_rate(struct group_shape *shape, const struct group_paths
 
 	if (!shape->follows_rate || !bps)
 		return;
-	shape->unit_bytes = (uint32_t)bytes_of(bps, CHUNK_MS, shape->chunk_bytes, mtu);
-	shape->read_unit_bytes = (uint32_t)bytes_of(bps, CHUNK_MS, longest_read(shape), mtu);
+	shape->unit_bytes = (uint32_t)group_shape_bytes_of(bps, CHUNK_MS, shape->chunk_bytes, mtu);
+	shape->read_unit_bytes =
+		(uint32_t)group_shape_bytes_of(bps, CHUNK_MS, longest_read(shape), mtu);
 	for (unsigned l = 0; l < shape->n_lanes; l++) {
 		bps = paths->now.path[l].usable_bps;
 		if (bps)
-			shape->window_bytes[l] = bytes_of(bps, WINDOW_MS, whole_window(shape), mtu);
+			shape->window_bytes[l] =
+				group_shape_bytes_of(bps, WINDOW_MS, whole_window(shape), mtu);
 	}
 }
 
@@ -188,8 +231,8 @@ int group_shape_lanes(struct group_shape *shape, struct fare_group_options *opti
 
 	shape->path_mtu = ep->path_mtu;
 	shape->n_ports = per_lane;
-	if (options->mode == FARE_MODE_KERNEL) {
-		total = options->qps ? options->qps : per_lane * n_planes;
+	if (shape->is_routed) {
+		total = shape->baseline.qps ? shape->baseline.qps : per_lane * n_planes;
 		/* as few QPs as possible share a fate: the kernel's paths fail one by one */
 		n_lanes = total < FARE_MAX_PLANES ? total : FARE_MAX_PLANES;
 		per_lane = (total + n_lanes - 1) / n_lanes;
@@ -197,7 +240,7 @@ int group_shape_lanes(struct group_shape *shape, struct fare_group_options *opti
 	if (options->mode == FARE_MODE_PACKET)
 		per_lane = 1;
 	if (offer) { /* the acceptor mirrors the opener */
-		if (options->mode != FARE_MODE_KERNEL && offer->open.n_lanes != n_lanes)
+		if (!shape->is_routed && offer->open.n_lanes != n_lanes)
 			return -EPROTO;
 		if (options->mode == FARE_MODE_PACKET && offer->open.qps_per_lane != 1)
 			return -EPROTO;

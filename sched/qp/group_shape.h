@@ -12,11 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "fare_limits.h"
+#include "qp/baseline.h"
 
 struct control_message;
 struct endpoint;
-struct fare_group_options;
 struct group_paths;
 
 /*
@@ -37,12 +36,22 @@ struct group_shape {
 	uint32_t read_unit_bytes;		/* size of a chunk that is read */
 	uint64_t window_bytes[FARE_MAX_PLANES]; /* of a lane */
 	bool follows_rate;
+	bool is_routed;	   /* the kernel routes the packets of QPs (group_paths.h) */
+	bool learns_ports; /* source ports are chosen by where they lead (port_cache.h) */
+	struct fare_baseline baseline; /* options.baseline points here */
 };
 
 /* Fills in *out. offer: the peer's GROUP_OPEN, or NULL. 0, -EINVAL, -EOPNOTSUPP. */
 int group_shape_options(struct group_shape *shape, struct fare_group_options *out,
 			const struct fare_group_options *in, const struct endpoint *ep,
 			bool is_own_gpu, const struct control_message *offer);
+/* The options that a GROUP_OPEN or GROUP_ACCEPT carries. */
+void group_shape_fill_open(const struct group_shape *shape,
+			   const struct fare_group_options *options,
+			   struct control_message *message);
+/* The options of an acceptor: the opener's. *baseline is what they point to. */
+void group_shape_read_open(const struct control_message *message,
+			   struct fare_group_options *options, struct fare_baseline *baseline);
 /* 0, -EINVAL, -EPROTO (the peer's planes are not ours). options.chunk_bytes may become less. */
 int group_shape_lanes(struct group_shape *shape, struct fare_group_options *options,
 		      const struct endpoint *ep, const struct control_message *offer);

@@ -306,7 +306,7 @@ static void step_resetting(struct lane *lane)
 	lane_drained(lane);
 }
 
-static void sent(struct lane *lane)
+static void lane_sent(struct lane *lane)
 {
 	lane->due_ns = lane_now_ns(lane) + resend_after(lane);
 	lane->sends++;
@@ -330,7 +330,7 @@ static void step_asking(struct lane *lane, int status)
 	if (status > 0)
 		return; /* not yet able to receive */
 	send_with_qps(lane, lane->state == LANE_OPENING ? CONTROL_LANE_OPEN : CONTROL_LANE_ACCEPT);
-	sent(lane);
+	lane_sent(lane);
 }
 
 /* RESETTING: LANE_RESET is sent again until the peer confirms that its QPs are gone, too. */
@@ -343,7 +343,7 @@ static void step_repeating(struct lane *lane)
 		lane->confirmed = true;
 	if (!lane->confirmed && !(PLANTED(reset_once) && lane->sends))
 		send_plain(lane, CONTROL_LANE_RESET, lane->epoch);
-	sent(lane);
+	lane_sent(lane);
 }
 
 /* It does not wait for a time, but for its QPs, the port cache, or the daemon. True: done. */

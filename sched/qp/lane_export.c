@@ -11,7 +11,7 @@
 #include "conn_segment.h"
 #include "qp/lane.h"
 
-static uint16_t plane_of(const struct lane *lane)
+static uint16_t lane_export_plane_of(const struct lane *lane)
 {
 	return lane->lanes->attr.paths->is_routed ? UINT16_MAX : lane->index;
 }
@@ -33,7 +33,7 @@ static void export_path(const struct lane *lane, bool in_use)
 
 	memcpy(row->peer, &lane->lanes->attr.link->address.address, sizeof(row->peer));
 	row->local_gpu = lane->lanes->local_gpu;
-	row->plane = plane_of(lane);
+	row->plane = lane_export_plane_of(lane);
 	row->in_use = in_use;
 	atomic_store_explicit(&row->posted_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&row->acked_ns, 0, memory_order_relaxed);
@@ -50,7 +50,7 @@ static void export_qp(const struct lane *lane, unsigned i, enum conn_shm_qp_stat
 	memcpy(row->peer, &link->address.address, sizeof(row->peer));
 	row->local_gpu = lane->lanes->local_gpu;
 	row->group = link->id;
-	row->plane = plane_of(lane);
+	row->plane = lane_export_plane_of(lane);
 	row->index = (uint16_t)i;
 	row->udp_source_port = q->qp ? q->source_port : 0;
 	row->local_sub_port = (uint8_t)q->sub_port;

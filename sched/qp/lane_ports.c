@@ -134,7 +134,7 @@ static const struct qp_path *path_by(const struct lane *lane, uint16_t local,
 }
 
 /* refused: other endpoints have ports of the first choice; all ports are drawn from then. */
-static unsigned choose(struct lane *lane, struct qp_path *out, bool refused)
+static unsigned lane_ports_choose(struct lane *lane, struct qp_path *out, bool refused)
 {
 	struct port_path *path = lane->ports && !refused ? lane->ports : NULL;
 	unsigned n_ports = refused ? PORT_COUNT : FARE_SOURCE_PORTS;
@@ -214,7 +214,7 @@ int lane_ports_set_paths(struct lane *lane)
 	int err = -EADDRINUSE;
 
 	for (unsigned i = 0; err == -EADDRINUSE && i < TRIES; i++) {
-		unsigned n = choose(lane, set, i > 0);
+		unsigned n = lane_ports_choose(lane, set, i > 0);
 
 		if (is_in_force(lane, set, n))
 			return 0;

@@ -32,7 +32,7 @@ static int init_lane(struct lane *lane, struct lanes *lanes, unsigned index)
 		if (!lane->path_set)
 			return -ENOMEM;
 	}
-	return attr->paths->is_routed || attr->options->random_ports ? 0 : port_cache_attach(lane);
+	return attr->learns_ports ? port_cache_attach(lane) : 0;
 }
 
 int lanes_create(struct lanes **out, const struct lanes_attr *attr)
@@ -271,10 +271,6 @@ void lanes_on_acknowledged(struct lanes *lanes, unsigned l, unsigned qp, uint32_
 void lanes_on_failure(struct lanes *lanes, unsigned l, enum failure failure)
 {
 	lane_on_failure(&lanes->lane[l], failure);
-}
-
-void lanes_drained(struct lanes *lanes, unsigned l)
-{
 	lane_drained(&lanes->lane[l]);
 }
 

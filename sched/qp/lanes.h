@@ -38,6 +38,7 @@ struct lanes_attr {
 	struct fare_group *group;
 	const struct fare_group_options *options; /* defaults filled in */
 	bool is_opener;
+	bool learns_ports; /* false: source ports are random */
 	unsigned n_lanes, n_qps;
 	/* source ports that a lane needs, if one QP uses several (FARE_MODE_PACKET) */
 	unsigned n_ports;
@@ -81,7 +82,7 @@ bool lanes_are_quiet(const struct lanes *lanes);
 /* Why no lane is up: -errno of a lane that failed; -ENETUNREACH: none was tried. */
 int lanes_error(const struct lanes *lanes);
 void lanes_on_control(struct lanes *lanes, const struct control_message *message);
-void lanes_end(struct lanes *lanes); /* all QPs to error, the peer is told */
+void lanes_end(struct lanes *lanes); /* all QPs to error */
 /*
  * The published path of a lane changed. hashes_anew: the leaf may use other links for each source
  * port. is_slower: what is queued toward a link that went is lost, so it is sent again at once.
@@ -115,16 +116,14 @@ bool lanes_lane_has_room(const struct lanes *lanes, unsigned lane);
 int lanes_post_write(struct lanes *lanes, unsigned lane, unsigned qp, const struct qp_write *write);
 int lanes_post_read(struct lanes *lanes, unsigned lane, unsigned qp, const struct qp_read *read);
 /*
- * Something of that length completed, in whatever way. False: nothing was posted on that QP.
- * lanes_on_failure() and lanes_drained() follow, once the completion is dealt with.
+ * Something of that length completed, with success or not. False: nothing was posted on that QP.
+ * If it failed, lanes_on_failure() follows once the completion is dealt with.
  */
 bool lanes_on_completion(struct lanes *lanes, unsigned lane, unsigned qp, uint32_t bytes);
 /* It was acknowledged (exported state). */
 void lanes_on_acknowledged(struct lanes *lanes, unsigned lane, unsigned qp, uint32_t bytes);
-/* A work request of a QP failed: the lane ends. */
+/* A work request of a QP failed: the lane ends, or has ended if that was the last one. */
 void lanes_on_failure(struct lanes *lanes, unsigned lane, enum failure failure);
-/* A completion was taken: it may have been the last one of a lane that ends. */
-void lanes_drained(struct lanes *lanes, unsigned lane);
 /* A QP takes no posts, for a reason of the path: the lane ends at its next step. */
 void lanes_refuse_posts(struct lanes *lanes, unsigned lane, int error);
 

@@ -37,8 +37,8 @@ uint64_t pieces_keep(struct transfer *t, const struct message *m, const struct f
 }
 
 /* Returns the piece in which *offset lies, and sets *offset to the offset within that piece. */
-static const struct kept_piece *find(const struct transfer *t, const struct message *m,
-				     uint64_t *offset)
+static const struct kept_piece *pieces_find(const struct transfer *t, const struct message *m,
+					    uint64_t *offset)
 {
 	const struct kept_piece *piece = pieces_of(t, m);
 
@@ -49,7 +49,7 @@ static const struct kept_piece *find(const struct transfer *t, const struct mess
 
 uint64_t pieces_left(const struct transfer *t, const struct message *m, uint64_t offset)
 {
-	const struct kept_piece *piece = find(t, m, &offset);
+	const struct kept_piece *piece = pieces_find(t, m, &offset);
 
 	return piece->length - offset;
 }
@@ -57,7 +57,7 @@ uint64_t pieces_left(const struct transfer *t, const struct message *m, uint64_t
 uint8_t *pieces_at(const struct transfer *t, const struct message *m, uint64_t offset,
 		   uint32_t *lkey)
 {
-	const struct kept_piece *piece = find(t, m, &offset);
+	const struct kept_piece *piece = pieces_find(t, m, &offset);
 
 	*lkey = piece->lkey;
 	return piece->data + offset;

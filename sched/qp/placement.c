@@ -7,6 +7,7 @@
 
 #include "attach.h"
 #include "flow_table.h"
+#include "qp/baseline.h"
 #include "qp/lanes.h"
 #include "qp/transfer_state.h"
 
@@ -283,7 +284,7 @@ static const struct placement_kind *kind_of(const struct fare_group_options *opt
 		[FARE_KERNEL_LEAST] = {choose_least, NULL, true},
 	};
 
-	return options->mode == FARE_MODE_KERNEL ? &kernel[options->kernel_placement]
+	return options->mode == FARE_MODE_KERNEL ? &kernel[options->baseline->placement]
 						 : &modes[options->mode];
 }
 

@@ -7,9 +7,9 @@
  *
  *	flow	the connection table binds flows to QPs; a message's chunks take flows in turn
  *	spray	the exact schedule over planes, by bytes; then the plane's QP with the fewest
- *	stripe	FARE_KERNEL_STRIPE: chunks are dealt evenly to all QPs
- *	hash	FARE_KERNEL_HASH: all of a message to one QP, by a hash of its number
- *	least	FARE_KERNEL_LEAST: all of a message to the QP with the fewest bytes under way
+ *	stripe	baseline: chunks are dealt evenly to all QPs
+ *	hash	baseline: all of a message to one QP, by a hash of its number
+ *	least	baseline: all of a message to the QP with the fewest bytes under way
  */
 #ifndef QP_PLACEMENT_H
 #define QP_PLACEMENT_H

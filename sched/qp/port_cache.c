@@ -18,7 +18,7 @@
 /* rounds before going on with what came back, if anything did */
 #define LEARN_SENDS 4
 /*
- * A plane over which nothing came back, while the peer was heard over others after so many rounds,
+ * A plane over which nothing came back, while messages of the peer came over others after so many rounds,
  * and for so long. (A peer that is slow answers late over all planes.)
  */
 #define LEARN_MISSED	4
@@ -29,7 +29,7 @@
 #define WAIT_NS	    UINT64_C(134000000)
 #define WATCH_SENDS 3
 #define FIRST_NS    (2 * WAIT_NS)
-/* what echoes have just told is not asked for again at once */
+/* what echoes have just found is not asked for again at once */
 #define AFTER_LEARNING_NS (8 * FIRST_NS)
 #define MAX_NS		  UINT64_C(32000000000)
 
@@ -129,7 +129,7 @@ void port_cache_put_peer(struct port_cache *cache, struct port_peer *peer)
 	free(peer);
 }
 
-void port_cache_heard(struct port_cache *cache, const struct peer_address *address)
+void port_cache_on_message(struct port_cache *cache, const struct peer_address *address)
 {
 	struct port_peer *peer = find_peer(cache, address);
 
@@ -229,7 +229,7 @@ static void set_timer(struct port_entry *entry)
 	timers_set(&entry->cache->timers, &entry->timer, when_ns);
 }
 
-static void set_state(struct port_entry *entry, enum port_state state)
+static void port_cache_set_state(struct port_entry *entry, enum port_state state)
 {
 	entry->state = state;
 	entry->rounds = entry->missed = 0;
@@ -334,7 +334,7 @@ static void begin_exchange(struct port_entry *entry)
 		port_path_ask_more(&entry->path, 1, true);
 	else
 		port_path_ask_more(&entry->path, step_of(entry), false);
-	set_state(entry, PORT_LEARN);
+	port_cache_set_state(entry, PORT_LEARN);
 	send_learning(entry);
 }
 
@@ -347,7 +347,7 @@ static void begin_learning(struct port_entry *entry)
 static void end_learning(struct port_entry *entry)
 {
 	entry->met |= port_path_remotes(&entry->path);
-	set_state(entry, PORT_REST);
+	port_cache_set_state(entry, PORT_REST);
 	wake_lanes(entry);
 }
 
@@ -457,7 +457,7 @@ int port_cache_ready(struct lane *lane)
 
 /* ---- watching the ports in use ---- */
 
-static void rest(struct port_entry *entry, bool changed)
+static void port_cache_rest(struct port_entry *entry, bool changed)
 {
 	uint64_t interval_ns = changed ? FIRST_NS : entry->interval_ns;
 
@@ -466,7 +466,7 @@ static void rest(struct port_entry *entry, bool changed)
 			  endpoint_random(entry->cache->ep) % (interval_ns / 4);
 	entry->interval_ns = interval_ns < MAX_NS / 2 ? interval_ns * 2 : MAX_NS;
 	if (entry->state != PORT_LEARN)
-		set_state(entry, PORT_REST);
+		port_cache_set_state(entry, PORT_REST);
 }
 
 static bool can_be_uneven(const struct port_entry *entry)
@@ -499,10 +499,10 @@ static void begin_own(struct port_entry *entry)
 	}
 	port_path_begin(&entry->path, endpoint_random(entry->cache->ep));
 	if (!port_path_ask_used(&entry->path)) {
-		rest(entry, false);
+		port_cache_rest(entry, false);
 		return;
 	}
-	set_state(entry, PORT_OWN);
+	port_cache_set_state(entry, PORT_OWN);
 	send_round(entry, WAIT_NS);
 }
 
@@ -512,10 +512,10 @@ static void begin_wide(struct port_entry *entry)
 	port_path_forget(&entry->path);
 	entry->is_complete = false;
 	if (!port_path_ask_more(&entry->path, FARE_SOURCE_PORTS, false)) {
-		rest(entry, false);
+		port_cache_rest(entry, false);
 		return;
 	}
-	set_state(entry, PORT_WIDE);
+	port_cache_set_state(entry, PORT_WIDE);
 	send_round(entry, WAIT_NS);
 }
 
@@ -526,7 +526,7 @@ static void judge_own(struct port_entry *entry)
 
 	/* a plane that loses echoes has another trouble: nothing to conclude */
 	if (!port_path_all_answered(&entry->path))
-		rest(entry, false);
+		port_cache_rest(entry, false);
 	/*
 	 * Fewer remote sub-ports than there are here: may be all that there are, or one is back
 	 * that these ports do not meet. So others are asked, in vain where the peer has fewer.
@@ -535,7 +535,7 @@ static void judge_own(struct port_entry *entry)
 		 !all_even(entry, remotes))
 		begin_wide(entry);
 	else
-		rest(entry, false);
+		port_cache_rest(entry, false);
 }
 
 static void judge_wide(struct port_entry *entry)
@@ -551,7 +551,7 @@ static void judge_wide(struct port_entry *entry)
 		moved |= lane_ports_even_out(lane);
 		lane_export_lane(lane);
 	}
-	rest(entry, moved);
+	port_cache_rest(entry, moved);
 	wake_lanes(entry);
 }
 
@@ -592,7 +592,7 @@ void port_cache_watch(struct lane *lane)
 		watch_soon(entry);
 	} else if (!entry->watch_ns) {
 		entry->interval_ns = AFTER_LEARNING_NS;
-		rest(entry, false);
+		port_cache_rest(entry, false);
 	}
 }
 
@@ -605,7 +605,7 @@ void port_cache_hint(struct lane *lane)
 		return;
 	/* half of a round's answers may be old news */
 	if (entry->state == PORT_OWN || entry->state == PORT_WIDE)
-		set_state(entry, PORT_REST);
+		port_cache_set_state(entry, PORT_REST);
 	watch_soon(entry);
 }
 

@@ -3,7 +3,7 @@
  * port_cache.h - what a domain knows of its peers' paths: where source ports lead, and whether a
  * plane answers. All groups toward a peer share it.
  *
- * Solely owns: one entry for each peer (round trip, last sign of life) and for each (peer, plane)
+ * Solely owns: one entry for each peer (round trip, last message) and for each (peer, plane)
  * that a lane uses (port_path.h), the echoes under way, and when to ask again. In: lanes that are
  * about to be made, lanes that are up, changes of the path, replies, now.
  * Out: echoes; groups that are woken; source ports that lanes move to (lane_ports.c). Opens nothing and
@@ -56,7 +56,7 @@ void port_cache_fini(struct port_cache *cache); /* all lanes are detached */
 struct port_peer *port_cache_get_peer(struct port_cache *cache, const struct peer_address *address);
 void port_cache_put_peer(struct port_cache *cache, struct port_peer *peer); /* NULL is fine */
 /* An authenticated message came from there. */
-void port_cache_heard(struct port_cache *cache, const struct peer_address *address);
+void port_cache_on_message(struct port_cache *cache, const struct peer_address *address);
 /* How long ago that was. */
 uint64_t port_peer_silence_ns(const struct port_peer *peer);
 /* A round trip was measured. */

@@ -197,7 +197,7 @@ static int copy_message(const struct transfer *t, const struct ring_record *reco
 	return 0;
 }
 
-int record_deliver(struct transfer *t, const struct ring_record *record)
+int transfer_deliver(struct transfer *t, const struct ring_record *record)
 {
 	struct inbox *data;
 	int err = copy_message(t, record, &data);

@@ -10,6 +10,8 @@
  * In a group with in_order, a message has its number from the moment that it is queued. The
  * receiver keeps records that arrived early until those before them have arrived.
  *
+ * transfer_deliver() (transfer.h) is in here, too.
+ *
  * Solely owns: the numbers in use; received records that wait for those before them. The domain's
  * thread.
  */
@@ -66,8 +68,5 @@ void record_keep(struct transfer *t, const struct message *m, const void *data);
 uint32_t record_bytes(const struct message *m);
 /* Posts the record of chunk i's message, which has a number. Returns what post_write() does. */
 int record_post(struct transfer *t, const struct outlet *q, uint32_t i);
-
-/* Queues the event of a record that was taken, in order if the group has in_order. 0 or -errno. */
-int record_deliver(struct transfer *t, const struct ring_record *record);
 
 #endif

@@ -26,8 +26,8 @@ struct fare_mr {
 	bool is_dmabuf;
 };
 
-static int make(struct fare_mr **out, struct fare_domain *domain, uintptr_t addr, size_t length,
-		unsigned rights)
+static int regions_make(struct fare_mr **out, struct fare_domain *domain, uintptr_t addr,
+			size_t length, unsigned rights)
 {
 	int err = domain_check(domain);
 
@@ -47,7 +47,7 @@ static int make(struct fare_mr **out, struct fare_domain *domain, uintptr_t addr
 	return 0;
 }
 
-static int keep(struct fare_mr **out, struct fare_mr *mr, int err)
+static int regions_keep(struct fare_mr **out, struct fare_mr *mr, int err)
 {
 	if (err) {
 		free(mr);
@@ -63,7 +63,7 @@ int fare_mr_register(struct fare_mr **out, struct fare_domain *domain, void *add
 {
 	struct fare_mr *mr;
 	int err = out && (addr || length == SIZE_MAX)
-			  ? make(&mr, domain, (uintptr_t)addr, length, rights)
+			  ? regions_make(&mr, domain, (uintptr_t)addr, length, rights)
 			  : -EINVAL;
 
 	if (out)
@@ -71,21 +71,21 @@ int fare_mr_register(struct fare_mr **out, struct fare_domain *domain, void *add
 	if (err)
 		return err;
 	err = domain->ep.provider->mr_register(domain->ep.handle, addr, length, rights, &mr->mr);
-	return keep(out, mr, err);
+	return regions_keep(out, mr, err);
 }
 
 int fare_mr_register_dmabuf(struct fare_mr **out, struct fare_domain *domain, int fd,
 			    uint64_t offset, size_t length, uint64_t iova, unsigned rights)
 {
 	struct fare_mr *mr;
-	int err = out ? make(&mr, domain, 0, length, rights) : -EINVAL;
+	int err = out ? regions_make(&mr, domain, 0, length, rights) : -EINVAL;
 
 	if (out)
 		*out = NULL;
 	if (err)
 		return err;
 	if (offset > INT64_MAX - length || iova > UINT64_MAX - length)
-		return keep(out, mr, -EINVAL);
+		return regions_keep(out, mr, -EINVAL);
 	/* NULL names no memory; a device wants the same offset within a page */
 	if (!iova)
 		iova = PAGE_BYTES + offset % PAGE_BYTES;
@@ -94,12 +94,12 @@ int fare_mr_register_dmabuf(struct fare_mr **out, struct fare_domain *domain, in
 	mr->is_dmabuf = true;
 	mr->mr = mr->dmabuf.mr;
 	mr->addr = (uintptr_t)mr->dmabuf.addr;
-	return keep(out, mr, err);
+	return regions_keep(out, mr, err);
 }
 
 /* ---- the cache ---- */
 
-static int add(void *arg, void *addr, size_t length, unsigned access, struct qp_mr *out)
+static int regions_add(void *arg, void *addr, size_t length, unsigned access, struct qp_mr *out)
 {
 	struct fare_domain *domain = arg;
 
@@ -115,8 +115,10 @@ static void take_away(void *arg, const struct qp_mr *mr)
 
 static int make_cache(struct fare_domain *domain)
 {
-	const struct mr_cache_attr attr = {
-		.max_regions = CACHED_REGIONS, .add = add, .remove = take_away, .arg = domain};
+	const struct mr_cache_attr attr = {.max_regions = CACHED_REGIONS,
+					   .add = regions_add,
+					   .remove = take_away,
+					   .arg = domain};
 
 	return domain->mr_cache ? 0 : mr_cache_create(&domain->mr_cache, &attr);
 }
@@ -125,7 +127,8 @@ int fare_mr_get(struct fare_mr **out, struct fare_domain *domain, void *addr, si
 		unsigned rights)
 {
 	struct fare_mr *mr;
-	int err = addr && out ? make(&mr, domain, (uintptr_t)addr, length, rights) : -EINVAL;
+	int err =
+		addr && out ? regions_make(&mr, domain, (uintptr_t)addr, length, rights) : -EINVAL;
 
 	if (out)
 		*out = NULL;
@@ -136,7 +139,7 @@ int fare_mr_get(struct fare_mr **out, struct fare_domain *domain, void *addr, si
 		err = mr_cache_get(domain->mr_cache, addr, length, rights, &mr->cached);
 	if (!err)
 		mr->mr = mr->cached->mr;
-	return keep(out, mr, err);
+	return regions_keep(out, mr, err);
 }
 
 void fare_mr_invalidate(struct fare_domain *domain, const void *addr, size_t length)

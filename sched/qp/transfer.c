@@ -205,11 +205,6 @@ bool transfer_take_record(struct transfer *t, uint32_t imm, struct ring_record *
 	return is_new;
 }
 
-int transfer_deliver(struct transfer *t, const struct ring_record *record)
-{
-	return record_deliver(t, record);
-}
-
 /* ---- the turn ---- */
 
 /*
@@ -435,17 +430,13 @@ void transfer_reweight(struct transfer *t, const uint64_t *bps, const struct wei
 	place_anew(t);
 }
 
-void transfer_lane_up(struct transfer *t, unsigned lane)
-{
-	for (unsigned k = 0; k < t->attr.n_qps; k++)
-		outlet_of(t, lane, k)->sprayed_bytes = 0;
-}
-
 void transfer_lane_dies(struct transfer *t, unsigned lane)
 {
 	flush_lane_dies(t, lane);
-	for (unsigned k = 0; k < t->attr.n_qps; k++)
+	for (unsigned k = 0; k < t->attr.n_qps; k++) {
 		recall(t, outlet_of(t, lane, k));
+		outlet_of(t, lane, k)->sprayed_bytes = 0;
+	}
 }
 
 /* ---- making and ending ---- */

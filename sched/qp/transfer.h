@@ -131,7 +131,6 @@ int transfer_deliver(struct transfer *t, const struct ring_record *record);
 const struct weights *transfer_weights(const struct transfer *t);
 /* bps has n_lanes entries. Chunks that were not posted are assigned again, if weights differ. */
 void transfer_reweight(struct transfer *t, const uint64_t *bps, const struct weights *weights);
-void transfer_lane_up(struct transfer *t, unsigned lane);
 void transfer_lane_dies(struct transfer *t, unsigned lane);
 /* A lane's old QPs are gone at both ends: messages that waited for that may complete. */
 void transfer_lane_confirmed(struct transfer *t, unsigned lane);

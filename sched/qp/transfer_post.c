@@ -22,7 +22,7 @@ static uint32_t begin_pair(struct transfer *t, struct outlet *q, uint32_t data)
 	struct message *m = message_of(t, data);
 	uint32_t i;
 
-	/* while an attempt of before may still land, nobody may be told that all is in place */
+	/* while an attempt of before may still land, no record may say that all is in place */
 	if (!(m->write.flags & FARE_WRITE_NOTIFY) || m->n_cut != 1 ||
 	    m->assigned < m->write.length || m->record == RECORD_DONE || m->stale_lanes ||
 	    !flush_is_clean(t) || !record_has_number(t, m))

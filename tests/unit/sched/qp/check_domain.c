@@ -262,8 +262,10 @@ static const uint32_t chunk_options[] = {0, 8 << 10};
 START_TEST(chunks_that_are_read_are_longer_and_still_even)
 {
 	enum { MESSAGES = 16, BYTES = 1 << 20 };
-	struct fare_group_options options = {
-		.mode = FARE_MODE_SPRAY, .chunk_bytes = chunk_options[_i], .random_ports = true};
+	struct fare_group_options options = {.mode = FARE_MODE_SPRAY,
+					     .chunk_bytes = chunk_options[_i],
+					     .baseline =
+						     &(struct fare_baseline){.random_ports = true}};
 	static uint8_t here[BYTES], there[BYTES];
 	struct in6_addr peer = address(1);
 	struct fare_mr *to, *from;
@@ -315,8 +317,10 @@ static const enum fare_mode modes[] = {FARE_MODE_SPRAY, FARE_MODE_PACKET, FARE_M
 START_TEST(sizes_in_turn_do_not_bend_shares)
 {
 	enum { MESSAGES = 400, BLOCK = 12 << 10, WORD = 8, QPS = 2 };
-	struct fare_group_options options = {
-		.mode = modes[_i], .qps_per_sub_port = QPS, .random_ports = true};
+	struct fare_group_options options = {.mode = modes[_i],
+					     .qps_per_sub_port = QPS,
+					     .baseline =
+						     &(struct fare_baseline){.random_ports = true}};
 	static uint8_t source[BLOCK], target[BLOCK];
 	struct in6_addr peer = address(1);
 	struct fare_mr *from, *to;
@@ -361,7 +365,8 @@ END_TEST
 /* Lanes come up one by one; what counts is where the schedule of all four begins. */
 START_TEST(a_spray_begins_at_its_pair_s_phase)
 {
-	struct fare_group_options options = {.mode = FARE_MODE_SPRAY, .random_ports = true};
+	struct fare_group_options options = {
+		.mode = FARE_MODE_SPRAY, .baseline = &(struct fare_baseline){.random_ports = true}};
 	static const uint64_t bps[4] = {1000000000, 1000000000, 1000000000, 1000000000};
 	struct in6_addr peer = address(1);
 	struct spray_fly want;
@@ -402,7 +407,8 @@ START_TEST(a_slow_receiver_misses_nothing)
 	enum { MESSAGES = 6000, GROUPS = 8 };
 	struct fare_group_options options = {.mode = modes[_i % 3],
 					     .max_messages = slow_receivers[_i / 3].max_messages,
-					     .random_ports = true};
+					     .baseline =
+						     &(struct fare_baseline){.random_ports = true}};
 	unsigned n_groups = slow_receivers[_i / 3].n_groups, n = 0, posted[GROUPS] = {0};
 	static unsigned char got[GROUPS][MESSAGES];
 	struct in6_addr peer = address(1);

@@ -95,7 +95,8 @@ static int create_or_fail(struct qp_endpoint *ep, const struct qp_attr *attr, st
 static void open_failing(int host, int plane)
 {
 	/* four planes are one device here: an echo cannot tell them apart */
-	struct fare_group_options options = {.random_ports = plane >= 0};
+	struct fare_group_options options = {
+		.baseline = &(struct fare_baseline){.random_ports = plane >= 0}};
 	struct in6_addr peer = address(1);
 
 	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "qp/baseline.h"
 #include "qp/domain.h"
 #include "qp/engine.h"
 #include "qp/lane.h"
@@ -30,7 +31,7 @@ static struct run_item run;
 static struct group_paths paths;
 static struct peer_link link_to;
 static struct port_peer *port_peer;
-static bool is_opener;
+static bool is_opener, is_random;
 static struct lanes *lanes;
 static struct lane *lane; /* of the lanes: up, with QPs */
 static uint32_t pair_id;
@@ -223,6 +224,7 @@ static void make_lanes(struct lanes **out)
 					.run = &run,
 					.options = &options,
 					.is_opener = is_opener,
+					.learns_ports = !paths.is_routed && !is_random,
 					.n_lanes = 1,
 					.n_qps = is_packet ? 1 : QPS,
 					.n_ports = QPS};
@@ -282,7 +284,7 @@ static void setup(void)
 	port_cache_init(&domain.ports, &domain.ep, &domain.pace);
 	options = (struct fare_group_options){.mode = FARE_MODE_SPRAY};
 	run = (struct run_item){.is_queued = true}; /* it is stepped by hand */
-	is_opener = false;
+	is_opener = is_random = false;
 	paths = (struct group_paths){.ep = &domain.ep, .path_mtu = 1024};
 	link_to = (struct peer_link){.ep = &domain.ep,
 				     .paths = &paths,
@@ -467,7 +469,7 @@ END_TEST
 START_TEST(who_does_not_ask)
 {
 	provider.echoes_tell_ports = _i != 1;
-	options.random_ports = _i == 2;
+	is_random = _i == 2;
 	make(_i == 0 ? FARE_MODE_KERNEL : FARE_MODE_SPRAY);
 	ck_assert_int_eq(!lane->entry, _i == 0 || _i == 2);
 	if (_i == 3)
@@ -548,7 +550,8 @@ static void expect_silence_for(uint64_t ns)
 	lane->since_ns = begin;
 	while (port_cache_ready(lane) > 0) {
 		if (ns == 1300 * MS)
-			port_cache_heard(&domain.ports, &link_to.address); /* over another plane */
+			port_cache_on_message(&domain.ports,
+					      &link_to.address); /* over another plane */
 		run_for(10 * MS);
 	}
 	ck_assert_int_eq(port_cache_ready(lane), -EHOSTUNREACH);
@@ -580,7 +583,7 @@ START_TEST(an_acceptor_is_patient)
 	lane->state = LANE_LEARNING;
 	lane->since_ns = domain.ep.now_ns;
 	for (unsigned i = 0; i < 3000; i++) {
-		port_cache_heard(&domain.ports, &link_to.address);
+		port_cache_on_message(&domain.ports, &link_to.address);
 		ck_assert_int_gt(port_cache_ready(lane), 0);
 		run_for(10 * MS);
 	}

@@ -135,8 +135,9 @@ END_TEST
 START_TEST(a_wrong_key_costs_one_lane)
 {
 	struct in6_addr peer = address(1);
-	struct fare_group_options options = {
-		.mode = FARE_MODE_KERNEL, .qps = 8, .chunk_bytes = 1024};
+	struct fare_group_options options = {.mode = FARE_MODE_KERNEL,
+					     .baseline = &(struct fare_baseline){.qps = 8},
+					     .chunk_bytes = 1024};
 	struct fare_write bad;
 
 	open_both();

@@ -20,6 +20,7 @@
 #include "fare.h"
 #include "own_net.h"
 #include "patience.h"
+#include "qp/baseline.h"
 #include "qp/domain.h"
 #include "qp/engine.h"
 #include "qp/group.h"
