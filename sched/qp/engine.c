@@ -117,8 +117,8 @@ static struct fare_group *group_by_opener(struct fare_domain *domain,
 /* ---- control messages ---- */
 
 /*
- * The answer leaves by the plane and sub-port of the question; but not by a sub-port that is down, or loses
- * packets on their way out: a leaf that does not know yet sends what comes in by it.
+ * The answer leaves by the plane and sub-port of the question; but not by a sub-port that is down,
+ * or loses packets that leave: a leaf that does not know yet sends what comes in by it.
  */
 static void reply_to(struct fare_domain *domain, const struct qp_control *c,
 		     const struct control_message *m, struct control_message *reply)

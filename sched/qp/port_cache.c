@@ -18,8 +18,8 @@
 /* rounds before going on with what came back, if anything did */
 #define LEARN_SENDS 4
 /*
- * A plane over which nothing came back, while messages of the peer came over others after so many rounds,
- * and for so long. (A peer that is slow answers late over all planes.)
+ * A plane over which nothing came back, while messages of the peer came over others after so many
+ * rounds, and for so long. (A peer that is slow answers late over all planes.)
  */
 #define LEARN_MISSED	4
 #define LEARN_SILENT_NS UINT64_C(1300000000)

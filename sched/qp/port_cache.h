@@ -5,9 +5,9 @@
  *
  * Solely owns: one entry for each peer (round trip, last message) and for each (peer, plane)
  * that a lane uses (port_path.h), the echoes under way, and when to ask again. In: lanes that are
- * about to be made, lanes that are up, changes of the path, replies, now.
- * Out: echoes; groups that are woken; source ports that lanes move to (lane_ports.c). Opens nothing and
- * reads no clock. Thread: the domain's.
+ * about to be made, lanes that are up, changes of the path, replies, now. Out: echoes; groups that
+ * are woken; source ports that lanes move to (lane_ports.c). Opens nothing and reads no clock.
+ * Thread: the domain's.
  *
  * However many groups open toward a peer, one exchange for each path serves them all. It learns
  * where ports lead, and proves that the plane carries packets both ways: a lane is not built on a
