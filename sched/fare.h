@@ -49,10 +49,11 @@
 extern "C" {
 #endif
 
-struct fare;	    /* one attachment to the daemon's shared memory */
-struct fare_pair;   /* a local GPU and a peer GPU */
-struct fare_spray;  /* the schedule of a pair: exact, interleaved, without randomness */
-struct fare_flows;  /* the connection table of a pair: flow -> slot */
+struct fare;	   /* one attachment to the daemon's shared memory */
+struct fare_pair;  /* a local GPU and a peer GPU */
+struct fare_spray; /* the schedule of a pair: exact, interleaved, without randomness */
+struct fare_flows; /* the connection table of a pair: flow -> slot */
+struct fare_baseline;
 struct fare_domain; /* one local GPU's endpoint: sockets or devices, regions, groups */
 struct fare_mr;	    /* a region: registered memory */
 struct fare_group;  /* the QPs over all planes to one peer */
@@ -307,21 +308,12 @@ int fare_mr_sync(const struct fare_mr *mr);
 enum fare_mode {
 	FARE_MODE_FLOW,	 /* flows, bound by a connection table, take turns by bytes */
 	FARE_MODE_SPRAY, /* the exact schedule, by bytes, over QPs that each keep their order */
-	/* baseline: QPs bound to no device; the kernel's multipath hash decides; "soft" alone */
-	FARE_MODE_KERNEL,
 	/*
 	 * The schedule over one QP a plane, whose batches leave by all of its sub-ports and k
 	 * source ports each, and may overtake each other; leaves may spray packets, too. "soft"
 	 * alone: a device's responder takes a packet out of order for a lost one.
 	 */
 	FARE_MODE_PACKET,
-};
-
-/* FARE_MODE_KERNEL: how messages use QPs, as applications over a kernel's multipath do. */
-enum fare_kernel_placement {
-	FARE_KERNEL_STRIPE, /* each message is cut evenly over all QPs, and waits for the slowest */
-	FARE_KERNEL_HASH,   /* each message goes to one QP, by a hash: independent flows */
-	FARE_KERNEL_LEAST,  /* each message goes to the QP with the least outstanding */
 };
 
 /*
@@ -331,7 +323,6 @@ enum fare_kernel_placement {
 struct fare_group_options {
 	enum fare_mode mode;	   /* (FARE_MODE_FLOW) */
 	uint32_t qps_per_sub_port; /* k; up to 64 for each plane (1) */
-	uint32_t qps;		   /* FARE_MODE_KERNEL: QPs in all (as many as another mode has) */
 	uint32_t flows; /* FARE_MODE_FLOW: flows that chunks are spread over, up to 4096 (504) */
 	/*
 	 * Unit posted at once, up to 1 GiB (the largest batch the provider sends whole), and
@@ -346,8 +337,6 @@ struct fare_group_options {
 	bool flows_by_bytes;	 /* FARE_MODE_FLOW: as fare_flows_options.by_bytes (false) */
 	/* a plane's dead QPs are rebuilt after 10 ms, which doubles up to this, in ms (1000) */
 	uint32_t backoff_max_ms;
-	bool random_ports; /* random source ports: to measure what learning them gains (false) */
-	enum fare_kernel_placement kernel_placement; /* (FARE_KERNEL_STRIPE) */
 	/*
 	 * The longest message of fare_group_send(), up to FARE_MESSAGE_MAX (0: none are sent). Each
 	 * end keeps memory for max_messages of them at least.
@@ -360,6 +349,8 @@ struct fare_group_options {
 	uint32_t private_bytes;
 	uint8_t dscp;	       /* IP DSCP, 1 .. 63, or FARE_DSCP_ZERO for 0 (26) */
 	uint8_t service_level; /* of InfiniBand, 0 .. 15 (0) */
+	/* for the benchmarks of the source tree alone: sched/qp/baseline.h (NULL) */
+	const struct fare_baseline *baseline;
 };
 
 /*
@@ -367,7 +358,8 @@ struct fare_group_options {
  * background: FARE_EVENT_CONNECTED or FARE_EVENT_CLOSED follows. -EINVAL: also, a peer of another
  * family. -EOPNOTSUPP: the provider does not have the mode. -EUSERS: 4,096 groups are open.
  * -ENOENT: the daemon no longer publishes the local GPU. -ENOSPC: no region is left. Toward another
- * process at the own GPU's address no plane leads: with "soft" the mode is FARE_MODE_KERNEL then.
+ * process at the own GPU's address no plane leads: with "soft" such a group has one QP over the
+ * kernel's loopback, whatever the mode.
  */
 int fare_group_open_sized(struct fare_group **out, struct fare_domain *domain,
 			  const struct in6_addr *peer, const struct fare_group_options *options,
@@ -603,7 +595,7 @@ struct fare_group_stats {
 	uint64_t chunks_posted, chunks_replayed;      /* sent; sent again after a plane died */
 	uint64_t path_deaths, path_rebuilds;	      /* of a lane's set of QPs */
 	uint64_t duplicate_notifications;	      /* arrived again, and dropped */
-	/* payload acknowledged per plane; FARE_MODE_KERNEL: per set of QPs that fails together */
+	/* payload acknowledged per plane; where QPs are no plane's, per set that fails together */
 	uint64_t plane_bytes[FARE_MAX_PLANES];
 	uint64_t retransmitted_packets, timeouts, icrc_errors; /* of the domain */
 	/* of the domain: handshake messages of other jobs, without the key, or malformed */

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "fare.h"
+#include "qp/baseline.h"
 
 enum strategy {
 	/* the kernel's hash, equal weights (bgpd: bestpath bandwidth ignore); each message is cut

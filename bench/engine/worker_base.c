@@ -87,6 +87,7 @@ void worker_open_group(struct worker *w, struct worker_tx *tx)
 
 	options.private_data = is;
 	options.private_bytes = sizeof(is);
+	options.baseline = &tx->baseline;
 	err = fare_group_open(&tx->group, w->domain, &tx->peer, &options);
 	if (err)
 		worker_fail(w, "opening a group toward GPU %u: %s", tx->gpu, strerror(-err));

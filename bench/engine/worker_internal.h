@@ -24,7 +24,7 @@
 #include "engine/stream.h"
 #include "engine/traffic.h"
 #include "core/cpu.h"
-#include "fare.h"
+#include "qp/baseline.h"
 #include "launch/limits.h"
 
 #define WORKER_MAX_STREAMS  1024
@@ -81,6 +81,7 @@ struct worker_mark {
 struct worker_tx {
 	struct fare_group *group; /* NULL: not open, or closed */
 	struct fare_group_options options;
+	struct fare_baseline baseline;
 	struct in6_addr peer;
 	struct fare_group_stats last; /* of a group that was closed during the run */
 	struct worker_load *load;

@@ -78,22 +78,24 @@ static void worker_free_loads(struct worker *w)
 	w->n_loads = 0;
 }
 
-static void worker_read_options(struct worker *w, json_t *item, struct fare_group_options *options)
+static void worker_read_options(struct worker *w, json_t *item, struct fare_group_options *options,
+				struct fare_baseline *baseline)
 {
 	int strategy = strategy_parse(json_string_value(json_object_get(item, "strategy")));
 
 	if (strategy < 0)
 		worker_fail(w, "request: no such strategy");
+	*baseline = (struct fare_baseline){
+		.placement = strategy_placement((enum strategy)strategy),
+		.qps = (uint32_t)worker_number(w, item, "qps", 65536),
+		.random_ports = json_is_true(json_object_get(item, "random_ports"))};
 	*options = (struct fare_group_options){
 		.mode = strategy_mode((enum strategy)strategy),
-		.kernel_placement = strategy_placement((enum strategy)strategy),
-		.qps = (uint32_t)worker_number(w, item, "qps", 65536),
 		.qps_per_sub_port = (uint32_t)worker_number(w, item, "qps_per_sub_port", 65536),
 		.flows = (uint32_t)worker_number(w, item, "flows", 65536),
 		.chunk_bytes = (uint32_t)worker_number(w, item, "chunk_bytes", 1u << 30),
 		.window_bytes = (uint32_t)worker_number(w, item, "window_bytes", 1u << 30),
 		.max_messages = 2 * STREAM_MAX_SLOTS,
-		.random_ports = json_is_true(json_object_get(item, "random_ports")),
 	};
 }
 
@@ -149,7 +151,7 @@ static void worker_read_group(struct worker *w, struct worker_tx *tx, json_t *lo
 {
 	const char *strategy = json_string_value(json_object_get(item, "strategy"));
 
-	worker_read_options(w, load, &tx->options);
+	worker_read_options(w, load, &tx->options, &tx->baseline);
 	tx->options.message_bytes = tx->load->read ? sizeof(uint64_t) : 0; /* offers */
 	worker_address(w, item, &tx->peer);
 	if (strategy && strategy_parse(strategy) >= 0)

@@ -9,7 +9,7 @@
 #define TIME_BYTES 8
 #define MAC_BYTES  (CONTROL_NONCE_BYTES - TIME_BYTES)
 
-static size_t put(uint8_t *at, uint64_t v, size_t bytes)
+static size_t admission_put(uint8_t *at, uint64_t v, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i++)
 		at[i] = (uint8_t)(v >> 8 * i);
@@ -24,10 +24,10 @@ static void mac_of(const struct admission *admission, const struct admission_ope
 	size_t n = sizeof(struct in6_addr);
 
 	memcpy(body, &opener->address.address, n);
-	n += put(body + n, opener->address.port, 2);
-	n += put(body + n, opener->incarnation, 8);
-	n += put(body + n, opener->group, 4);
-	n += put(body + n, made_ns, TIME_BYTES);
+	n += admission_put(body + n, opener->address.port, 2);
+	n += admission_put(body + n, opener->incarnation, 8);
+	n += admission_put(body + n, opener->group, 4);
+	n += admission_put(body + n, made_ns, TIME_BYTES);
 	hmac_sha256_set_key(&ctx, sizeof(admission->secret), admission->secret);
 	hmac_sha256_update(&ctx, n, body);
 	hmac_sha256_digest(&ctx, MAC_BYTES, mac);
@@ -42,7 +42,7 @@ void admission_init(struct admission *admission, const uint8_t secret[ADMISSION_
 void admission_challenge(const struct admission *admission, const struct admission_opener *opener,
 			 uint64_t now_ns, uint8_t nonce[CONTROL_NONCE_BYTES])
 {
-	put(nonce, now_ns, TIME_BYTES);
+	admission_put(nonce, now_ns, TIME_BYTES);
 	mac_of(admission, opener, now_ns, nonce + TIME_BYTES);
 }
 

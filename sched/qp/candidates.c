@@ -5,7 +5,8 @@
 
 _Static_assert(FARE_MAX_SUB_PORTS <= 32, "a mask of remote sub-ports has 32 bits");
 
-static void count(const struct candidate *c, unsigned n, unsigned load[FARE_MAX_SUB_PORTS])
+static void candidates_count(const struct candidate *c, unsigned n,
+			     unsigned load[FARE_MAX_SUB_PORTS])
 {
 	for (unsigned i = 0; i < n; i++)
 		if (c[i].remote_sub_port >= 0)
@@ -26,7 +27,7 @@ bool candidates_are_even(const struct candidate *c, unsigned n, uint32_t remotes
 {
 	unsigned load[FARE_MAX_SUB_PORTS] = {0}, least = UINT32_MAX, most = 0;
 
-	count(c, n, load);
+	candidates_count(c, n, load);
 	for (unsigned r = 0; r < FARE_MAX_SUB_PORTS; r++) {
 		if (!(remotes >> r & 1)) {
 			if (load[r])
@@ -44,7 +45,7 @@ bool candidates_improve(const struct candidate *c, unsigned n_own, unsigned n, u
 {
 	unsigned load[FARE_MAX_SUB_PORTS] = {0}, best = 1;
 
-	count(c, n_own, load);
+	candidates_count(c, n_own, load);
 	for (unsigned i = 0; i < n_own; i++) {
 		for (unsigned k = n_own; k < n && c[i].answered; k++) {
 			unsigned old = load[c[i].remote_sub_port], next;

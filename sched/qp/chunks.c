@@ -4,76 +4,89 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "qp/internal.h"
-
-/* Doubles the array. Indices of chunks stay. -ENOMEM; -ENOBUFS: it has max_chunks. */
-static int grow(struct fare_group *group)
+void chunks_init(struct chunk_store *store, uint32_t max)
 {
-	uint32_t n = group->n_chunks ? 2 * group->n_chunks : 16;
+	*store = (struct chunk_store){.max = max, .free = NO_CHUNK};
+}
+
+void chunks_fini(struct chunk_store *store)
+{
+	free(store->at);
+}
+
+void chunk_list_init(struct chunk_list *list)
+{
+	*list = (struct chunk_list){NO_CHUNK, NO_CHUNK, 0};
+}
+
+/* Doubles the array. Indices of chunks stay. -ENOMEM; -ENOBUFS: it has max. */
+static int chunks_grow(struct chunk_store *store)
+{
+	uint32_t n = store->n ? 2 * store->n : 16;
 	struct chunk *chunks;
 
-	if (group->n_chunks == group->max_chunks)
+	if (store->n == store->max)
 		return -ENOBUFS;
-	if (n > group->max_chunks)
-		n = group->max_chunks;
-	chunks = realloc(group->chunks, n * sizeof(*chunks));
+	if (n > store->max)
+		n = store->max;
+	chunks = realloc(store->at, n * sizeof(*chunks));
 	if (!chunks)
 		return -ENOMEM;
-	group->chunks = chunks;
-	for (uint32_t i = group->n_chunks; i < n; i++)
+	store->at = chunks;
+	for (uint32_t i = store->n; i < n; i++)
 		chunks[i].next = i + 1 < n ? i + 1 : NO_CHUNK;
-	group->free_chunk = group->n_chunks;
-	group->n_chunks = n;
+	store->free = store->n;
+	store->n = n;
 	return 0;
 }
 
-uint32_t chunk_alloc(struct fare_group *group, uint32_t message, uint32_t length)
+uint32_t chunk_alloc(struct chunk_store *store, uint32_t message, uint32_t length)
 {
 	uint32_t i;
 
-	if (group->free_chunk == NO_CHUNK && grow(group))
+	if (store->free == NO_CHUNK && chunks_grow(store))
 		return NO_CHUNK;
-	i = group->free_chunk;
-	group->free_chunk = group->chunks[i].next;
-	group->chunks[i] = (struct chunk){.next = NO_CHUNK,
-					  .lane = UINT16_MAX,
-					  .flow = UINT64_MAX,
-					  .message = message,
-					  .length = length};
+	i = store->free;
+	store->free = store->at[i].next;
+	store->at[i] = (struct chunk){.next = NO_CHUNK,
+				      .lane = UINT16_MAX,
+				      .flow = UINT64_MAX,
+				      .message = message,
+				      .length = length};
 	return i;
 }
 
-void chunk_free(struct fare_group *group, uint32_t i)
+void chunk_free(struct chunk_store *store, uint32_t i)
 {
-	group->chunks[i].next = group->free_chunk;
-	group->free_chunk = i;
+	store->at[i].next = store->free;
+	store->free = i;
 }
 
-void chunk_append(struct fare_group *group, struct chunk_list *list, uint32_t i)
+void chunk_append(struct chunk_store *store, struct chunk_list *list, uint32_t i)
 {
-	group->chunks[i].next = NO_CHUNK;
+	store->at[i].next = NO_CHUNK;
 	if (list->n++)
-		group->chunks[list->tail].next = i;
+		store->at[list->tail].next = i;
 	else
 		list->head = i;
 	list->tail = i;
 }
 
-void chunk_prepend(struct fare_group *group, struct chunk_list *list, uint32_t i)
+void chunk_prepend(struct chunk_store *store, struct chunk_list *list, uint32_t i)
 {
-	group->chunks[i].next = list->n ? list->head : NO_CHUNK;
+	store->at[i].next = list->n ? list->head : NO_CHUNK;
 	if (!list->n++)
 		list->tail = i;
 	list->head = i;
 }
 
-uint32_t chunk_take(struct fare_group *group, struct chunk_list *list)
+uint32_t chunk_take(struct chunk_store *store, struct chunk_list *list)
 {
 	uint32_t i = list->head;
 
 	if (!list->n)
 		return NO_CHUNK;
-	list->head = group->chunks[i].next;
+	list->head = store->at[i].next;
 	list->n--;
 	return i;
 }

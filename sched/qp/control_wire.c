@@ -8,7 +8,7 @@
 #include "base/octets.h"
 
 #define MAGIC	0x46415245u /* "FARE" */
-#define VERSION 7
+#define VERSION 8
 
 static bool has_qps(enum control_type type)
 {
@@ -63,8 +63,8 @@ int control_wire_encode(const struct control_message *m, void *buf, size_t size)
 		octets_put(&c, m->open.chunk_bytes, 4);
 		octets_put(&c, m->open.window_bytes, 4);
 		octets_put(&c, m->open.max_messages, 4);
-		octets_put(&c, m->open.random_ports, 1);
-		octets_put(&c, m->open.kernel_placement, 1);
+		octets_put(&c, m->open.baseline[0], 1);
+		octets_put(&c, m->open.baseline[1], 1);
 		octets_put(&c, m->open.in_order, 1);
 		octets_put(&c, m->open.follows_rate, 1);
 		octets_put(&c, m->open.dscp, 1);
@@ -121,8 +121,8 @@ static const char *decode_open(struct control_message *out, struct octets *c)
 	out->open.chunk_bytes = (uint32_t)octets_get(c, 4);
 	out->open.window_bytes = (uint32_t)octets_get(c, 4);
 	out->open.max_messages = (uint32_t)octets_get(c, 4);
-	out->open.random_ports = (uint8_t)octets_get(c, 1);
-	out->open.kernel_placement = (uint8_t)octets_get(c, 1);
+	out->open.baseline[0] = (uint8_t)octets_get(c, 1);
+	out->open.baseline[1] = (uint8_t)octets_get(c, 1);
 	out->open.in_order = (uint8_t)octets_get(c, 1);
 	out->open.follows_rate = (uint8_t)octets_get(c, 1);
 	out->open.dscp = (uint8_t)octets_get(c, 1);

@@ -89,8 +89,7 @@ struct control_message {
 			uint8_t n_lanes;
 			uint16_t qps_per_lane;
 			uint32_t qps_per_sub_port, flows, chunk_bytes, window_bytes, max_messages;
-			uint8_t random_ports;
-			uint8_t kernel_placement;
+			uint8_t baseline[2]; /* group_shape.c */
 			uint8_t in_order, follows_rate;
 			uint8_t dscp, service_level;
 			uint16_t message_bytes;

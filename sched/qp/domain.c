@@ -14,7 +14,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "qp/internal.h"
+#include "qp/domain.h"
+#include "qp/engine.h"
+#include "qp/regions.h"
 #include "sized.h"
 
 /*
@@ -36,9 +38,9 @@ static uint64_t system_random(void *arg)
 	return v;
 }
 
-static int describe(struct fare_domain *domain)
+static int domain_describe(struct fare_domain *domain)
 {
-	struct qp_endpoint_attr *attr = &domain->attr;
+	struct qp_endpoint_attr *attr = &domain->ep.attr;
 	struct attach_gpu gpu;
 	int err;
 
@@ -64,7 +66,7 @@ static int describe(struct fare_domain *domain)
 	attr->max_path_mtu = domain->options.max_path_mtu;
 	attr->max_path_mtu_dev = domain->options.max_path_mtu_dev;
 	attr->acknowledge_now = !domain->options.busy_poll;
-	attr->control_key = &domain->seal;
+	attr->control_key = &domain->ep.seal;
 	attr->control_dscp = FARE_DSCP;
 	attr->on_control = engine_on_control;
 	attr->arg = domain;
@@ -83,7 +85,7 @@ static int start_ticking(struct fare_domain *domain, uint64_t interval_ns)
 	return timerfd_settime(domain->timer_fd, 0, &tick, NULL);
 }
 
-static int watch(struct fare_domain *domain)
+static int domain_watch(struct fare_domain *domain)
 {
 	struct epoll_event e = {.events = EPOLLIN};
 	int fds[2];
@@ -93,7 +95,7 @@ static int watch(struct fare_domain *domain)
 	if (domain->epoll_fd < 0 || domain->timer_fd < 0 || start_ticking(domain, 0))
 		return -errno;
 	fds[0] = domain->timer_fd;
-	fds[1] = domain->provider->endpoint_fd(domain->endpoint);
+	fds[1] = domain->ep.provider->endpoint_fd(domain->ep.handle);
 	for (int i = 0; i < 2; i++)
 		if (epoll_ctl(domain->epoll_fd, EPOLL_CTL_ADD, fds[i], &e))
 			return -errno;
@@ -135,22 +137,22 @@ int fare_domain_open_sized(struct fare_domain **out, struct fare *fare, unsigned
 	domain->fare = fare;
 	domain->local_gpu = local_gpu;
 	domain->options = options;
-	domain->provider = provider;
+	domain->ep.provider = provider;
 	err = -ENOKEY;
 	if (domain->options.key_file || domain->options.trusted_network)
-		err = control_seal_load(&domain->seal, domain->options.key_file,
+		err = control_seal_load(&domain->ep.seal, domain->options.key_file,
 					domain->options.secret);
-	domain->random = system_random;
+	domain->ep.random = system_random;
 	domain->epoll_fd = domain->timer_fd = -1;
 	if (!err)
 		err = engine_init(domain);
 	if (!err)
-		err = describe(domain);
+		err = domain_describe(domain);
 	if (!err)
-		err = domain->provider->endpoint_create(&domain->endpoint, &domain->attr);
+		err = domain->ep.provider->endpoint_create(&domain->ep.handle, &domain->ep.attr);
 	if (!err) {
 		engine_begin(domain);
-		err = watch(domain);
+		err = domain_watch(domain);
 	}
 	if (err) {
 		fare_domain_close(domain);
@@ -172,10 +174,10 @@ static void close_descriptors(struct fare_domain *domain)
  * In a child: descriptors are the process's own, and all else is the parent's or a copy in any
  * state.
  */
-static void leave(struct fare_domain *domain)
+static void domain_leave(struct fare_domain *domain)
 {
-	if (domain->endpoint && domain->provider->endpoint_leave)
-		domain->provider->endpoint_leave(domain->endpoint);
+	if (domain->ep.handle && domain->ep.provider->endpoint_leave)
+		domain->ep.provider->endpoint_leave(domain->ep.handle);
 	close_descriptors(domain);
 }
 
@@ -184,13 +186,13 @@ void fare_domain_close(struct fare_domain *domain)
 	if (!domain)
 		return;
 	if (domain_check(domain)) {
-		leave(domain);
+		domain_leave(domain);
 		return;
 	}
 	engine_fini(domain);
 	regions_fini(domain);
-	if (domain->endpoint)
-		domain->provider->endpoint_destroy(domain->endpoint);
+	if (domain->ep.handle)
+		domain->ep.provider->endpoint_destroy(domain->ep.handle);
 	close_descriptors(domain);
 	free(domain);
 }
@@ -204,8 +206,8 @@ void fare_domain_address(const struct fare_domain *domain, struct fare_address *
 	*out = (struct fare_address){0};
 	if (domain_check(domain))
 		return;
-	own = (struct peer_address){domain->attr.address, domain->port};
-	peer_address_encode(&own, domain->incarnation, out);
+	own = (struct peer_address){domain->ep.attr.address, domain->ep.port};
+	peer_address_encode(&own, domain->ep.incarnation, out);
 }
 
 int fare_domain_fd(const struct fare_domain *domain)
@@ -241,11 +243,11 @@ static bool take_tick(struct fare_domain *domain)
 {
 	uint64_t expirations;
 
-	if (domain->now_ns < domain->tick_due_ns ||
+	if (domain->ep.now_ns < domain->tick_due_ns ||
 	    read(domain->timer_fd, &expirations, sizeof(expirations)) <= 0)
 		return false;
 	domain->tick_due_ns += expirations * domain->tick_ns;
-	attach_refresh(domain->fare, domain->now_ns);
+	attach_refresh(domain->fare, domain->ep.now_ns);
 	return true;
 }
 
@@ -255,7 +257,7 @@ static int take_sized(struct fare_domain *domain, struct fare_event *events, int
 	struct fare_event e;
 	int n;
 
-	for (n = 0; n < max && engine_take_events(domain, &e, 1); n++)
+	for (n = 0; n < max && event_queue_take(&domain->events, &e, 1); n++)
 		sized_out((uint8_t *)events + (size_t)n * size, size, &e, sizeof(e));
 	return n;
 }
@@ -270,12 +272,12 @@ int fare_domain_poll_sized(struct fare_domain *domain, struct fare_event *events
 	if (err || max < 0 || (max && !events))
 		return err ? err : -EINVAL;
 	now_ns = clock_now_ns();
-	domain->now_ns = now_ns; /* take_tick() uses it */
+	domain->ep.now_ns = now_ns; /* take_tick() uses it */
 	ticked = take_tick(domain);
 	err = engine_poll(domain, now_ns);
 	if (err)
 		return err;
 	set_tick(domain, ticked);
-	return size == sizeof(*events) ? engine_take_events(domain, events, max)
+	return size == sizeof(*events) ? event_queue_take(&domain->events, events, max)
 				       : take_sized(domain, events, max, size);
 }

@@ -11,7 +11,9 @@
 
 #include <utlist.h>
 
-#include "qp/internal.h"
+#include "qp/domain.h"
+#include "qp/engine.h"
+#include "qp/group.h"
 #include "qp/planted.h"
 
 /* A group's id: its slot, and above that a number that changes when the slot is used again. */
@@ -21,7 +23,6 @@ _Static_assert(MAX_GROUPS == 1 << SLOT_BITS, "slots");
 #define POLL_BATCH	 64
 #define POLL_ROUNDS	 4
 #define EVENTS_PER_ROUND (2 * POLL_BATCH + 2 * FARE_MAX_PLANES)
-#define EVENT_QUEUE	 4096
 /*
  * A QP that fails by itself (a device's port, a forged packet) while nothing is posted on it raises
  * no completion. So idle groups are looked at in turn, SCAN_GROUPS every SCAN_NS: with 1,024 groups
@@ -35,148 +36,70 @@ _Static_assert(MAX_GROUPS == 1 << SLOT_BITS, "slots");
  */
 #define UNPROVEN_MAX 512
 #define UNPROVEN_NS  UINT64_C(2000000000)
+#define GROUP_OF(pointer, member)                                                                  \
+	((struct fare_group *)((char *)(pointer)-offsetof(struct fare_group, member)))
 /* a process that did not poll for so long cannot say that a QP did nothing meanwhile */
 #define AWAY_NS UINT64_C(5000000000)
 
-/* ---- events ---- */
-
-void engine_event(struct fare_domain *domain, const struct fare_event *event)
-{
-	if (domain->event_count == domain->event_room)
-		return; /* cannot be: polling stops long before (engine_has_room) */
-	domain->events[(domain->event_head + domain->event_count) % domain->event_room] = *event;
-	domain->event_count++;
-}
-
-static int reserve_events(struct fare_domain *domain, uint32_t more)
-{
-	uint32_t room = EVENT_QUEUE + domain->events_unasked + more;
-	struct fare_event *events;
-
-	if (room <= domain->event_room)
-		return 0;
-	room += room / 4;
-	events = calloc(room, sizeof(*events));
-	if (!events)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < domain->event_count; i++)
-		events[i] = domain->events[(domain->event_head + i) % domain->event_room];
-	free(domain->events);
-	domain->events = events;
-	domain->event_room = room;
-	domain->event_head = 0;
-	return 0;
-}
-
-static struct inbox *inbox_of(const struct fare_event *e)
-{
-	return e->data ? (struct inbox *)((uintptr_t)e->data - offsetof(struct inbox, bytes))
-		       : NULL;
-}
-
-static void free_handed(struct fare_domain *domain)
-{
-	struct inbox *data;
-
-	while ((data = domain->handed)) {
-		domain->handed = data->next;
-		free(data);
-	}
-}
-
-static void forget_events(struct fare_domain *domain, const struct fare_group *group)
-{
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < domain->event_count; i++) {
-		struct fare_event *e =
-			&domain->events[(domain->event_head + i) % domain->event_room];
-
-		if (e->group != group)
-			domain->events[(domain->event_head + kept++) % domain->event_room] = *e;
-		else
-			free(inbox_of(e));
-	}
-	domain->event_count = kept;
-}
-
-bool engine_has_room(const struct fare_domain *domain)
-{
-	return domain->event_room - domain->event_count >
-	       POLL_ROUNDS * EVENTS_PER_ROUND + domain->events_unasked;
-}
-
-int engine_take_events(struct fare_domain *domain, struct fare_event *events, int max)
-{
-	int n = 0;
-
-	while (n < max && domain->event_count) {
-		struct inbox *data = inbox_of(&domain->events[domain->event_head]);
-
-		if (data) {
-			data->next = domain->handed;
-			domain->handed = data;
-		}
-		events[n++] = domain->events[domain->event_head];
-		domain->event_head = (domain->event_head + 1) % domain->event_room;
-		domain->event_count--;
-	}
-	return n;
-}
-
-/* ---- groups ---- */
-
-/* Unfinished writes late or over, lanes shifted, the group's own state, records kept for later. */
-static uint32_t events_of(const struct fare_group *group)
-{
-	uint32_t early = group->early ? group->ring.slots : 0;
-
-	return 2 * group->options.max_messages + 2 * group->n_lanes + 4 + early;
-}
-
-int engine_add(struct fare_domain *domain, struct fare_group *group)
+static int engine_enter(struct fare_domain *domain, struct fare_group *group)
 {
 	uint32_t slot = 0;
-	int err = reserve_events(domain, events_of(group));
+	int err = domain->n_groups < MAX_GROUPS ? 0 : -EUSERS;
 
 	if (!err)
 		err = timers_reserve(&domain->timers, domain->n_groups + 1);
+	if (!err)
+		err = event_queue_reserve(&domain->events, group_most_events(group));
 	if (err)
 		return err;
-	if (domain->n_groups >= MAX_GROUPS)
-		return -EUSERS;
 	while (domain->slots[slot])
 		slot++;
 	domain->slots[slot] = group;
-	group->id = domain->next_generation++ << SLOT_BITS | slot;
-	domain->events_unasked += events_of(group);
 	domain->n_groups++;
 	DL_APPEND(domain->groups, group);
-	engine_wake(group);
+	run_queue_add(&group->run);
+	group_begin(group, domain->next_generation++ << SLOT_BITS | slot);
 	return 0;
 }
 
-void engine_remove(struct fare_domain *domain, struct fare_group *group)
+int engine_open(struct fare_group **out, struct fare_domain *domain,
+		const struct peer_address *peer, const struct fare_group_options *options,
+		const struct control_message *offer)
 {
+	int err = group_create(out, domain, peer, options, offer);
+
+	if (!err)
+		err = engine_enter(domain, *out);
+	if (err && *out) {
+		group_destroy(*out);
+		*out = NULL;
+	}
+	return err;
+}
+
+void engine_close(struct fare_group *group)
+{
+	struct fare_domain *domain = group->domain;
+
 	if (!PLANTED(events_kept))
-		forget_events(domain, group);
+		event_queue_forget(&domain->events, group);
 	timers_remove(&domain->timers, &group->timer);
-	if (group->is_runnable)
-		DL_DELETE2(domain->run_queue, group, run_prev, run_next);
-	domain->slots[group->id % MAX_GROUPS] = NULL;
+	run_queue_remove(&group->run);
+	domain->slots[group->link.id % MAX_GROUPS] = NULL;
 	if (domain->scan == group)
 		domain->scan = group->next;
 	DL_DELETE(domain->groups, group);
 	domain->n_busy -= group->is_busy;
-	domain->events_unasked -= events_of(group);
+	event_queue_release(&domain->events, group_most_events(group));
 	domain->n_groups--;
+	group_destroy(group);
 }
 
 static struct fare_group *group_by_id(struct fare_domain *domain, uint32_t id)
 {
 	struct fare_group *group = domain->slots[id % MAX_GROUPS];
 
-	return group && group->id == id ? group : NULL;
+	return group && group->link.id == id ? group : NULL;
 }
 
 static struct fare_group *group_by_opener(struct fare_domain *domain,
@@ -185,52 +108,28 @@ static struct fare_group *group_by_opener(struct fare_domain *domain,
 	struct fare_group *group;
 
 	DL_FOREACH (domain->groups, group)
-		if (!group->opener && group->peer_incarnation == m->source &&
-		    group->peer_id == m->source_group)
+		if (!group->opener && group->link.peer_incarnation == m->source &&
+		    group->link.peer_id == m->source_group)
 			break;
 	return group;
 }
 
 /* ---- control messages ---- */
 
-int engine_send(struct fare_domain *domain, const struct peer_address *remote,
-		struct control_message *message, uint16_t plane, uint16_t sub_port,
-		uint16_t source_port)
-{
-	uint8_t buf[QP_CONTROL_MAX];
-	struct qp_control control = {.remote = remote->address,
-				     .remote_port = remote->port,
-				     .plane = plane,
-				     .sub_port = sub_port,
-				     .udp_source_port = source_port,
-				     .data = buf};
-	int n;
-
-	message->source = domain->incarnation;
-	message->source_port = domain->port;
-	n = control_wire_encode(message, buf + CONTROL_SEAL_BYTES,
-				sizeof(buf) - CONTROL_SEAL_BYTES);
-	if (n < 0)
-		return n;
-	control_seal_close(&domain->seal, &domain->attr.address, &remote->address, buf, (size_t)n);
-	control.length = CONTROL_SEAL_BYTES + (size_t)n;
-	return domain->provider->control_send(domain->endpoint, &control);
-}
-
 /*
- * The answer goes the way that the question came; but not by a sub-port that is down, or loses
- * packets on their way out: a leaf that does not know yet sends what comes in by it.
+ * The answer leaves by the plane and sub-port of the question; but not by a sub-port that is down,
+ * or loses packets that leave: a leaf that does not know yet sends what comes in by it.
  */
 static void reply_to(struct fare_domain *domain, const struct qp_control *c,
 		     const struct control_message *m, struct control_message *reply)
 {
 	const struct peer_address to = {c->remote, m->source_port};
-	uint32_t live = port_cache_live(domain, &to, c->plane);
+	uint32_t live = port_cache_live(&domain->ports, &to, c->plane);
 	uint16_t sub_port = c->sub_port;
 
 	if (live && (sub_port >= FARE_MAX_SUB_PORTS || !(live >> sub_port & 1)))
 		sub_port = (uint16_t)__builtin_ctz(live);
-	engine_send(domain, &to, reply, c->plane, sub_port, 0);
+	endpoint_send(&domain->ep, &to, reply, c->plane, sub_port, 0);
 }
 
 /* What the application says to a peer that wants a group. 0, or why not. */
@@ -255,28 +154,17 @@ static int accept_group(struct fare_group **out, struct fare_domain *domain,
 			const struct qp_control *c, const struct control_message *m)
 {
 	struct fare_request request = {0};
-	struct fare_group_options options = {
-		.mode = (enum fare_mode)m->open.mode,
-		.qps_per_sub_port = m->open.qps_per_sub_port,
-		.flows = m->open.flows,
-		.chunk_bytes = m->open.chunk_bytes,
-		.window_bytes = m->open.window_bytes,
-		.max_messages = m->open.max_messages,
-		.random_ports = m->open.random_ports != 0,
-		.kernel_placement = (enum fare_kernel_placement)m->open.kernel_placement,
-		.in_order = m->open.in_order != 0,
-		.message_bytes = m->open.message_bytes,
-		.dscp = m->open.dscp,
-		.service_level = m->open.service_level,
-		.private_data = request.reply,
-	};
+	struct fare_group_options options;
+	struct fare_baseline baseline;
 	const struct peer_address from = {c->remote, m->source_port};
 	int err = ask_application(domain, c, m, &request);
 
 	*out = NULL;
+	group_shape_read_open(m, &options, &baseline);
+	options.private_data = request.reply;
 	options.private_bytes = request.reply_bytes;
 	if (!err)
-		err = group_create(out, domain, &from, &options, m);
+		err = engine_open(out, domain, &from, &options, m);
 	return err;
 }
 
@@ -291,12 +179,12 @@ static void challenge(struct fare_domain *domain, const struct qp_control *c,
 					.destination = m->source,
 					.destination_group = m->source_group};
 
-	admission_challenge(&domain->admission, opener, domain->now_ns, reply.nonce);
+	admission_challenge(&domain->admission, opener, domain->ep.now_ns, reply.nonce);
 	reply_to(domain, c, m, &reply);
 }
 
-static void refuse(struct fare_domain *domain, const struct qp_control *c,
-		   const struct control_message *m, int err)
+static void engine_refuse(struct fare_domain *domain, const struct qp_control *c,
+			  const struct control_message *m, int err)
 {
 	struct control_message reply = {.type = CONTROL_GROUP_REFUSE,
 					.destination = m->source,
@@ -307,7 +195,7 @@ static void refuse(struct fare_domain *domain, const struct qp_control *c,
 }
 
 /*
- * Openers that do not go on must not make this process hold any number of groups for STILLBORN_NS
+ * Openers that do not go on must not make this process hold any number of groups for ABANDONED_NS
  * (group.c). Such groups have no QPs, and the application does not know them. True: one more may be
  * accepted. If not, the opener asks again.
  */
@@ -324,9 +212,9 @@ static bool has_place(struct fare_domain *domain)
 	}
 	if (n < UNPROVEN_MAX)
 		return true;
-	if (domain->now_ns - oldest->opening_ns < UNPROVEN_NS)
+	if (domain->ep.now_ns - oldest->opening_ns < UNPROVEN_NS)
 		return false;
-	group_destroy(oldest);
+	engine_close(oldest);
 	return true;
 }
 
@@ -335,14 +223,15 @@ static struct fare_group *admit(struct fare_domain *domain, const struct qp_cont
 				const struct control_message *m,
 				const struct admission_opener *opener)
 {
-	struct admission_entry *entry = admission_add(&domain->admission, opener, domain->now_ns);
+	struct admission_entry *entry =
+		admission_add(&domain->admission, opener, domain->ep.now_ns);
 	struct fare_group *group;
 
 	entry->error = accept_group(&group, domain, c, m);
 	if (!entry->error)
-		lanes_prepare(group);
+		lanes_prepare(group->lanes);
 	else
-		refuse(domain, c, m, entry->error);
+		engine_refuse(domain, c, m, entry->error);
 	return group;
 }
 
@@ -356,16 +245,16 @@ static void on_group_open(struct fare_domain *domain, const struct qp_control *c
 	const struct admission_opener opener = {
 		{c->remote, m->source_port}, m->source, m->source_group};
 	const struct admission_entry *before =
-		admission_find(&domain->admission, &opener, domain->now_ns);
+		admission_find(&domain->admission, &opener, domain->ep.now_ns);
 	struct fare_group *group = group_by_opener(domain, m);
 
 	if (group ? group_is_over(group) : before != NULL) {
-		refuse(domain, c, m, before && before->error ? before->error : -ECANCELED);
+		engine_refuse(domain, c, m, before && before->error ? before->error : -ECANCELED);
 		return;
 	}
 	if (!group &&
-	    (m->destination != domain->incarnation ||
-	     !admission_is_fresh(&domain->admission, &opener, domain->now_ns, m->nonce))) {
+	    (m->destination != domain->ep.incarnation ||
+	     !admission_is_fresh(&domain->admission, &opener, domain->ep.now_ns, m->nonce))) {
 		challenge(domain, c, m, &opener);
 		return;
 	}
@@ -373,8 +262,8 @@ static void on_group_open(struct fare_domain *domain, const struct qp_control *c
 		group = admit(domain, c, m, &opener);
 	if (!group)
 		return;
-	engine_wake(group);
-	reply.source_group = group->id;
+	run_queue_add(&group->run);
+	reply.source_group = group->link.id;
 	group_fill_open(group, &reply);
 	reply_to(domain, c, m, &reply);
 }
@@ -403,17 +292,17 @@ static void prove_peer(struct fare_domain *domain, struct fare_group *group, uin
 	struct fare_group *other;
 
 	if (group->opener || group->peer_proven || group->state != GROUP_OPEN ||
-	    source != group->peer_incarnation)
+	    source != group->link.peer_incarnation)
 		return;
 	group->peer_proven = true;
 	/* the list is in the order of making */
 	for (other = domain->groups; other != group; other = other->next) {
-		if (!other->peer_incarnation ||
-		    other->peer_incarnation == group->peer_incarnation ||
-		    !peer_address_equal(&other->peer, &group->peer))
+		if (!other->link.peer_incarnation ||
+		    other->link.peer_incarnation == group->link.peer_incarnation ||
+		    !peer_address_equal(&other->link.address, &group->link.address))
 			continue;
 		group_on_peer_gone(other);
-		engine_wake(other);
+		run_queue_add(&other->run);
 	}
 }
 
@@ -427,21 +316,21 @@ void engine_on_control(void *arg, const struct qp_control *c)
 	const char *reason;
 	size_t length;
 
-	if (control_seal_open(&domain->seal, &c->remote, &domain->attr.address, c->data, c->length,
-			      &message, &length) ||
+	if (control_seal_open(&domain->ep.seal, &c->remote, &domain->ep.attr.address, c->data,
+			      c->length, &message, &length) ||
 	    control_wire_decode(&m, message, length, &reason)) {
 		domain->control_rejected++;
 		return;
 	}
 	from.port = m.source_port;
-	port_cache_heard(domain, &from);
+	port_cache_on_message(&domain->ports, &from);
 	if (m.type == CONTROL_ECHO) {
 		on_echo(domain, c, &m);
 		return;
 	}
 	if (m.type == CONTROL_ECHO_REPLY) {
-		if (m.destination == domain->incarnation)
-			port_cache_on_reply(domain, &from, &m);
+		if (m.destination == domain->ep.incarnation)
+			port_cache_on_reply(&domain->ports, &from, &m);
 		return;
 	}
 	if (m.type == CONTROL_GROUP_OPEN) {
@@ -449,14 +338,14 @@ void engine_on_control(void *arg, const struct qp_control *c)
 		return;
 	}
 	/* meant for an earlier incarnation of this process, or from another peer: no such group */
-	group = m.destination == domain->incarnation ? group_by_id(domain, m.destination_group)
-						     : NULL;
-	if (group && (!peer_address_equal(&group->peer, &from) || group_is_over(group)))
+	group = m.destination == domain->ep.incarnation ? group_by_id(domain, m.destination_group)
+							: NULL;
+	if (group && (!peer_address_equal(&group->link.address, &from) || group_is_over(group)))
 		group = NULL;
 	if (group) {
 		group_on_control(group, &m);
 		prove_peer(domain, group, m.source);
-		engine_wake(group);
+		run_queue_add(&group->run);
 	} else if (m.type != CONTROL_GROUP_GONE && m.type != CONTROL_GROUP_CLOSE &&
 		   !PLANTED(gone_unsaid)) {
 		struct control_message gone = {.type = CONTROL_GROUP_GONE,
@@ -470,48 +359,38 @@ void engine_on_control(void *arg, const struct qp_control *c)
 
 /* ---- the turn ---- */
 
-void engine_wake(struct fare_group *group)
-{
-	if (group->is_runnable)
-		return;
-	group->is_runnable = true;
-	DL_APPEND2(group->domain->run_queue, group, run_prev, run_next);
-}
-
-static void step(struct fare_domain *domain, struct fare_group *group)
+static void engine_step(struct fare_domain *domain, struct fare_group *group)
 {
 	uint64_t due_ns;
 	bool busy;
 
 	group_step(group);
-	if (group_stillborn(group)) {
-		group_destroy(group);
+	if (group_is_abandoned(group)) {
+		engine_close(group);
 		return;
 	}
 	busy = group_busy(group);
 	domain->n_busy += (unsigned)busy - (unsigned)group->is_busy;
 	group->is_busy = busy;
 	due_ns = group_due_ns(group);
-	timers_set(&domain->timers, &group->timer, due_ns == ENGINE_NEVER ? 0 : due_ns);
+	timers_set(&domain->timers, &group->timer, due_ns == ENDPOINT_NEVER ? 0 : due_ns);
 }
 
 /* Groups that are woken meanwhile, by this or by each other, wait for the next round. */
 static void step_groups(struct fare_domain *domain)
 {
-	struct fare_group *last, *group;
+	struct run_item *last, *item;
 	struct timer *timer;
 
-	port_cache_step(domain);
-	while ((timer = timers_expire(&domain->timers, domain->now_ns)))
-		engine_wake(
-			(struct fare_group *)((char *)timer - offsetof(struct fare_group, timer)));
-	last = domain->run_queue ? domain->run_queue->run_prev : NULL;
-	while ((group = domain->run_queue)) {
-		bool is_last = group == last;
+	port_cache_step(&domain->ports);
+	while ((timer = timers_expire(&domain->timers, domain->ep.now_ns)))
+		run_queue_add(&GROUP_OF(timer, timer)->run);
+	last = domain->run_queue ? domain->run_queue->prev : NULL;
+	while ((item = domain->run_queue)) {
+		bool is_last = item == last;
 
-		DL_DELETE2(domain->run_queue, group, run_prev, run_next);
-		group->is_runnable = false;
-		step(domain, group);
+		run_queue_remove(item);
+		engine_step(domain, GROUP_OF(item, run));
 		if (is_last)
 			break;
 	}
@@ -521,7 +400,7 @@ static void step_groups(struct fare_domain *domain)
 static void follow_paths(struct fare_domain *domain)
 {
 	uint64_t generation = attach_generation(domain->fare);
-	const struct qp_mtus *mtus = domain_mtus(domain);
+	const struct qp_mtus *mtus = endpoint_mtus(&domain->ep);
 	uint64_t mtu_changes = mtus ? mtus->changes : 0;
 	struct fare_group *group;
 
@@ -530,27 +409,27 @@ static void follow_paths(struct fare_domain *domain)
 	domain->generation = generation;
 	domain->mtu_changes = mtu_changes;
 	DL_FOREACH (domain->groups, group)
-		if (group_paths_changed(group))
-			engine_wake(group);
+		if (group_paths_changed(&group->paths))
+			run_queue_add(&group->run);
 }
 
 static void scan(struct fare_domain *domain)
 {
-	if (domain->now_ns < domain->scan_due_ns)
+	if (domain->ep.now_ns < domain->scan_due_ns)
 		return;
-	domain->scan_due_ns = domain->now_ns + SCAN_NS;
+	domain->scan_due_ns = domain->ep.now_ns + SCAN_NS;
 	for (unsigned i = 0; i < SCAN_GROUPS && i < domain->n_groups; i++) {
 		struct fare_group *group = domain->scan ? domain->scan : domain->groups;
 
 		domain->scan = group->next;
-		engine_wake(group);
+		run_queue_add(&group->run);
 	}
 }
 
-int engine_hear(struct fare_domain *domain)
+int engine_receive(struct fare_domain *domain)
 {
-	domain->drained = false;
-	return domain->provider->endpoint_progress(domain->endpoint);
+	domain->ep.drained = false;
+	return domain->ep.provider->endpoint_progress(domain->ep.handle);
 }
 
 /*
@@ -563,17 +442,16 @@ static int take_completions(struct fare_domain *domain)
 	int n, total = 0;
 
 	do {
-		n = domain->provider->poll(domain->endpoint, wc, POLL_BATCH);
+		n = domain->ep.provider->poll(domain->ep.handle, wc, POLL_BATCH);
 		/* fewer than asked for may mean that it looks at each QP in turn */
-		domain->drained = n == 0;
+		domain->ep.drained = n == 0;
 		total += n;
 		for (int i = 0; i < n; i++) {
-			struct lane_qp *q = wc[i].context;
+			const struct lanes_qp *at = wc[i].context;
 
-			transfer_on_completion(q->group, &wc[i]);
-			engine_wake(q->group);
+			group_on_completion(at->group, at, &wc[i]);
 		}
-	} while (n && engine_has_room(domain));
+	} while (n && event_queue_has_room(&domain->events));
 	return total;
 }
 
@@ -581,15 +459,15 @@ static int progress(struct fare_domain *domain)
 {
 	int n, err, rounds = domain->options.busy_poll ? 1 : POLL_ROUNDS;
 
-	if (!domain->drained)
+	if (!domain->ep.drained)
 		take_completions(domain); /* there was no room for their events */
 	/*
 	 * Nothing new is taken in before all is read that arrived, as it might overwrite that
 	 * (ring.h). All rounds are taken even if events are there: only an idle round sends the
 	 * ACKs held back, and an application that has its last message may not poll again.
 	 */
-	for (int round = 0; round < rounds && domain->drained; round++) {
-		err = engine_hear(domain);
+	for (int round = 0; round < rounds && domain->ep.drained; round++) {
+		err = engine_receive(domain);
 		if (err < 0)
 			return err;
 		n = take_completions(domain);
@@ -604,12 +482,12 @@ int engine_poll(struct fare_domain *domain, uint64_t now_ns)
 {
 	int err;
 
-	free_handed(domain);
-	domain->now_ns = now_ns;
-	if (!engine_has_room(domain))
+	event_queue_free_handed(&domain->events);
+	domain->ep.now_ns = now_ns;
+	if (!event_queue_has_room(&domain->events))
 		return 0;
 	if (now_ns - domain->polled_ns > AWAY_NS)
-		domain->resumed_ns = now_ns;
+		domain->ep.resumed_ns = now_ns;
 	domain->polled_ns = now_ns;
 	err = progress(domain);
 	if (err)
@@ -622,11 +500,11 @@ int engine_poll(struct fare_domain *domain, uint64_t now_ns)
 
 uint64_t engine_due_ns(const struct fare_domain *domain)
 {
-	uint64_t next = timers_next(&domain->timers), ports_ns = port_cache_due_ns(domain);
+	uint64_t next = timers_next(&domain->timers), ports_ns = port_cache_due_ns(&domain->ports);
 
 	if (domain->run_queue)
-		return domain->now_ns;
-	next = next ? next : ENGINE_NEVER;
+		return domain->ep.now_ns;
+	next = next ? next : ENDPOINT_NEVER;
 	next = ports_ns < next ? ports_ns : next;
 	return domain->groups && next > domain->scan_due_ns ? domain->scan_due_ns : next;
 }
@@ -641,38 +519,38 @@ static void init_admission(struct fare_domain *domain)
 	uint64_t secret[ADMISSION_SECRET / sizeof(uint64_t)];
 
 	for (size_t i = 0; i < sizeof(secret) / sizeof(*secret); i++)
-		secret[i] = domain_random(domain);
+		secret[i] = endpoint_random(&domain->ep);
 	admission_init(&domain->admission, (const uint8_t *)secret);
 }
 
 int engine_init(struct fare_domain *domain)
 {
-	domain->incarnation = domain_random(domain);
+	domain->ep.incarnation = endpoint_random(&domain->ep);
 	init_admission(domain);
-	domain->next_generation = (uint32_t)domain_random(domain) >> SLOT_BITS;
+	domain->next_generation = (uint32_t)endpoint_random(&domain->ep) >> SLOT_BITS;
 	timers_init(&domain->timers);
-	port_cache_init(&domain->ports);
-	return reserve_events(domain, 0);
+	port_cache_init(&domain->ports, &domain->ep, &domain->pace);
+	return event_queue_init(&domain->events, POLL_ROUNDS * EVENTS_PER_ROUND);
 }
 
 void engine_begin(struct fare_domain *domain)
 {
-	const struct qp_provider *provider = domain->provider;
+	const struct qp_provider *provider = domain->ep.provider;
 
-	domain->port = provider->endpoint_port ? provider->endpoint_port(domain->endpoint)
-					       : provider->first_port;
-	domain->path_mtu = provider->endpoint_path_mtu
-				   ? provider->endpoint_path_mtu(domain->endpoint)
-				   : domain->attr.path_mtu;
+	domain->ep.port = provider->endpoint_port ? provider->endpoint_port(domain->ep.handle)
+						  : provider->first_port;
+	domain->ep.path_mtu = provider->endpoint_path_mtu
+				      ? provider->endpoint_path_mtu(domain->ep.handle)
+				      : domain->ep.attr.path_mtu;
 }
 
 void engine_fini(struct fare_domain *domain)
 {
-	while (domain->groups)
-		fare_group_close(domain->groups);
-	free_handed(domain);
+	while (domain->groups) {
+		group_leave(domain->groups);
+		engine_close(domain->groups);
+	}
 	timers_fini(&domain->timers);
 	port_cache_fini(&domain->ports);
-	free(domain->events);
-	domain->events = NULL;
+	event_queue_fini(&domain->events);
 }

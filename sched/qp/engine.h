@@ -7,7 +7,7 @@
  * and work requests to the provider; events. It opens nothing and reads no clock: domain.c does,
  * or a simulation (tests/sim).
  *
- * A group is stepped when something happened to it (engine_wake()), or at the time that
+ * A group is stepped when something happened to it (run_queue_add()), or at the time that
  * group_due_ns() gave after its last step. Groups with nothing to do are stepped only by the scan
  * for QPs that failed by themselves (engine.c).
  *
@@ -28,8 +28,6 @@ struct fare_domain;
 struct fare_group;
 struct control_message;
 
-#define ENGINE_NEVER UINT64_MAX
-
 /* The domain's provider, endpoint attributes, seal and random() are set before. 0 or -ENOMEM. */
 int engine_init(struct fare_domain *domain);
 /* Call once the endpoint is made: the domain gets its port and path MTU. */
@@ -45,34 +43,20 @@ void engine_on_control(void *domain, const struct qp_control *control);
  */
 int engine_poll(struct fare_domain *domain, uint64_t now_ns);
 /* Receives once what arrived. >= 0, or the provider's -errno. Completions are not taken. */
-int engine_hear(struct fare_domain *domain);
-/* When engine_poll() is due although nothing arrives; ENGINE_NEVER: not at all. */
+int engine_receive(struct fare_domain *domain);
+/* When engine_poll() is due although nothing arrives; ENDPOINT_NEVER: not at all. */
 uint64_t engine_due_ns(const struct fare_domain *domain);
 /* True: an operation, a handshake or the end of a lane is under way. */
 bool engine_busy(const struct fare_domain *domain);
 
-/* True: the queue has room for all events that a step of a group may add. */
-bool engine_has_room(const struct fare_domain *domain);
-int engine_take_events(struct fare_domain *domain, struct fare_event *events, int max);
-void engine_event(struct fare_domain *domain, const struct fare_event *event);
-
 /*
- * Adds a group: it gets its id, and the queue has room for its events. -ENOMEM, -EUSERS (the
- * domain has MAX_GROUPS): nothing was changed.
+ * Opens a group; offer: the GROUP_OPEN of the peer that did so, or NULL. -errno of group_create(),
+ * -EUSERS (the domain has MAX_GROUPS).
  */
-int engine_add(struct fare_domain *domain, struct fare_group *group);
-/* Removes a group, and its events that were not taken: its memory may become another group. */
-void engine_remove(struct fare_domain *domain, struct fare_group *group);
-/* The group is stepped at the next poll. */
-void engine_wake(struct fare_group *group);
-
-/*
- * Authenticates and sends a message over plane and sub_port (QP_ANY_PLANE: the kernel chooses) from
- * source_port (0: the channel's own). 0, or -errno: it was not sent. Messages may be lost: senders
- * repeat them.
- */
-int engine_send(struct fare_domain *domain, const struct peer_address *remote,
-		struct control_message *message, uint16_t plane, uint16_t sub_port,
-		uint16_t source_port);
+int engine_open(struct fare_group **out, struct fare_domain *domain,
+		const struct peer_address *peer, const struct fare_group_options *options,
+		const struct control_message *offer);
+/* Destroys a group, and its events that were not taken: its memory may become another group. */
+void engine_close(struct fare_group *group);
 
 #endif

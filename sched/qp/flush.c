@@ -4,145 +4,141 @@
 #include <errno.h>
 
 #include "qp/chunks.h"
-#include "qp/internal.h"
+#include "qp/failures.h"
+#include "qp/lanes.h"
 #include "qp/planted.h"
+#include "qp/run_queue.h"
+#include "qp/transfer_state.h"
 
-static bool is_needed(const struct fare_group *group)
+static bool is_needed(const struct transfer *t)
 {
-	return group->domain->provider->notify_per_qp && !PLANTED(flush_left_out);
+	return t->ep->provider->notify_per_qp && !PLANTED(flush_left_out);
 }
 
-void flush_data_placed(struct fare_group *group, struct lane_qp *q)
+void flush_data_placed(struct transfer *t, struct outlet *q)
 {
-	if (!is_needed(group) || q->is_dirty)
+	if (!is_needed(t) || q->is_dirty)
 		return;
-	if (group->lanes[q->lane].state != LANE_UP) { /* no READ can be posted on it any more */
-		group->unflushed_lanes |= 1u << q->lane;
+	if (!lanes_is_up(t->lanes, q->lane)) { /* no READ can be posted on it any more */
+		t->flush.unflushed_lanes |= 1u << q->lane;
 		return;
 	}
 	q->is_dirty = true;
-	group->n_dirty++;
+	t->flush.n_dirty++;
 }
 
-bool flush_is_clean(const struct fare_group *group)
+bool flush_is_clean(const struct transfer *t)
 {
-	return !group->n_dirty && !group->n_flushing && !group->unflushed_lanes;
+	return !t->flush.n_dirty && !t->flush.n_flushing && !t->flush.unflushed_lanes;
 }
 
-bool flush_allows(struct fare_group *group, struct message *m)
+bool flush_allows(struct transfer *t, struct message *m)
 {
 	/* data that was acknowledged after a round began may not be covered by its READs */
-	if (!m->flush_round && !flush_is_clean(group))
-		m->flush_round = group->flush_rounds + 1 + (group->n_flushing != 0);
-	if (m->flush_round > group->flush_wanted)
-		group->flush_wanted = m->flush_round;
-	return m->flush_round <= group->flush_rounds && !group->unflushed_lanes;
+	if (!m->flush_round && !flush_is_clean(t))
+		m->flush_round = t->flush.rounds + 1 + (t->flush.n_flushing != 0);
+	if (m->flush_round > t->flush.wanted)
+		t->flush.wanted = m->flush_round;
+	return m->flush_round <= t->flush.rounds && !t->flush.unflushed_lanes;
 }
 
-static int post_read(struct fare_group *group, struct lane_qp *q)
+static int post_read(struct transfer *t, struct outlet *q)
 {
-	uint32_t i = chunk_alloc(group, NO_MESSAGE, FLUSH_BYTES);
+	uint32_t i = chunk_alloc(&t->chunks, NO_MESSAGE, FLUSH_BYTES);
 	struct qp_read r = {.wr_id = i,
-			    .data = group->tx_records + group->tx_bytes - FLUSH_BYTES,
-			    .lkey = group->tx_mr.lkey,
+			    .data = t->records.tx + t->records.tx_bytes - FLUSH_BYTES,
+			    .lkey = t->records.tx_mr.lkey,
 			    .length = FLUSH_BYTES,
-			    .remote_addr = group->peer_ring_addr,
-			    .rkey = group->peer_ring_rkey};
+			    .remote_addr = t->records.peer_addr,
+			    .rkey = t->records.peer_rkey};
 	int err;
 
 	if (i == NO_CHUNK)
 		return -ENOBUFS;
-	err = group->domain->provider->post_read(q->qp, &r);
-	if (err) {
-		chunk_free(group, i);
-		return err;
-	}
-	lane_qps_on_post(group, q, FLUSH_BYTES);
-	return 0;
+	err = lanes_post_read(t->lanes, q->lane, q->qp, &r);
+	if (err)
+		chunk_free(&t->chunks, i);
+	return err;
 }
 
-static void begin_round(struct fare_group *group)
+static void begin_round(struct transfer *t)
 {
-	for (unsigned l = 0; l < group->n_lanes; l++)
-		for (unsigned k = 0; k < group->lanes[l].n_qps; k++) {
-			struct lane_qp *q = &group->lanes[l].qps[k];
+	for (unsigned i = 0; i < t->n_outlets; i++) {
+		struct outlet *q = &t->outlets[i];
 
-			q->is_flush_due = q->is_dirty;
-			group->n_flushing += q->is_dirty;
-			q->is_dirty = false;
-		}
-	group->n_dirty = 0;
+		q->is_flush_due = q->is_dirty;
+		t->flush.n_flushing += q->is_dirty;
+		q->is_dirty = false;
+	}
+	t->flush.n_dirty = 0;
 }
 
 /* Without its ring, or this end's memory, a group is none. */
-static void post_due_of(struct fare_group *group, struct lane_qp *q)
+static void post_due_of(struct transfer *t, struct outlet *q)
 {
-	int err = post_read(group, q);
+	int err = post_read(t, q);
 	enum failure failure = failure_of_post(err);
 
 	q->is_flush_due = err != 0;
-	group->is_stalled |= err != 0;
+	t->is_stalled |= err != 0;
 	if (failure == FAILURE_MESSAGE)
-		group_end(group, -ECANCELED);
+		t->error = -ECANCELED;
 	else if (failure == FAILURE_PATH)
-		lane_refuses_posts(group, q->lane, err);
+		lanes_refuse_posts(t->lanes, q->lane, err);
 }
 
-static void post_due(struct fare_group *group)
+static void post_due(struct transfer *t)
 {
-	for (unsigned l = 0; l < group->n_lanes; l++)
-		for (unsigned k = 0; k < group->lanes[l].n_qps; k++)
-			if (group->lanes[l].qps[k].is_flush_due)
-				post_due_of(group, &group->lanes[l].qps[k]);
+	for (unsigned i = 0; i < t->n_outlets; i++)
+		if (t->outlets[i].is_flush_due)
+			post_due_of(t, &t->outlets[i]);
 }
 
-static void end_round(struct fare_group *group)
+static void end_round(struct transfer *t)
 {
-	if (group->n_flushing)
+	if (t->flush.n_flushing)
 		return;
-	group->flush_rounds++;
-	engine_wake(group); /* records may wait for that */
+	t->flush.rounds++;
+	run_queue_add(t->attr.run); /* records may wait for that */
 }
 
-void flush_step(struct fare_group *group)
+void flush_step(struct transfer *t)
 {
-	if (!group->n_flushing && group->flush_wanted <= group->flush_rounds)
+	if (!t->flush.n_flushing && t->flush.wanted <= t->flush.rounds)
 		return;
-	if (!group->n_flushing)
-		begin_round(group);
-	if (group->n_flushing)
-		post_due(group);
+	if (!t->flush.n_flushing)
+		begin_round(t);
+	if (t->flush.n_flushing)
+		post_due(t);
 	else
-		end_round(group); /* the lanes of all dirty QPs have ended */
+		end_round(t); /* the lanes of all dirty QPs have ended */
 }
 
-void flush_on_read(struct fare_group *group, struct lane_qp *q, bool success)
+void flush_on_read(struct transfer *t, struct outlet *q, bool success)
 {
-	group->n_flushing--;
+	t->flush.n_flushing--;
 	if (!success)
-		group->unflushed_lanes |= 1u << q->lane;
-	end_round(group);
+		t->flush.unflushed_lanes |= 1u << q->lane;
+	end_round(t);
 }
 
-void flush_lane_dies(struct fare_group *group, unsigned l)
+void flush_lane_dies(struct transfer *t, unsigned l)
 {
-	struct lane *lane = &group->lanes[l];
-
-	for (unsigned k = 0; k < lane->n_qps; k++) {
-		struct lane_qp *q = &lane->qps[k];
+	for (unsigned k = 0; k < t->attr.n_qps; k++) {
+		struct outlet *q = outlet_of(t, l, k);
 
 		if (!q->is_dirty && !q->is_flush_due)
 			continue;
-		group->unflushed_lanes |= 1u << l;
-		group->n_dirty -= q->is_dirty;
-		group->n_flushing -= q->is_flush_due;
+		t->flush.unflushed_lanes |= 1u << l;
+		t->flush.n_dirty -= q->is_dirty;
+		t->flush.n_flushing -= q->is_flush_due;
 		if (q->is_flush_due)
-			end_round(group);
+			end_round(t);
 		q->is_dirty = q->is_flush_due = false;
 	}
 }
 
-void flush_lane_quiet(struct fare_group *group, unsigned l)
+void flush_lane_quiet(struct transfer *t, unsigned l)
 {
-	group->unflushed_lanes &= ~(1u << l);
+	t->flush.unflushed_lanes &= ~(1u << l);
 }

@@ -28,23 +28,29 @@
 
 #define FLUSH_BYTES 8u
 
-struct fare_group;
-struct lane_qp;
 struct message;
+struct outlet;
+struct transfer;
+
+struct flush {
+	unsigned n_dirty, n_flushing;
+	uint64_t rounds, wanted;  /* rounds done; last round that is waited for */
+	uint32_t unflushed_lanes; /* bit l: not flushed until lane l is quiet at both ends */
+};
 
 /* Data was acknowledged on the QP, and its record does not follow on the same QP. */
-void flush_data_placed(struct fare_group *group, struct lane_qp *q);
+void flush_data_placed(struct transfer *t, struct outlet *q);
 /* True: nothing is dirty, so a record may be posted right behind its data. */
-bool flush_is_clean(const struct fare_group *group);
+bool flush_is_clean(const struct transfer *t);
 /* True: the message's record may leave. If not, flush_step() will flush what it waits for. */
-bool flush_allows(struct fare_group *group, struct message *m);
-/* Posts the READs that are due. The group ends if the peer refuses them. */
-void flush_step(struct fare_group *group);
+bool flush_allows(struct transfer *t, struct message *m);
+/* Posts the READs that are due. transfer_error() if the peer refuses them. */
+void flush_step(struct transfer *t);
 /* A READ of flush_step() completed. The group is woken if messages may go on. */
-void flush_on_read(struct fare_group *group, struct lane_qp *q, bool success);
+void flush_on_read(struct transfer *t, struct outlet *q, bool success);
 /* The lane ends: what was not flushed is visible once the lane is quiet at both ends. */
-void flush_lane_dies(struct fare_group *group, unsigned lane);
+void flush_lane_dies(struct transfer *t, unsigned lane);
 /* The lane is quiet at both ends. */
-void flush_lane_quiet(struct fare_group *group, unsigned lane);
+void flush_lane_quiet(struct transfer *t, unsigned lane);
 
 #endif

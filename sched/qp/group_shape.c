@@ -3,7 +3,9 @@
 
 #include <errno.h>
 
-#include "qp/internal.h"
+#include "qp/control_wire.h"
+#include "qp/endpoint.h"
+#include "qp/group_paths.h"
 
 /* three batches: one on each of two shaped hops, one on its way */
 #define DEFAULT_WINDOW (192u << 10)
@@ -22,39 +24,42 @@
  * No plane leads to the GPU's own address: packets to another process there never leave the host,
  * so that there is nothing to spread them over.
  */
-static void stay_on_host(struct fare_group_options *o)
+static void stay_on_host(struct group_shape *shape, struct fare_group_options *o)
 {
 	o->mode = FARE_MODE_KERNEL;
-	o->kernel_placement = FARE_KERNEL_LEAST;
-	o->qps = 1;
+	shape->baseline = (struct fare_baseline){.placement = FARE_KERNEL_LEAST, .qps = 1};
 }
 
-int shape_options(struct fare_group *group, const struct fare_group_options *in,
-		  const struct control_message *offer)
+int group_shape_options(struct group_shape *shape, struct fare_group_options *o,
+			const struct fare_group_options *in, const struct endpoint *ep,
+			bool is_own_gpu, const struct control_message *offer)
 {
-	struct fare_group_options *o = &group->options;
-	uint32_t mtu = group->domain->path_mtu;
+	uint32_t mtu = ep->path_mtu;
 
 	*o = *in;
 	o->private_data = NULL; /* the caller's */
-	if (o->mode > FARE_MODE_PACKET || o->kernel_placement > FARE_KERNEL_LEAST ||
+	if (in->baseline)
+		shape->baseline = *in->baseline;
+	o->baseline = &shape->baseline;
+	if (o->mode > FARE_MODE_KERNEL || shape->baseline.placement > FARE_KERNEL_LEAST ||
 	    o->qps_per_sub_port > CONTROL_MAX_QPS || o->max_messages > FARE_MESSAGES_MAX ||
 	    o->flows > MAX_FLOWS || o->chunk_bytes > (1u << 30) || o->window_bytes > (1u << 30) ||
 	    o->message_bytes > FARE_MESSAGE_MAX || o->dscp > FARE_DSCP_ZERO ||
 	    o->service_level > 15 || o->private_bytes > FARE_PRIVATE_MAX ||
 	    (o->private_bytes && !in->private_data))
 		return -EINVAL;
-	if (!offer && group->is_own_gpu && group->domain->provider == &qp_soft_provider)
-		stay_on_host(o);
+	if (!offer && is_own_gpu && ep->provider == &qp_soft_provider)
+		stay_on_host(shape, o);
 	/* where a QP is its device's, the kernel's routing has no say */
-	if (o->mode == FARE_MODE_KERNEL && group->domain->provider != &qp_soft_provider)
+	shape->is_routed = o->mode == FARE_MODE_KERNEL;
+	shape->learns_ports = !shape->is_routed && !shape->baseline.random_ports;
+	if (shape->is_routed && ep->provider != &qp_soft_provider)
 		return -EOPNOTSUPP;
 	/* packets that overtake each other need a responder that lets them */
-	if (o->mode == FARE_MODE_PACKET && !group->domain->provider->qp_spread)
+	if (o->mode == FARE_MODE_PACKET && !ep->provider->qp_spread)
 		return -EOPNOTSUPP;
-	group->follows_rate =
-		offer ? offer->open.follows_rate
-		      : o->mode != FARE_MODE_KERNEL && !o->chunk_bytes && !o->window_bytes;
+	shape->follows_rate = offer ? offer->open.follows_rate
+				    : !shape->is_routed && !o->chunk_bytes && !o->window_bytes;
 	if (!offer)
 		o->dscp = !o->dscp ? FARE_DSCP : o->dscp == FARE_DSCP_ZERO ? 0 : o->dscp;
 	o->qps_per_sub_port = o->qps_per_sub_port ? o->qps_per_sub_port : 1;
@@ -69,24 +74,64 @@ int shape_options(struct fare_group *group, const struct fare_group_options *in,
 	return 0;
 }
 
+void group_shape_fill_open(const struct group_shape *shape, const struct fare_group_options *o,
+			   struct control_message *m)
+{
+	m->open.mode = (uint8_t)o->mode;
+	m->open.n_lanes = (uint8_t)shape->n_lanes;
+	m->open.qps_per_lane = (uint16_t)shape->n_qps;
+	m->open.qps_per_sub_port = o->qps_per_sub_port;
+	m->open.flows = o->flows;
+	m->open.chunk_bytes = o->chunk_bytes;
+	m->open.window_bytes = o->window_bytes;
+	m->open.max_messages = o->max_messages;
+	m->open.baseline[0] = shape->baseline.random_ports;
+	m->open.baseline[1] = (uint8_t)shape->baseline.placement;
+	m->open.in_order = o->in_order;
+	m->open.follows_rate = shape->follows_rate;
+	m->open.message_bytes = (uint16_t)o->message_bytes;
+	m->open.dscp = o->dscp;
+	m->open.service_level = o->service_level;
+}
+
+void group_shape_read_open(const struct control_message *m, struct fare_group_options *o,
+			   struct fare_baseline *baseline)
+{
+	*baseline = (struct fare_baseline){.random_ports = m->open.baseline[0] != 0,
+					   .placement =
+						   (enum fare_kernel_placement)m->open.baseline[1]};
+	*o = (struct fare_group_options){.mode = (enum fare_mode)m->open.mode,
+					 .qps_per_sub_port = m->open.qps_per_sub_port,
+					 .flows = m->open.flows,
+					 .chunk_bytes = m->open.chunk_bytes,
+					 .window_bytes = m->open.window_bytes,
+					 .max_messages = m->open.max_messages,
+					 .in_order = m->open.in_order != 0,
+					 .message_bytes = m->open.message_bytes,
+					 .dscp = m->open.dscp,
+					 .service_level = m->open.service_level,
+					 .baseline = baseline};
+}
+
 /* How many sub-ports the fattest plane has here: every lane has that many QPs times k. */
-static unsigned widest_plane(const struct fare_domain *domain)
+static unsigned widest_plane(const struct endpoint *ep)
 {
 	unsigned m = 1;
 
-	for (unsigned p = 0; p < domain->attr.n_planes; p++)
-		m = domain->attr.n_sub_ports[p] > m ? domain->attr.n_sub_ports[p] : m;
+	for (unsigned p = 0; p < ep->attr.n_planes; p++)
+		m = ep->attr.n_sub_ports[p] > m ? ep->attr.n_sub_ports[p] : m;
 	return m;
 }
 
-/*
- * What a lane may have posted, and each of its QPs. Its sub-ports' chunks come on top: the next one
- * is there before the last one is acknowledged.
- */
-static void set_room(struct fare_group *group, struct lane *lane, uint64_t window)
+uint64_t group_shape_room(const struct group_shape *shape, unsigned lane)
 {
-	lane->room_bytes = window + (uint64_t)group->n_sharing * group->unit_bytes;
-	lane->qp_room_bytes = window / lane->n_qps + group->unit_bytes;
+	/* the next chunk of each sub-port is there before the last one is acknowledged */
+	return shape->window_bytes[lane] + (uint64_t)shape->n_sharing * shape->unit_bytes;
+}
+
+uint64_t group_shape_qp_room(const struct group_shape *shape, unsigned lane)
+{
+	return shape->window_bytes[lane] / shape->n_qps + shape->unit_bytes;
 }
 
 /*
@@ -94,47 +139,48 @@ static void set_room(struct fare_group *group, struct lane *lane, uint64_t windo
  * super-packet whatever their length. Not where the application has said how long a chunk is, nor
  * where that is more than a QP asks for at once (read_batches() of rc_requester.c).
  */
-static uint32_t longest_read(const struct fare_group *group)
+static uint32_t longest_read(const struct group_shape *shape)
 {
-	uint32_t chunk = group->options.chunk_bytes, window = group->qp_window_bytes;
-	uint64_t bytes = (uint64_t)QP_READ_BATCHES * chunk +
-			 (uint64_t)QP_READ_BORDER * group->domain->path_mtu;
+	uint32_t chunk = shape->chunk_bytes, window = shape->qp_window_bytes;
+	uint64_t bytes =
+		(uint64_t)QP_READ_BATCHES * chunk + (uint64_t)QP_READ_BORDER * shape->path_mtu;
 
-	return group->follows_rate && bytes <= window - window / 4 ? (uint32_t)bytes : chunk;
+	return shape->follows_rate && bytes <= window - window / 4 ? (uint32_t)bytes : chunk;
 }
 
-uint32_t shape_unit_bytes(const struct fare_group *group, const struct message *m)
+static uint64_t whole_window(const struct group_shape *shape)
 {
-	return m->is_read ? group->read_unit_bytes : group->unit_bytes;
+	return (uint64_t)shape->qp_window_bytes * shape->n_sharing;
 }
 
-/* Of a lane whose QPs leave by n_sub_ports. */
-static void share_window(struct fare_group *group, uint64_t lane_bytes, unsigned n_sub_ports)
+/* Of lanes whose QPs leave by n_sharing sub-ports. */
+static void share_window(struct group_shape *shape, struct fare_group_options *options,
+			 uint64_t lane_bytes)
 {
-	uint32_t mtu = group->domain->path_mtu;
-	uint64_t window = lane_bytes / n_sub_ports;
+	uint32_t mtu = shape->path_mtu;
+	uint64_t window = lane_bytes / shape->n_sharing;
 
 	window = window < mtu ? mtu : window > UINT32_MAX ? UINT32_MAX : window;
-	group->qp_window_bytes = (uint32_t)window;
-	if (group->options.chunk_bytes > group->qp_window_bytes)
-		group->options.chunk_bytes = group->qp_window_bytes / mtu * mtu;
-	group->unit_bytes = group->options.chunk_bytes;
-	group->read_unit_bytes = longest_read(group);
-	group->n_sharing = n_sub_ports;
+	shape->qp_window_bytes = (uint32_t)window;
+	if (options->chunk_bytes > shape->qp_window_bytes)
+		options->chunk_bytes = shape->qp_window_bytes / mtu * mtu;
+	shape->chunk_bytes = shape->unit_bytes = options->chunk_bytes;
+	shape->read_unit_bytes = longest_read(shape);
+	for (unsigned l = 0; l < shape->n_lanes; l++)
+		shape->window_bytes[l] = whole_window(shape);
 }
 
 /*
  * The slowest sub-port that is in use; 0: none is. One that is alone counts as half: a plane has
  * whole chunks of a message, and here they follow each other, where two would go side by side.
  */
-static uint64_t slowest_bps(const struct fare_group *group)
+static uint64_t slowest_bps(const struct group_paths *paths)
 {
 	uint64_t slowest = 0;
 
-	for (unsigned p = 0; p < group->paths.n_planes; p++) {
-		const struct fare_path *path = &group->paths.path[p];
-		unsigned n = (unsigned)__builtin_popcount(group_sub_ports(group, p));
-		uint64_t bps = path->usable_bps / (n < 2 ? 2 : n);
+	for (unsigned p = 0; p < paths->now.n_planes; p++) {
+		unsigned n = (unsigned)__builtin_popcount(group_paths_sub_ports(paths, p));
+		uint64_t bps = paths->now.path[p].usable_bps / (n < 2 ? 2 : n);
 
 		if (n && bps && (!slowest || bps < slowest))
 			slowest = bps;
@@ -143,16 +189,11 @@ static uint64_t slowest_bps(const struct fare_group *group)
 }
 
 /* What bps carry in that time, in whole packets; most at most. */
-static uint64_t bytes_of(uint64_t bps, unsigned ms, uint64_t most, uint32_t mtu)
+static uint64_t group_shape_bytes_of(uint64_t bps, unsigned ms, uint64_t most, uint32_t mtu)
 {
 	uint64_t bytes = bps / 8 * ms / 1000 / mtu * mtu;
 
 	return bytes > most ? most : bytes < mtu ? mtu : bytes;
-}
-
-static uint64_t whole_window(const struct fare_group *group)
-{
-	return (uint64_t)group->qp_window_bytes * group->n_sharing;
 }
 
 /*
@@ -163,54 +204,54 @@ static uint64_t whole_window(const struct fare_group *group)
  * the lane. The lanes of whole planes would not be filled by the window of one that has lost a
  * sub-port, where requests to read wait behind data of the other direction.
  */
-void shape_follow_rate(struct fare_group *group)
+void group_shape_follow_rate(struct group_shape *shape, const struct group_paths *paths)
 {
-	uint64_t bps = slowest_bps(group);
-	uint32_t mtu = group->path_mtu;
+	uint64_t bps = slowest_bps(paths);
+	uint32_t mtu = paths->path_mtu;
 
-	if (!group->follows_rate || !bps)
+	if (!shape->follows_rate || !bps)
 		return;
-	group->unit_bytes = (uint32_t)bytes_of(bps, CHUNK_MS, group->options.chunk_bytes, mtu);
-	group->read_unit_bytes = (uint32_t)bytes_of(bps, CHUNK_MS, longest_read(group), mtu);
-	for (unsigned l = 0; l < group->n_lanes; l++) {
-		bps = group->paths.path[l].usable_bps;
+	shape->unit_bytes = (uint32_t)group_shape_bytes_of(bps, CHUNK_MS, shape->chunk_bytes, mtu);
+	shape->read_unit_bytes =
+		(uint32_t)group_shape_bytes_of(bps, CHUNK_MS, longest_read(shape), mtu);
+	for (unsigned l = 0; l < shape->n_lanes; l++) {
+		bps = paths->now.path[l].usable_bps;
 		if (bps)
-			set_room(group, &group->lanes[l],
-				 bytes_of(bps, WINDOW_MS, whole_window(group), mtu));
+			shape->window_bytes[l] =
+				group_shape_bytes_of(bps, WINDOW_MS, whole_window(shape), mtu);
 	}
 }
 
-int shape_lanes(struct fare_group *group, const struct control_message *offer)
+int group_shape_lanes(struct group_shape *shape, struct fare_group_options *options,
+		      const struct endpoint *ep, const struct control_message *offer)
 {
-	const struct fare_domain *domain = group->domain;
-	unsigned m = widest_plane(domain), n_ports = m * group->options.qps_per_sub_port,
-		 per_lane = n_ports, total;
-	uint64_t window = (uint64_t)group->options.window_bytes * m * domain->attr.n_planes;
-	int err;
+	unsigned m = widest_plane(ep), n_planes = ep->attr.n_planes, n_lanes = n_planes, total,
+		 per_lane = m * options->qps_per_sub_port;
+	uint64_t window = (uint64_t)options->window_bytes * m * n_planes;
 
-	group->n_lanes = domain->attr.n_planes;
-	if (group->options.mode == FARE_MODE_KERNEL) {
-		total = group->options.qps ? group->options.qps : per_lane * domain->attr.n_planes;
+	shape->path_mtu = ep->path_mtu;
+	shape->n_ports = per_lane;
+	if (shape->is_routed) {
+		total = shape->baseline.qps ? shape->baseline.qps : per_lane * n_planes;
 		/* as few QPs as possible share a fate: the kernel's paths fail one by one */
-		group->n_lanes = total < FARE_MAX_PLANES ? total : FARE_MAX_PLANES;
-		per_lane = (total + group->n_lanes - 1) / group->n_lanes;
+		n_lanes = total < FARE_MAX_PLANES ? total : FARE_MAX_PLANES;
+		per_lane = (total + n_lanes - 1) / n_lanes;
 	}
-	if (group->options.mode == FARE_MODE_PACKET)
+	if (options->mode == FARE_MODE_PACKET)
 		per_lane = 1;
 	if (offer) { /* the acceptor mirrors the opener */
-		if (group->options.mode != FARE_MODE_KERNEL &&
-		    offer->open.n_lanes != group->n_lanes)
+		if (!shape->is_routed && offer->open.n_lanes != n_lanes)
 			return -EPROTO;
-		if (group->options.mode == FARE_MODE_PACKET && offer->open.qps_per_lane != 1)
+		if (options->mode == FARE_MODE_PACKET && offer->open.qps_per_lane != 1)
 			return -EPROTO;
-		group->n_lanes = offer->open.n_lanes;
+		n_lanes = offer->open.n_lanes;
 		per_lane = offer->open.qps_per_lane;
 	}
-	if (!per_lane || per_lane > CONTROL_MAX_QPS || group->n_lanes > FARE_MAX_PLANES)
+	if (!per_lane || per_lane > CONTROL_MAX_QPS || n_lanes > FARE_MAX_PLANES)
 		return -EINVAL;
-	share_window(group, window / group->n_lanes, per_lane < m ? per_lane : m);
-	err = lanes_create(group, group->n_lanes, per_lane, n_ports);
-	for (unsigned l = 0; !err && l < group->n_lanes; l++)
-		set_room(group, &group->lanes[l], whole_window(group));
-	return err;
+	shape->n_lanes = n_lanes;
+	shape->n_qps = per_lane;
+	shape->n_sharing = per_lane < m ? per_lane : m;
+	share_window(shape, options, window / n_lanes);
+	return 0;
 }

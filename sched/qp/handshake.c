@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "qp/handshake.h"
 
-#include <utlist.h>
-
-#include "qp/internal.h"
-
 #define FIRST_NS UINT64_C(100000000) /* before a round trip was measured */
 #define LEAST_NS UINT64_C(5000000)   /* a tick of the domain (2 ms), and time in queues */
 #define MOST_NS	 UINT64_C(500000000)
@@ -42,68 +38,59 @@ uint64_t handshake_resend_ns(const struct handshake_rtt *rtt, unsigned n)
 
 /* ---- turns ---- */
 
-static void leave(struct fare_group *group)
+static void handshake_leave(struct handshake_pace *pace, struct handshake *handshake)
 {
-	struct handshake_pace *pace = &group->domain->pace;
-
-	if (group->turn == HANDSHAKE_WAITING)
-		DL_DELETE2(pace->waiting, group, turn_prev, turn_next);
-	pace->n_active -= group->turn == HANDSHAKE_ACTIVE;
+	if (handshake->state == HANDSHAKE_WAITING)
+		DL_DELETE(pace->waiting, handshake);
+	pace->n_active -= handshake->state == HANDSHAKE_ACTIVE;
 }
 
-static void let_in(struct fare_domain *domain)
+static void handshake_let_in(struct handshake_pace *pace)
 {
-	struct handshake_pace *pace = &domain->pace;
-	struct fare_group *group;
+	struct handshake *first;
 
 	if (pace->limit < ACTIVE_MIN)
 		pace->limit = ACTIVE_MIN;
-	while (pace->n_active < pace->limit && (group = pace->waiting)) {
-		DL_DELETE2(pace->waiting, group, turn_prev, turn_next);
-		group->turn = HANDSHAKE_ACTIVE;
+	while (pace->n_active < pace->limit && (first = pace->waiting)) {
+		DL_DELETE(pace->waiting, first);
+		first->state = HANDSHAKE_ACTIVE;
 		pace->n_active++;
-		engine_wake(group);
+		run_queue_add(first->run);
 	}
 }
 
-bool handshake_begin(struct fare_group *group)
+bool handshake_begin(struct handshake_pace *pace, struct handshake *handshake)
 {
-	struct handshake_pace *pace = &group->domain->pace;
-
-	if (group->turn == HANDSHAKE_NONE) {
-		group->turn = HANDSHAKE_WAITING;
-		DL_APPEND2(pace->waiting, group, turn_prev, turn_next);
-		let_in(group->domain);
+	if (handshake->state == HANDSHAKE_NONE) {
+		handshake->state = HANDSHAKE_WAITING;
+		DL_APPEND(pace->waiting, handshake);
+		handshake_let_in(pace);
 	}
-	return group->turn != HANDSHAKE_WAITING;
+	return handshake->state != HANDSHAKE_WAITING;
 }
 
-void handshake_congested(struct fare_domain *domain)
+void handshake_congested(struct handshake_pace *pace, uint64_t now_ns)
 {
-	struct handshake_pace *pace = &domain->pace;
-
 	/* losses within CUT_NS count as one */
-	if (domain->now_ns < pace->cut_ns + CUT_NS)
+	if (now_ns < pace->cut_ns + CUT_NS)
 		return;
-	pace->cut_ns = domain->now_ns;
+	pace->cut_ns = now_ns;
 	pace->limit /= 2;
 }
 
-void handshake_yield(struct fare_group *group)
+void handshake_yield(struct handshake_pace *pace, struct handshake *handshake)
 {
-	if (group->turn != HANDSHAKE_ACTIVE)
+	if (handshake->state != HANDSHAKE_ACTIVE)
 		return;
-	leave(group);
-	group->turn = HANDSHAKE_YIELDED;
-	let_in(group->domain);
+	handshake_leave(pace, handshake);
+	handshake->state = HANDSHAKE_YIELDED;
+	handshake_let_in(pace);
 }
 
-void handshake_end(struct fare_group *group)
+void handshake_end(struct handshake_pace *pace, struct handshake *handshake)
 {
-	struct handshake_pace *pace = &group->domain->pace;
-
-	pace->limit += group->turn == HANDSHAKE_ACTIVE && pace->limit < ACTIVE_MAX;
-	leave(group);
-	group->turn = HANDSHAKE_NONE;
-	let_in(group->domain);
+	pace->limit += handshake->state == HANDSHAKE_ACTIVE && pace->limit < ACTIVE_MAX;
+	handshake_leave(pace, handshake);
+	handshake->state = HANDSHAKE_NONE;
+	handshake_let_in(pace);
 }

@@ -13,8 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct fare_domain;
-struct fare_group;
+#include "qp/run_queue.h"
 
 /*
  * A peer from which nothing has come for this time is given up. It is also how long a group waits
@@ -34,11 +33,24 @@ void handshake_rtt_sample(struct handshake_rtt *rtt, uint64_t ns);
  */
 uint64_t handshake_resend_ns(const struct handshake_rtt *rtt, unsigned n);
 
-enum handshake_turn {
+enum handshake_state {
 	HANDSHAKE_NONE,
 	HANDSHAKE_WAITING,
 	HANDSHAKE_ACTIVE,
 	HANDSHAKE_YIELDED, /* goes on, but does not count against the limit */
+};
+
+/* Of one group. */
+struct handshake {
+	enum handshake_state state;
+	struct handshake *prev, *next; /* that wait */
+	struct run_item *run;	       /* the group's */
+};
+
+struct handshake_pace {
+	unsigned n_active, limit;
+	uint64_t cut_ns; /* when limit was last halved */
+	struct handshake *waiting;
 };
 
 /*
@@ -46,15 +58,15 @@ enum handshake_turn {
  * limit, groups of one domain that open at the same time would overflow the peers' sockets, and
  * their messages would time out.
  */
-bool handshake_begin(struct fare_group *group);
+bool handshake_begin(struct handshake_pace *pace, struct handshake *handshake);
 /*
  * An answer did not come in time: it or the request was lost in a full queue, or the peer is busy.
  * The limit is halved. Each handshake that ends raises it by one.
  */
-void handshake_congested(struct fare_domain *domain);
+void handshake_congested(struct handshake_pace *pace, uint64_t now_ns);
 /* The group's peer is silent: the group does not count against the limit any more. */
-void handshake_yield(struct fare_group *group);
+void handshake_yield(struct handshake_pace *pace, struct handshake *handshake);
 /* The group is connected, or has ended. Without effect if no handshake is under way. */
-void handshake_end(struct fare_group *group);
+void handshake_end(struct handshake_pace *pace, struct handshake *handshake);
 
 #endif

@@ -19,13 +19,13 @@
  * only after the state that it announces is reached: LANE_ACCEPT when the QPs can receive,
  * LANE_READY when they are connected, LANE_RESET and LANE_RESET_ACK when the last byte is placed.
  */
-#include "qp/flush.h"
-#include "qp/internal.h"
-#include "qp/planted.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "qp/lane.h"
+#include "qp/planted.h"
+#include "qp/port_cache.h"
 
 #define CONNECT_NS	 UINT64_C(2000000000) /* time that a device has to bring its QP to RTS */
 #define RESET_RESEND_NS	 UINT64_C(5000000)    /* at most, at first; doubled each time */
@@ -35,24 +35,30 @@
 /* a handshake that takes longer waits for the peer: then the slow tick is enough */
 #define BUSY_NS UINT64_C(1000000000)
 
-static uint64_t now_ns(const struct fare_group *group)
+/* The one place where a lane's state changes. reason is static: lanes_dump() shows it. */
+static void lane_set_state(struct lane *lane, enum lane_state state, const char *reason)
 {
-	return group->domain->now_ns;
+	lane->changes[lane->n_changes++ % LANE_CHANGES] =
+		(struct lane_change){lane_now_ns(lane), reason, lane->state, state};
+	lane->state = state;
+	lane->since_ns = lane->due_ns = lane_now_ns(lane);
+	lane->sends = 0;
+	lane_export_lane(lane);
 }
 
-static void set_state(struct fare_group *group, unsigned l, enum lane_state state)
+static bool is_opener(const struct lane *lane)
 {
-	struct lane *lane = &group->lanes[l];
+	return lane->lanes->attr.is_opener;
+}
 
-	lane->state = state;
-	lane->since_ns = lane->due_ns = now_ns(group);
-	lane->sends = 0;
-	shown_lane(group, l);
+static bool is_usable(const struct lane *lane)
+{
+	return group_paths_usable(lane->lanes->attr.paths, lane->index);
 }
 
 static uint64_t resend_after(const struct lane *lane)
 {
-	const struct port_peer *peer = lane->group->port_peer;
+	const struct port_peer *peer = lane->lanes->attr.peer;
 	uint64_t ns;
 
 	/* before the peer answers, it may need a round trip of its own (echoes) */
@@ -70,41 +76,40 @@ static uint64_t resend_after(const struct lane *lane)
  * process opens a thousand groups, or waits for a core) will answer. If the lane were given up
  * meanwhile, it would have to be made again.
  */
-static bool is_silent(const struct lane *lane)
+static bool lane_is_silent(const struct lane *lane)
 {
-	return now_ns(lane->group) - lane->since_ns > HANDSHAKE_SILENT_NS &&
-	       port_peer_silence_ns(lane->group->port_peer) > HANDSHAKE_SILENT_NS;
+	return lane_now_ns(lane) - lane->since_ns > HANDSHAKE_SILENT_NS &&
+	       port_peer_silence_ns(lane->lanes->attr.peer) > HANDSHAKE_SILENT_NS;
 }
 
-static void send_plain(struct fare_group *group, unsigned l, enum control_type type, uint32_t epoch)
+static void send_plain(struct lane *lane, enum control_type type, uint32_t epoch)
 {
 	struct control_message m = {.type = type};
 
-	m.lane.lane = (uint16_t)l;
+	m.lane.lane = lane->index;
 	m.lane.epoch = epoch;
-	group_send(group, &m);
+	peer_link_send(lane->lanes->attr.link, &m);
 }
 
-static void name_addresses(const struct fare_group *group, unsigned l, struct control_message *m)
+static void name_addresses(const struct lane *lane, struct control_message *m)
 {
-	const struct fare_domain *domain = group->domain;
+	const struct endpoint *ep = lane_ep(lane);
 	struct in6_addr a;
 
-	if (!domain->provider->sub_port_address || group->options.mode == FARE_MODE_KERNEL)
+	if (!ep->provider->sub_port_address || lane->lanes->attr.paths->is_routed)
 		return;
-	m->lane.n_addresses = domain->attr.n_sub_ports[l];
+	m->lane.n_addresses = ep->attr.n_sub_ports[lane->index];
 	for (uint16_t s = 0; s < m->lane.n_addresses; s++)
-		if (!domain->provider->sub_port_address(domain->endpoint, (uint16_t)l, s, &a))
+		if (!ep->provider->sub_port_address(ep->handle, lane->index, s, &a))
 			memcpy(m->lane.addresses[s], &a, sizeof(a));
 }
 
-static void send_with_qps(struct fare_group *group, unsigned l, enum control_type type)
+static void send_with_qps(struct lane *lane, enum control_type type)
 {
-	const struct qp_provider *provider = group->domain->provider;
-	struct lane *lane = &group->lanes[l];
+	const struct qp_provider *provider = lane_ep(lane)->provider;
 	struct control_message m = {.type = type};
 
-	m.lane.lane = (uint16_t)l;
+	m.lane.lane = lane->index;
 	m.lane.epoch = lane->epoch;
 	m.lane.n_qps = (uint16_t)lane->n_qps;
 	for (unsigned i = 0; i < lane->n_qps; i++) {
@@ -112,107 +117,25 @@ static void send_with_qps(struct fare_group *group, unsigned l, enum control_typ
 		m.lane.qps[i].psn = provider->qp_psn(lane->qps[i].qp);
 		m.lane.qps[i].sub_port = (uint8_t)lane->qps[i].sub_port;
 	}
-	name_addresses(group, l, &m);
-	group_send(group, &m);
+	name_addresses(lane, &m);
+	peer_link_send(lane->lanes->attr.link, &m);
 }
 
-/* ---- creating and destroying lanes ---- */
-
-int lanes_create(struct fare_group *group, unsigned n_lanes, unsigned n_qps, unsigned n_ports)
+bool lane_is_busy(const struct lane *lane)
 {
-	const struct fare_group_options *o = &group->options;
-	bool is_packet = o->mode == FARE_MODE_PACKET;
-	int err = 0;
-
-	if (is_packet && n_ports > QP_MAX_PATHS)
-		n_ports = QP_MAX_PATHS;
-	group->lanes = calloc(n_lanes, sizeof(*group->lanes));
-	if (!group->lanes)
-		return -ENOMEM;
-	group->n_lanes = n_lanes;
-	for (unsigned l = 0; l < n_lanes && !err; l++) {
-		struct lane *lane = &group->lanes[l];
-
-		lane->group = group;
-		lane->index = (uint16_t)l;
-		lane->n_qps = n_qps;
-		lane->n_ports = is_packet ? n_ports : n_qps;
-		lane->qps = calloc(n_qps, sizeof(*lane->qps));
-		if (is_packet)
-			lane->ways = calloc(n_ports, sizeof(*lane->ways));
-		if (!lane->qps || (is_packet && !lane->ways))
-			err = -ENOMEM;
-		else if (o->mode != FARE_MODE_KERNEL && !o->random_ports)
-			err = port_cache_attach(lane);
-	}
-	return err;
-}
-
-void lanes_destroy(struct fare_group *group)
-{
-	for (unsigned l = 0; group->lanes && l < group->n_lanes; l++) {
-		struct lane *lane = &group->lanes[l];
-
-		if (lane->qps)
-			lane_qps_destroy(group, l);
-		port_cache_detach(lane);
-		free(lane->offer);
-		free(lane->ways);
-		free(lane->qps);
-	}
-	free(group->lanes);
-	group->lanes = NULL;
-}
-
-void lanes_prepare(struct fare_group *group)
-{
-	for (unsigned l = 0; l < group->n_lanes; l++)
-		if (group->lanes[l].path && group_plane_usable(group, l))
-			port_cache_prepare(&group->lanes[l]);
-}
-
-void lane_follow_path(struct fare_group *group, unsigned l, bool hashes_anew)
-{
-	struct lane *lane = &group->lanes[l];
-
-	if (lane->path)
-		port_cache_follow(lane);
-	if (group_plane_narrow(group, l)) {
-		lane->error = -EMSGSIZE;
-		shown_lane(group, l);
-	}
-	if (lane->state != LANE_UP)
-		return;
-	lane_qps_follow_sub_ports(group, l);
-	if (lane->path && hashes_anew)
-		port_cache_hint(lane);
-}
-
-bool lane_is_busy(const struct fare_group *group, unsigned l)
-{
-	const struct lane *lane = &group->lanes[l];
-
 	return lane->state != LANE_UP && lane->state != LANE_DOWN &&
-	       now_ns(group) - lane->since_ns < BUSY_NS;
-}
-
-int lanes_error(const struct fare_group *group)
-{
-	for (unsigned l = 0; l < group->n_lanes; l++)
-		if (group->lanes[l].error)
-			return group->lanes[l].error;
-	return -ENETUNREACH;
+	       lane_now_ns(lane) - lane->since_ns < BUSY_NS;
 }
 
 /* ---- states ---- */
 
 /* RESETTING -> DOWN: nothing of the old epoch is left at either end. */
-static void to_down(struct fare_group *group, unsigned l)
+static void to_down(struct lane *lane)
 {
-	struct lane *lane = &group->lanes[l];
-	uint64_t now = now_ns(group), max = group->options.backoff_max_ms * UINT64_C(1000000);
+	uint64_t now = lane_now_ns(lane),
+		 max = lane->lanes->attr.options->backoff_max_ms * UINT64_C(1000000);
 
-	lane_qps_destroy(group, l);
+	lane_qps_destroy(lane);
 	free(lane->offer);
 	lane->offer = NULL;
 	if (lane->up_since_ns && now - lane->up_since_ns > STABLE_NS)
@@ -225,57 +148,46 @@ static void to_down(struct fare_group *group, unsigned l)
 		lane->backoff_ns = max;
 	lane->up_since_ns = 0;
 	lane->attempted = true;
-	set_state(group, l, LANE_DOWN);
+	lane_set_state(lane, LANE_DOWN, "gone at both ends");
 	lane->due_ns = now + lane->backoff_ns;
-	transfer_lane_confirmed(group, l);
+	lane->events |= LANES_CONFIRMED;
 }
 
-void lane_drained(struct fare_group *group, unsigned l)
+void lane_drained(struct lane *lane)
 {
-	struct lane *lane = &group->lanes[l];
-
 	/*
 	 * destroying a QP drops its completions, and none may be of a record that was placed and
 	 * acknowledged: so all completions are taken before (drained)
 	 */
 	if (lane->state == LANE_RESETTING && lane->confirmed && lane_qps_posted(lane) == 0 &&
-	    lane_qps_status(group, l) <= 0 && (group->domain->drained || PLANTED(undrained)))
-		to_down(group, l);
+	    lane_qps_status(lane) <= 0 && (lane_ep(lane)->drained || PLANTED(undrained)))
+		to_down(lane);
 }
 
 /* QPs to error. confirmed: the peer's QPs are known to be in error, or were never connected. */
-static void reset(struct fare_group *group, unsigned l, bool confirmed)
+static void reset(struct lane *lane, bool confirmed, const char *reason)
 {
-	struct lane *lane = &group->lanes[l];
 	bool was_up = lane->state == LANE_UP;
 
 	port_cache_doubt(lane);
-	lane->is_spared = lane_qps_refused(group, l);
+	lane->is_spared = lane_qps_refused(lane);
 	lane->post_error = 0;
 	lane->confirmed = confirmed || PLANTED(confirmed_alone);
-	set_state(group, l, LANE_RESETTING);
-	flush_lane_dies(group, l);
-	for (unsigned i = 0; i < lane->n_qps; i++) {
-		if (!lane->qps[i].qp)
-			continue;
-		group->domain->provider->qp_error(lane->qps[i].qp);
-		transfer_recall(group, &lane->qps[i]);
-	}
-	if (was_up) {
-		group->stats.path_deaths++;
-		group_reweight(group);
-	}
-	lane_drained(group, l);
+	lane_set_state(lane, LANE_RESETTING, reason);
+	for (unsigned i = 0; i < lane->n_qps; i++)
+		if (lane->qps[i].qp)
+			lane_ep(lane)->provider->qp_error(lane->qps[i].qp);
+	lane->lanes->n_deaths += was_up;
+	lane->events |= LANES_DYING;
+	lane_drained(lane);
 }
 
-void lane_kill(struct fare_group *group, unsigned l)
+void lane_kill(struct lane *lane, const char *reason)
 {
-	struct lane *lane = &group->lanes[l];
-
 	if (lane->state == LANE_LEARNING) {
-		reset(group, l, true); /* no QPs were made, so the peer knows of none */
+		reset(lane, true, reason); /* no QPs were made, so the peer knows of none */
 	} else if (lane->state != LANE_DOWN && lane->state != LANE_RESETTING) {
-		reset(group, l, false);
+		reset(lane, false, reason);
 	}
 }
 
@@ -288,250 +200,242 @@ void lane_kill(struct fare_group *group, unsigned l)
  * If an operation of this end is refused, too, each end's QP may fail before the other's NAK
  * arrives, and again on each epoch. So the acceptor lets the opener post first on the next one.
  */
-void lane_on_failure(struct fare_group *group, unsigned l, enum failure failure)
+void lane_on_failure(struct lane *lane, enum failure failure)
 {
-	struct lane *lane = &group->lanes[l];
 	bool was_up = lane->state == LANE_UP;
 
-	lane_kill(group, l);
+	lane_kill(lane,
+		  failure == FAILURE_FLUSH ? "a QP ended by itself" : "a work request failed");
 	lane->is_spared |= failure == FAILURE_MESSAGE;
 	if (failure != FAILURE_FLUSH || !was_up || lane->state != LANE_RESETTING)
 		return;
-	lane->due_ns = now_ns(group) + REFUSED_NS;
-	lane->yields = !group->opener;
-}
-
-void lane_refuses_posts(struct fare_group *group, unsigned l, int error)
-{
-	group->lanes[l].post_error = error;
-	engine_wake(group);
+	lane->due_ns = lane_now_ns(lane) + REFUSED_NS;
+	lane->yields = !is_opener(lane);
 }
 
 /* The lane failed or cannot be made. The reason is kept until the lane is up. */
-static void fail(struct fare_group *group, unsigned l, int error)
+static void lane_fail(struct lane *lane, int error, const char *reason)
 {
-	group->lanes[l].error = error;
-	lane_kill(group, l);
+	lane->error = error;
+	lane_kill(lane, reason);
 }
 
-static int make_qps(struct fare_group *group, unsigned l)
+static int make_qps(struct lane *lane)
 {
-	struct lane *lane = &group->lanes[l];
 	const struct lane_offer *offer = lane->offer;
-	int err = lane_qps_create(group, l);
+	int err = lane_qps_create(lane);
 
 	if (!err && offer)
-		err = lane_qps_connect(group, l, offer->qps, offer->addresses, offer->n_addresses);
+		err = lane_qps_connect(lane, offer->qps, offer->addresses, offer->n_addresses);
 	free(lane->offer);
 	lane->offer = NULL;
 	return err;
 }
 
 /* LEARNING -> OPENING or ACCEPTING: enough is known of the path, QPs are made. */
-static void learned(struct fare_group *group, unsigned l)
+static void learned(struct lane *lane)
 {
-	struct lane *lane = &group->lanes[l];
-	int err = make_qps(group, l);
+	int err = make_qps(lane);
 
 	if (err) {
 		lane->error = err;
-		reset(group, l, true);
-		if (!group->opener)
-			send_plain(group, l, CONTROL_LANE_REFUSE, lane->epoch);
+		reset(lane, true, "its QPs cannot be made");
+		if (!is_opener(lane))
+			send_plain(lane, CONTROL_LANE_REFUSE, lane->epoch);
 		return;
 	}
 	/* not before: an epoch numbers a set of QPs */
-	lane->epoch += group->opener;
-	set_state(group, l, group->opener ? LANE_OPENING : LANE_ACCEPTING);
+	lane->epoch += is_opener(lane);
+	lane_set_state(lane, is_opener(lane) ? LANE_OPENING : LANE_ACCEPTING, "QPs were made");
 }
 
-static void step_learning(struct fare_group *group, unsigned l)
+static void step_learning(struct lane *lane)
 {
-	struct lane *lane = &group->lanes[l];
 	int ready = 0;
 
-	if (lane->path)
+	if (lane->entry)
 		ready = port_cache_ready(lane);
 	if (ready < 0)
-		fail(group, l, ready);
+		lane_fail(lane, ready, "the plane does not answer echoes");
 	else if (ready == 0)
-		learned(group, l);
+		learned(lane);
 }
 
-static void up(struct fare_group *group, unsigned l)
+static void up(struct lane *lane)
 {
-	struct lane *lane = &group->lanes[l];
-
-	set_state(group, l, LANE_UP);
+	lane_set_state(lane, LANE_UP, "connected at both ends");
 	lane->attempted = true;
 	lane->error = 0;
-	lane->up_since_ns = now_ns(group);
-	lane->post_ns = lane->yields ? now_ns(group) + REFUSED_NS : 0;
+	lane->up_since_ns = lane_now_ns(lane);
+	lane->post_ns = lane->yields ? lane_now_ns(lane) + REFUSED_NS : 0;
 	lane->yields = false;
-	group->stats.path_rebuilds += lane->epoch > 1;
-	lane_qps_follow_sub_ports(group, l);
-	if (lane->path && lane->state == LANE_UP) {
-		ports_even_out(lane);
+	lane->lanes->n_rebuilds += lane->epoch > 1;
+	lane->events |= LANES_UP;
+	if (!lane_qps_follow_sub_ports(lane)) {
+		lane_kill(lane, "a QP cannot leave its sub-port");
+	} else if (lane->entry) {
+		lane_ports_even_out(lane);
 		port_cache_watch(lane);
-		shown_lane(group, l);
+		lane_export_lane(lane);
 	}
-	group_reweight(group);
 }
 
 /* Opener: its QPs have the addresses of the peer's and are changing to RTS. */
-static void step_connecting(struct fare_group *group, unsigned l)
+static void step_connecting(struct lane *lane)
 {
-	struct lane *lane = &group->lanes[l];
-	int s = lane_qps_status(group, l);
+	int s = lane_qps_status(lane);
 
-	if (s < 0 || now_ns(group) - lane->since_ns > CONNECT_NS) {
-		fail(group, l, s < 0 ? s : -ETIMEDOUT);
+	if (s < 0 || lane_now_ns(lane) - lane->since_ns > CONNECT_NS) {
+		lane_fail(lane, s < 0 ? s : -ETIMEDOUT, "a QP does not connect");
 		return;
 	}
 	if (s > 0)
 		return;
-	up(group, l);
+	up(lane);
 	if (lane->state == LANE_UP)
-		send_plain(group, l, CONTROL_LANE_READY, lane->epoch);
+		send_plain(lane, CONTROL_LANE_READY, lane->epoch);
 }
 
 /* The QPs of this end are quiet: sends a LANE_RESET_ACK that is due; DOWN if all is confirmed. */
-static void step_resetting(struct fare_group *group, unsigned l)
+static void step_resetting(struct lane *lane)
 {
-	struct lane *lane = &group->lanes[l];
-
-	if (lane->ack_owed && group->domain->drained) {
-		lane->ack_owed = false;
-		send_plain(group, l, CONTROL_LANE_RESET_ACK, lane->ack_epoch);
+	if (lane->is_ack_due && lane_ep(lane)->drained) {
+		lane->is_ack_due = false;
+		send_plain(lane, CONTROL_LANE_RESET_ACK, lane->ack_epoch);
 	}
-	lane_drained(group, l);
+	lane_drained(lane);
 }
 
-static void sent(struct fare_group *group, unsigned l)
+static void lane_sent(struct lane *lane)
 {
-	struct lane *lane = &group->lanes[l];
-
-	lane->due_ns = now_ns(group) + resend_after(lane);
+	lane->due_ns = lane_now_ns(lane) + resend_after(lane);
 	lane->sends++;
 }
 
-static void step_down(struct fare_group *group, unsigned l)
+static void step_down(struct lane *lane)
 {
-	if (!group->opener || group->state != GROUP_OPEN || !group_plane_usable(group, l) ||
-	    (PLANTED(gives_up) && group->lanes[l].epoch > 2))
+	if (!is_opener(lane) || !is_usable(lane) || (PLANTED(gives_up) && lane->epoch > 2))
 		return;
-	set_state(group, l, LANE_LEARNING);
-	step_learning(group, l);
+	lane_set_state(lane, LANE_LEARNING, "the path is usable, the back-off over");
+	step_learning(lane);
 }
 
 /* OPENING and ACCEPTING: what the peer has not answered is sent again. */
-static void step_asking(struct fare_group *group, unsigned l, int status)
+static void step_asking(struct lane *lane, int status)
 {
-	struct lane *lane = &group->lanes[l];
-
-	if (is_silent(lane)) {
-		fail(group, l, -ETIMEDOUT);
+	if (lane_is_silent(lane)) {
+		lane_fail(lane, -ETIMEDOUT, "the peer is silent");
 		return;
 	}
 	if (status > 0)
 		return; /* not yet able to receive */
-	send_with_qps(group, l,
-		      lane->state == LANE_OPENING ? CONTROL_LANE_OPEN : CONTROL_LANE_ACCEPT);
-	sent(group, l);
+	send_with_qps(lane, lane->state == LANE_OPENING ? CONTROL_LANE_OPEN : CONTROL_LANE_ACCEPT);
+	lane_sent(lane);
 }
 
-/* RESETTING: the peer is told again, until it says that its QPs are gone, too. */
-static void step_telling(struct fare_group *group, unsigned l)
+/* RESETTING: LANE_RESET is sent again until the peer confirms that its QPs are gone, too. */
+static void step_repeating(struct lane *lane)
 {
-	struct lane *lane = &group->lanes[l];
-
-	if (!group->domain->drained)
+	if (!lane_ep(lane)->drained)
 		return; /* the message says which records were taken, once and for all */
-	if (PLANTED(silence_confirms) && now_ns(group) - lane->since_ns > 3 * HANDSHAKE_SILENT_NS)
+	if (PLANTED(silence_confirms) &&
+	    lane_now_ns(lane) - lane->since_ns > 3 * HANDSHAKE_SILENT_NS)
 		lane->confirmed = true;
 	if (!lane->confirmed && !(PLANTED(reset_once) && lane->sends))
-		send_plain(group, l, CONTROL_LANE_RESET, lane->epoch);
-	sent(group, l);
+		send_plain(lane, CONTROL_LANE_RESET, lane->epoch);
+	lane_sent(lane);
 }
 
 /* It does not wait for a time, but for its QPs, the port cache, or the daemon. True: done. */
-static bool step_now(struct fare_group *group, unsigned l, int status)
+static bool step_now(struct lane *lane, int status)
 {
-	struct lane *lane = &group->lanes[l];
-
 	if (status < 0 && (lane->state == LANE_UP || lane->state == LANE_ACCEPTING ||
 			   lane->state == LANE_OPENING))
-		fail(group, l, status);
-	else if (lane->state == LANE_UP && lane_qps_stalled(group, l))
-		fail(group, l, -ETIMEDOUT);
+		lane_fail(lane, status, "a QP failed or takes no posts");
+	else if (lane->state == LANE_UP && lane_qps_stalled(lane))
+		lane_fail(lane, -ETIMEDOUT, "nothing comes back from a QP");
 	else if (lane->state == LANE_CONNECTING)
-		step_connecting(group, l);
-	else if (lane->state != LANE_DOWN && lane->state != LANE_RESETTING &&
-		 !group_plane_usable(group, l))
-		lane_kill(group, l);
+		step_connecting(lane);
+	else if (lane->state != LANE_DOWN && lane->state != LANE_RESETTING && !is_usable(lane))
+		lane_kill(lane, "the path is not usable");
 	else if (lane->state == LANE_LEARNING)
-		step_learning(group, l);
+		step_learning(lane);
 	else if (lane->state != LANE_UP)
 		return false;
 	return true;
 }
 
-void lane_step(struct fare_group *group, unsigned l)
+void lane_step(struct lane *lane)
 {
-	struct lane *lane = &group->lanes[l];
-	int status = lane->post_error ? lane->post_error : lane_qps_status(group, l);
+	int status = lane->post_error ? lane->post_error : lane_qps_status(lane);
 
 	if (lane->state == LANE_RESETTING) {
 		if (status > 0 && !PLANTED(ack_before_quiet))
 			return;
-		step_resetting(group, l);
+		step_resetting(lane);
 	}
-	if (step_now(group, l, status) || now_ns(group) < lane->due_ns)
+	if (step_now(lane, status) || lane_now_ns(lane) < lane->due_ns)
 		return;
 	if (lane->state == LANE_DOWN)
-		step_down(group, l);
+		step_down(lane);
 	else if (lane->state == LANE_RESETTING)
-		step_telling(group, l);
+		step_repeating(lane);
 	else
-		step_asking(group, l, status);
+		step_asking(lane, status);
 }
 
-uint64_t lane_due_ns(const struct fare_group *group, unsigned l)
+uint64_t lane_due_ns(const struct lane *lane)
 {
-	const struct lane *lane = &group->lanes[l];
-
 	/* a device reports no change of a QP's state, so it has to be polled */
-	if (lane->state == LANE_CONNECTING || lane_qps_status(group, l) > 0)
-		return group->domain->now_ns;
+	if (lane->state == LANE_CONNECTING || lane_qps_status(lane) > 0)
+		return lane_now_ns(lane);
 	switch (lane->state) {
 	case LANE_DOWN:
-		return group->opener && group_plane_usable(group, l) ? lane->due_ns : ENGINE_NEVER;
+		return is_opener(lane) && is_usable(lane) ? lane->due_ns : ENDPOINT_NEVER;
 	case LANE_LEARNING: /* the port cache wakes the group */
-		return ENGINE_NEVER;
+		return ENDPOINT_NEVER;
 	case LANE_UP:
-		return lane->post_ns > now_ns(group) ? lane->post_ns : ENGINE_NEVER;
+		return lane->post_ns > lane_now_ns(lane) ? lane->post_ns : ENDPOINT_NEVER;
 	case LANE_RESETTING:
-		if (lane->ack_owed || (lane->confirmed && !lane_qps_posted(lane)))
-			return group->domain->now_ns;
-		return lane->confirmed ? ENGINE_NEVER : lane->due_ns;
+		if (lane->is_ack_due || (lane->confirmed && !lane_qps_posted(lane)))
+			return lane_now_ns(lane);
+		return lane->confirmed ? ENDPOINT_NEVER : lane->due_ns;
 	default:
 		return lane->due_ns;
 	}
 }
 
-static void on_open(struct fare_group *group, unsigned l, const struct control_message *m)
-{
-	struct lane *lane = &group->lanes[l];
+/* ---- paths ---- */
 
-	if (group->opener || m->lane.n_qps != lane->n_qps || m->lane.epoch < lane->epoch)
+void lane_follow_path(struct lane *lane, bool hashes_anew)
+{
+	if (lane->entry)
+		port_cache_follow(lane);
+	if (group_paths_narrow(lane->lanes->attr.paths, lane->index)) {
+		lane->error = -EMSGSIZE;
+		lane_export_lane(lane);
+	}
+	if (lane->state != LANE_UP)
+		return;
+	if (!lane_qps_follow_sub_ports(lane))
+		lane_kill(lane, "a QP cannot leave its sub-port");
+	if (lane->entry && hashes_anew)
+		port_cache_hint(lane);
+}
+
+/* ---- control messages ---- */
+
+static void on_open(struct lane *lane, const struct control_message *m)
+{
+	if (is_opener(lane) || m->lane.n_qps != lane->n_qps || m->lane.epoch < lane->epoch)
 		return;
 	if (m->lane.epoch == lane->epoch) {
 		if ((lane->state == LANE_ACCEPTING || lane->state == LANE_UP) &&
-		    lane_qps_status(group, l) == 0)
-			send_with_qps(group, l, CONTROL_LANE_ACCEPT);
+		    lane_qps_status(lane) == 0)
+			send_with_qps(lane, CONTROL_LANE_ACCEPT);
 		/* that epoch has ended */
 		else if (lane->state == LANE_DOWN)
-			send_plain(group, l, CONTROL_LANE_REFUSE, lane->epoch);
+			send_plain(lane, CONTROL_LANE_REFUSE, lane->epoch);
 		return; /* LEARNING: the answer follows */
 	}
 	if (lane->state == LANE_RESETTING || lane_qps_exist(lane)) {
@@ -542,110 +446,102 @@ static void on_open(struct fare_group *group, unsigned l, const struct control_m
 		if (lane->state == LANE_RESETTING)
 			lane->confirmed = true;
 		else
-			reset(group, l, true);
-		lane_drained(group, l);
+			reset(lane, true, "the peer begins another epoch");
+		lane_drained(lane);
 		return;
 	}
-	if (!group_plane_usable(group, l)) {
+	if (!is_usable(lane)) {
 		if (lane->state == LANE_DOWN)
 			lane->epoch = m->lane.epoch; /* it has ended, if the message comes again */
-		send_plain(group, l, CONTROL_LANE_REFUSE, m->lane.epoch);
+		send_plain(lane, CONTROL_LANE_REFUSE, m->lane.epoch);
 		return;
 	}
 	if (!lane->offer) /* in LEARNING there is one, of an epoch that the opener gave up */
 		lane->offer = malloc(sizeof(*lane->offer));
 	if (!lane->offer) {
-		send_plain(group, l, CONTROL_LANE_REFUSE, m->lane.epoch);
+		send_plain(lane, CONTROL_LANE_REFUSE, m->lane.epoch);
 		return;
 	}
 	memcpy(lane->offer->qps, m->lane.qps, sizeof(lane->offer->qps));
 	memcpy(lane->offer->addresses, m->lane.addresses, sizeof(lane->offer->addresses));
 	lane->offer->n_addresses = m->lane.n_addresses;
 	lane->epoch = m->lane.epoch;
-	set_state(group, l, LANE_LEARNING);
+	lane_set_state(lane, LANE_LEARNING, "LANE_OPEN arrived");
 }
 
-static void on_accept(struct fare_group *group, unsigned l, const struct control_message *m)
+static void on_accept(struct lane *lane, const struct control_message *m)
 {
-	struct lane *lane = &group->lanes[l];
-
-	if (!group->opener || m->lane.epoch != lane->epoch || m->lane.n_qps != lane->n_qps)
+	if (!is_opener(lane) || m->lane.epoch != lane->epoch || m->lane.n_qps != lane->n_qps)
 		return;
 	if (lane->state == LANE_OPENING) {
-		int err = lane_qps_connect(group, l, m->lane.qps, m->lane.addresses,
-					   m->lane.n_addresses);
+		int err =
+			lane_qps_connect(lane, m->lane.qps, m->lane.addresses, m->lane.n_addresses);
 
 		if (err) {
-			fail(group, l, err);
+			lane_fail(lane, err, "a QP refuses the peer's QP");
 			return;
 		}
-		set_state(group, l, LANE_CONNECTING);
-		step_connecting(group, l);
+		lane_set_state(lane, LANE_CONNECTING, "LANE_ACCEPT arrived");
+		step_connecting(lane);
 	} else if (lane->state == LANE_UP) {
-		send_plain(group, l, CONTROL_LANE_READY, lane->epoch);
+		send_plain(lane, CONTROL_LANE_READY, lane->epoch);
 	}
 }
 
 /* The peer's QPs of that epoch are in error: those of this end go to error too. */
-static void on_reset(struct fare_group *group, unsigned l, const struct control_message *m)
+static void on_reset(struct lane *lane, const struct control_message *m)
 {
-	struct lane *lane = &group->lanes[l];
-
 	/* the opener has made no QPs since that epoch ended: the message was sent before that */
-	if (group->opener && lane->state == LANE_LEARNING && !PLANTED(any_epoch)) {
-		send_plain(group, l, CONTROL_LANE_RESET_ACK, m->lane.epoch);
+	if (is_opener(lane) && lane->state == LANE_LEARNING && !PLANTED(any_epoch)) {
+		send_plain(lane, CONTROL_LANE_RESET_ACK, m->lane.epoch);
 		return;
 	}
 	if (m->lane.epoch >= lane->epoch || PLANTED(any_epoch)) {
 		/* a LANE_OPEN of that epoch that arrives later must be ignored */
-		if (m->lane.epoch > lane->epoch && !group->opener)
+		if (m->lane.epoch > lane->epoch && !is_opener(lane))
 			lane->epoch = m->lane.epoch;
 		if (lane->state == LANE_RESETTING) {
 			lane->confirmed = true;
-			lane_drained(group, l);
+			lane_drained(lane);
 		} else if (lane->state != LANE_DOWN) {
-			reset(group, l, true);
+			reset(lane, true, "LANE_RESET arrived");
 		}
 	}
-	lane->ack_owed = lane->state == LANE_RESETTING &&
-			 (lane_qps_status(group, l) > 0 ||
-			  (!group->domain->drained && !PLANTED(ack_before_read)));
+	lane->is_ack_due = lane->state == LANE_RESETTING &&
+			   (lane_qps_status(lane) > 0 ||
+			    (!lane_ep(lane)->drained && !PLANTED(ack_before_read)));
 	lane->ack_epoch = m->lane.epoch;
-	if (!lane->ack_owed)
-		send_plain(group, l, CONTROL_LANE_RESET_ACK, m->lane.epoch);
+	if (!lane->is_ack_due)
+		send_plain(lane, CONTROL_LANE_RESET_ACK, m->lane.epoch);
 }
 
-void lane_on_control(struct fare_group *group, const struct control_message *m)
+void lane_on_control(struct lane *lane, const struct control_message *m)
 {
-	unsigned l = m->lane.lane;
-	struct lane *lane = &group->lanes[l];
-
-	if (l >= group->n_lanes)
-		return;
 	switch (m->type) {
 	case CONTROL_LANE_OPEN:
-		on_open(group, l, m);
+		on_open(lane, m);
 		break;
 	case CONTROL_LANE_ACCEPT:
-		on_accept(group, l, m);
+		on_accept(lane, m);
 		break;
 	case CONTROL_LANE_READY:
 		if (lane->state == LANE_ACCEPTING && m->lane.epoch == lane->epoch)
-			up(group, l);
+			up(lane);
 		break;
 	case CONTROL_LANE_REFUSE:
 		if (lane->state == LANE_OPENING && m->lane.epoch == lane->epoch) {
 			lane->error = -ECONNREFUSED;
-			reset(group, l, true); /* the acceptor made no QPs */
+			/* the acceptor made no QPs */
+			reset(lane, true, "LANE_REFUSE arrived");
 		}
 		break;
 	case CONTROL_LANE_RESET:
-		on_reset(group, l, m);
+		on_reset(lane, m);
 		break;
 	case CONTROL_LANE_RESET_ACK:
 		if (lane->state == LANE_RESETTING && m->lane.epoch == lane->epoch) {
 			lane->confirmed = true;
-			lane_drained(group, l);
+			lane_drained(lane);
 		}
 		break;
 	default:

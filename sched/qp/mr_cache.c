@@ -116,8 +116,8 @@ static bool serves(const struct mr_cache_entry *e, unsigned access)
 	return !(e->access & QP_ACCESS_LOCAL_READ_ONLY) || access & QP_ACCESS_LOCAL_READ_ONLY;
 }
 
-static struct mr_cache_entry *find(const struct mr_cache *c, uintptr_t addr, uintptr_t end,
-				   unsigned access)
+static struct mr_cache_entry *mr_cache_find(const struct mr_cache *c, uintptr_t addr, uintptr_t end,
+					    unsigned access)
 {
 	for (unsigned i = count_up_to(c, addr); i && c->reach[i - 1] >= end; i--) {
 		struct mr_cache_entry *e = c->entries[i - 1];
@@ -130,7 +130,7 @@ static struct mr_cache_entry *find(const struct mr_cache *c, uintptr_t addr, uin
 
 /* ---- entries ---- */
 
-static void end(struct mr_cache *c, struct mr_cache_entry *e)
+static void mr_cache_end(struct mr_cache *c, struct mr_cache_entry *e)
 {
 	c->attr.remove(c->attr.arg, &e->mr);
 	c->stats.regions--;
@@ -144,7 +144,7 @@ static void evict_oldest(struct mr_cache *c)
 
 	list_remove(&c->unused, e);
 	take_out(c, index_of(c, e));
-	end(c, e);
+	mr_cache_end(c, e);
 	c->stats.evictions++;
 }
 
@@ -164,7 +164,7 @@ static bool has_room(const struct mr_cache *c, size_t length)
 		(length <= c->attr.max_bytes && c->stats.bytes <= c->attr.max_bytes - length));
 }
 
-static int make_room(struct mr_cache *c, size_t length)
+static int mr_cache_make_room(struct mr_cache *c, size_t length)
 {
 	if (c->attr.max_bytes && length > c->attr.max_bytes)
 		return -ENOSPC;
@@ -175,11 +175,11 @@ static int make_room(struct mr_cache *c, size_t length)
 	return 0;
 }
 
-static int add(struct mr_cache *c, void *addr, size_t length, unsigned access,
-	       struct mr_cache_entry **out)
+static int mr_cache_add(struct mr_cache *c, void *addr, size_t length, unsigned access,
+			struct mr_cache_entry **out)
 {
 	struct mr_cache_entry *e;
-	int err = make_room(c, length);
+	int err = mr_cache_make_room(c, length);
 
 	if (err)
 		return err;
@@ -231,12 +231,12 @@ void mr_cache_destroy(struct mr_cache *c)
 	if (!c)
 		return;
 	while (c->n)
-		end(c, c->entries[--c->n]);
+		mr_cache_end(c, c->entries[--c->n]);
 	while (c->stale.first) {
 		struct mr_cache_entry *e = c->stale.first;
 
 		list_remove(&c->stale, e);
-		end(c, e);
+		mr_cache_end(c, e);
 	}
 	free(c->entries);
 	free(c->reach);
@@ -252,14 +252,14 @@ int mr_cache_get(struct mr_cache *c, void *addr, size_t length, unsigned access,
 	*out = NULL;
 	if (!length || length > UINTPTR_MAX - (uintptr_t)addr)
 		return -EINVAL;
-	e = find(c, (uintptr_t)addr, (uintptr_t)addr + length, access);
+	e = mr_cache_find(c, (uintptr_t)addr, (uintptr_t)addr + length, access);
 	if (e) {
 		c->stats.hits++;
 		if (!e->users)
 			list_remove(&c->unused, e);
 	} else {
 		c->stats.misses++;
-		err = add(c, addr, length, access, &e);
+		err = mr_cache_add(c, addr, length, access, &e);
 		if (err)
 			return err;
 	}
@@ -277,7 +277,7 @@ void mr_cache_put(struct mr_cache *c, struct mr_cache_entry *e)
 		return;
 	}
 	list_remove(&c->stale, e);
-	end(c, e);
+	mr_cache_end(c, e);
 }
 
 unsigned mr_cache_invalidate(struct mr_cache *c, const void *addr, size_t length)
@@ -301,7 +301,7 @@ unsigned mr_cache_invalidate(struct mr_cache *c, const void *addr, size_t length
 			continue;
 		}
 		list_remove(&c->unused, e);
-		end(c, e);
+		mr_cache_end(c, e);
 	}
 	c->stats.invalidations += met;
 	return met;

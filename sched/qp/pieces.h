@@ -14,6 +14,7 @@
 #include "fare.h"
 
 struct message;
+struct transfer;
 
 struct kept_piece {
 	uint8_t *data;
@@ -21,16 +22,13 @@ struct kept_piece {
 	uint32_t lkey;
 };
 
-/* Each piece must lie within its region, and the sum of lengths must not overflow. 0 or -EINVAL. */
-int pieces_check(const struct fare_group *group, const struct fare_write *write);
-int pieces_reserve(struct fare_group *group); /* makes room for all messages. 0 or -ENOMEM */
+int pieces_reserve(struct transfer *t); /* makes room for all messages. 0 or -ENOMEM */
 /* Copies the write's pieces, which were checked. Returns the sum of their lengths. */
-uint64_t pieces_keep(struct fare_group *group, const struct message *m,
-		     const struct fare_write *write);
+uint64_t pieces_keep(struct transfer *t, const struct message *m, const struct fare_write *write);
 /* Bytes from offset to the end of the piece that offset lies in. */
-uint64_t pieces_left(const struct fare_group *group, const struct message *m, uint64_t offset);
+uint64_t pieces_left(const struct transfer *t, const struct message *m, uint64_t offset);
 /* Local address of the byte at offset of the message, and its region's key. */
-uint8_t *pieces_at(const struct fare_group *group, const struct message *m, uint64_t offset,
+uint8_t *pieces_at(const struct transfer *t, const struct message *m, uint64_t offset,
 		   uint32_t *lkey);
 
 #endif

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "qp/placement.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "qp/group_shape.h"
-#include "qp/internal.h"
+#include "attach.h"
+#include "flow_table.h"
+#include "qp/baseline.h"
+#include "qp/lanes.h"
+#include "qp/transfer_state.h"
 
 #define PHASE_STEPS 1024 /* steps for a phase of 1: the schedule may have no short period */
 #define SMALL_BYTES 2048u
@@ -12,84 +17,75 @@
 /* ---- flow ---- */
 
 /* The next bound flow in turn. Each call binds one more flow until all are bound. */
-static uint64_t next_flow(struct fare_group *group, uint32_t bytes)
+static uint64_t next_flow(struct transfer *t, uint32_t bytes)
 {
-	uint64_t flow = group->flow_turn % group->options.flows;
+	uint64_t flow = t->placement.flow_turn % t->options->flows;
 	struct flow_table_stats stats;
 	struct flow_slot slot;
 
-	flow_table_stats(group->flows, &stats);
-	if (stats.in_use < group->options.flows &&
-	    !flow_table_pick(group->flows, flow, group->domain->now_ns, &slot))
-		group->flow_turn++;
-	(void)flow_table_turn(group->flows, bytes, &flow); /* flow is unchanged if none is bound */
+	flow_table_stats(t->placement.flows, &stats);
+	if (stats.in_use < t->options->flows &&
+	    !flow_table_pick(t->placement.flows, flow, t->ep->now_ns, &slot))
+		t->placement.flow_turn++;
+	(void)flow_table_turn(t->placement.flows, bytes,
+			      &flow); /* flow is unchanged if none is bound */
 	return flow;
 }
 
-static bool choose_flow(struct fare_group *group, struct chunk *c)
+static bool choose_flow(struct transfer *t, struct chunk *c)
 {
 	struct flow_slot slot;
 
 	if (c->flow == UINT64_MAX)
-		c->flow = next_flow(group, c->length);
-	if (flow_table_pick(group->flows, c->flow, group->domain->now_ns, &slot) ||
-	    !group->weights.w[slot.plane])
+		c->flow = next_flow(t, c->length);
+	if (flow_table_pick(t->placement.flows, c->flow, t->ep->now_ns, &slot) ||
+	    !t->weights.w[slot.plane])
 		return false;
 	c->lane = slot.plane;
 	c->qp = slot.index;
 	return true;
 }
 
-static void follow_flow(struct fare_group *group, const uint64_t *bps, const struct weights *w)
+static void follow_flow(struct transfer *t, const uint64_t *bps, const struct weights *w)
 {
 	(void)bps;
-	flow_table_reweight(group->flows, w);
+	flow_table_reweight(t->placement.flows, w);
 }
 
 /* ---- spray ---- */
 
 /* The length of a chunk in parts; a whole chunk, written or read, has SPRAY_FLY_UNIT parts. */
-static unsigned parts_of(const struct fare_group *group, const struct chunk *c)
+static unsigned parts_of(const struct transfer *t, const struct chunk *c)
 {
-	uint32_t unit = shape_unit_bytes(group, &group->messages[c->message]);
+	uint32_t unit = unit_bytes_of(t, &t->messages[c->message]);
 	uint64_t parts = ((uint64_t)c->length * SPRAY_FLY_UNIT + unit - 1) / unit;
 
 	return parts < 1 ? 1 : parts > SPRAY_FLY_UNIT ? SPRAY_FLY_UNIT : (unsigned)parts;
 }
 
 /* By bytes: otherwise, if two sizes alternate, one of two QPs would get all the large chunks. */
-static struct lane_qp *least_sprayed(struct lane *lane)
+static struct outlet *least_sprayed(struct transfer *t, unsigned lane)
 {
-	struct lane_qp *least = lane->qps;
+	struct outlet *least = outlet_of(t, lane, 0);
 
-	for (unsigned i = 1; i < lane->n_qps; i++)
-		if (lane->qps[i].sprayed_bytes < least->sprayed_bytes)
-			least = &lane->qps[i];
+	for (unsigned i = 1; i < t->attr.n_qps; i++)
+		if (outlet_of(t, lane, i)->sprayed_bytes < least->sprayed_bytes)
+			least = outlet_of(t, lane, i);
 	return least;
 }
 
-/* QPs of the lane that leave by the same sub-port. */
-static unsigned sharing(const struct lane *lane, const struct lane_qp *q)
+static bool choose_spray(struct transfer *t, struct chunk *c)
 {
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < lane->n_qps; i++)
-		n += lane->qps[i].sub_port == q->sub_port;
-	return n;
-}
-
-static bool choose_spray(struct fare_group *group, struct chunk *c)
-{
-	int plane = spray_fly_next_part(&group->spray, parts_of(group, c));
-	struct lane_qp *q;
+	int plane = spray_fly_next_part(&t->placement.spray, parts_of(t, c));
+	struct outlet *q;
 
 	if (plane < 0)
 		return false;
-	q = least_sprayed(&group->lanes[plane]);
+	q = least_sprayed(t, (unsigned)plane);
 	/* two QPs of a sub-port, beside one of another, get half of the other's share each */
-	q->sprayed_bytes += (uint64_t)c->length * sharing(&group->lanes[plane], q);
+	q->sprayed_bytes += (uint64_t)c->length * lanes_qp_sharing(t->lanes, q->lane, q->qp);
 	c->lane = q->lane;
-	c->qp = q->index;
+	c->qp = q->qp;
 	return true;
 }
 
@@ -98,76 +94,77 @@ static bool choose_spray(struct fare_group *group, struct chunk *c)
  * nothing was posted yet, it begins at the pair's phase. Reason: lanes come up one by one, and
  * sources that all begin with the first lane would use the same plane at the same time.
  */
-static void follow_spray(struct fare_group *group, const uint64_t *bps, const struct weights *w)
+static void follow_spray(struct transfer *t, const uint64_t *bps, const struct weights *w)
 {
 	double arrears[FARE_MAX_PLANES];
-	bool goes_on = group->spray.sum && group->stats.chunks_posted;
-	unsigned steps = (unsigned)(attach_pair_phase(group->pair) * PHASE_STEPS);
+	bool goes_on = t->placement.spray.sum && t->stats.chunks_posted;
+	unsigned steps = (unsigned)(attach_pair_phase(t->attr.paths->pair) * PHASE_STEPS);
 
 	(void)w;
-	if (!memcmp(bps, group->spray_bps, group->n_lanes * sizeof(*bps)))
+	if (!memcmp(bps, t->placement.spray_bps, t->attr.n_lanes * sizeof(*bps)))
 		return;
-	memcpy(group->spray_bps, bps, group->n_lanes * sizeof(*bps));
-	for (unsigned l = 0; l < group->n_lanes; l++)
-		arrears[l] = spray_fly_arrears(&group->spray, l);
-	spray_fly_init(&group->spray, bps, group->n_lanes, goes_on ? arrears : NULL);
+	memcpy(t->placement.spray_bps, bps, t->attr.n_lanes * sizeof(*bps));
+	for (unsigned l = 0; l < t->attr.n_lanes; l++)
+		arrears[l] = spray_fly_arrears(&t->placement.spray, l);
+	spray_fly_init(&t->placement.spray, bps, t->attr.n_lanes, goes_on ? arrears : NULL);
 	for (; !goes_on && steps; steps--)
-		spray_fly_next(&group->spray);
+		spray_fly_next(&t->placement.spray);
 }
 
 /* ---- the kernel's multipath ---- */
 
-static unsigned kernel_qps(const struct fare_group *group)
+static unsigned kernel_qps(const struct transfer *t)
 {
-	return group->lanes[0].n_qps * group->n_lanes;
+	return t->attr.n_qps * t->attr.n_lanes;
 }
 
-static void use_qp(const struct fare_group *group, struct chunk *c, unsigned i)
+static void use_qp(const struct transfer *t, struct chunk *c, unsigned i)
 {
-	c->lane = (uint16_t)(i / group->lanes[0].n_qps);
-	c->qp = (uint16_t)(i % group->lanes[0].n_qps);
+	c->lane = (uint16_t)(i / t->attr.n_qps);
+	c->qp = (uint16_t)(i % t->attr.n_qps);
 }
 
-static bool usable(const struct fare_group *group, unsigned i)
+static bool usable(const struct transfer *t, unsigned i)
 {
-	return group->weights.w[i / group->lanes[0].n_qps] > 0;
+	return t->weights.w[i / t->attr.n_qps] > 0;
 }
 
-static bool choose_stripe(struct fare_group *group, struct chunk *c)
+static bool choose_stripe(struct transfer *t, struct chunk *c)
 {
-	for (unsigned k = 0, total = kernel_qps(group); k < total; k++) {
-		unsigned i = group->kernel_turn++ % total;
+	for (unsigned k = 0, total = kernel_qps(t); k < total; k++) {
+		unsigned i = t->placement.kernel_turn++ % total;
 
-		if (!usable(group, i))
+		if (!usable(t, i))
 			continue;
-		use_qp(group, c, i);
+		use_qp(t, c, i);
 		return true;
 	}
 	return false;
 }
 
-static unsigned first_usable(const struct fare_group *group, unsigned i)
+static unsigned first_usable(const struct transfer *t, unsigned i)
 {
-	unsigned total = kernel_qps(group);
+	unsigned total = kernel_qps(t);
 
 	for (unsigned k = 0; k < total; k++)
-		if (usable(group, (i + k) % total))
+		if (usable(t, (i + k) % total))
 			return (i + k) % total;
 	return total;
 }
 
-static unsigned least_under_way(const struct fare_group *group)
+static unsigned least_under_way(const struct transfer *t)
 {
-	unsigned total = kernel_qps(group), least = total;
+	unsigned total = kernel_qps(t), least = total;
 	uint64_t bytes = UINT64_MAX;
 
 	for (unsigned k = 0; k < total; k++) {
-		unsigned i = (group->kernel_turn + k) % total;
-		const struct lane_qp *q =
-			&group->lanes[i / group->lanes[0].n_qps].qps[i % group->lanes[0].n_qps];
+		unsigned i = (t->placement.kernel_turn + k) % total;
+		unsigned lane = i / t->attr.n_qps, qp = i % t->attr.n_qps;
+		uint64_t under_way = lanes_qp_posted_bytes(t->lanes, lane, qp) +
+				     outlet_of(t, lane, qp)->pending_bytes;
 
-		if (usable(group, i) && q->posted_bytes + q->pending_bytes < bytes) {
-			bytes = q->posted_bytes + q->pending_bytes;
+		if (usable(t, i) && under_way < bytes) {
+			bytes = under_way;
 			least = i;
 		}
 	}
@@ -175,32 +172,32 @@ static unsigned least_under_way(const struct fare_group *group)
 }
 
 /* A message keeps its QP while the QP's lane is usable. */
-static bool choose_message(struct fare_group *group, struct chunk *c, bool by_hash)
+static bool choose_message(struct transfer *t, struct chunk *c, bool by_hash)
 {
-	struct message *m = &group->messages[c->message];
+	struct message *m = &t->messages[c->message];
 	unsigned i = m->kernel_qp;
 
-	if (i >= kernel_qps(group) || !usable(group, i)) {
-		i = by_hash ? first_usable(group, (unsigned)((m->number * 2654435761u >> 16) %
-							     kernel_qps(group)))
-			    : least_under_way(group);
-		if (i >= kernel_qps(group))
+	if (i >= kernel_qps(t) || !usable(t, i)) {
+		i = by_hash ? first_usable(t, (unsigned)((m->number * 2654435761u >> 16) %
+							 kernel_qps(t)))
+			    : least_under_way(t);
+		if (i >= kernel_qps(t))
 			return false;
-		group->kernel_turn++;
+		t->placement.kernel_turn++;
 		m->kernel_qp = i;
 	}
-	use_qp(group, c, i);
+	use_qp(t, c, i);
 	return true;
 }
 
-static bool choose_hash(struct fare_group *group, struct chunk *c)
+static bool choose_hash(struct transfer *t, struct chunk *c)
 {
-	return choose_message(group, c, true);
+	return choose_message(t, c, true);
 }
 
-static bool choose_least(struct fare_group *group, struct chunk *c)
+static bool choose_least(struct transfer *t, struct chunk *c)
 {
-	return choose_message(group, c, false);
+	return choose_message(t, c, false);
 }
 
 /* ---- all ---- */
@@ -219,30 +216,33 @@ static uint64_t counted(uint64_t posted_bytes)
  * posted takes less time there. If nothing is posted on either, the wider one: what others have
  * queued there goes sooner.
  */
-static bool is_sooner(const struct fare_group *group, unsigned a, unsigned b)
+static bool is_sooner(const struct transfer *t, unsigned a, unsigned b)
 {
-	uint64_t time_a = counted(group->lanes[a].posted_bytes) * group->weights.w[b],
-		 time_b = counted(group->lanes[b].posted_bytes) * group->weights.w[a];
+	uint64_t time_a = counted(lanes_posted_bytes(t->lanes, a)) * t->weights.w[b],
+		 time_b = counted(lanes_posted_bytes(t->lanes, b)) * t->weights.w[a];
 
-	return time_a != time_b ? time_a < time_b : group->weights.w[a] > group->weights.w[b];
+	return time_a != time_b ? time_a < time_b : t->weights.w[a] > t->weights.w[b];
 }
 
-static bool choose_shortest(struct fare_group *group, struct chunk *c)
+static bool choose_shortest(struct transfer *t, struct chunk *c)
 {
-	unsigned best = group->n_lanes;
-	const struct lane *lane;
+	unsigned best = t->attr.n_lanes;
+	uint64_t least = UINT64_MAX;
 
-	for (unsigned l = 0; l < group->n_lanes; l++)
-		if (group->weights.w[l] && (best == group->n_lanes || is_sooner(group, l, best)))
+	for (unsigned l = 0; l < t->attr.n_lanes; l++)
+		if (t->weights.w[l] && (best == t->attr.n_lanes || is_sooner(t, l, best)))
 			best = l;
-	if (best == group->n_lanes)
+	if (best == t->attr.n_lanes)
 		return false;
-	lane = &group->lanes[best];
 	c->lane = (uint16_t)best;
-	c->qp = 0;
-	for (uint16_t i = 1; i < lane->n_qps; i++)
-		if (counted(lane->qps[i].posted_bytes) < counted(lane->qps[c->qp].posted_bytes))
+	for (uint16_t i = 0; i < t->attr.n_qps; i++) {
+		uint64_t bytes = counted(lanes_qp_posted_bytes(t->lanes, best, i));
+
+		if (bytes < least) {
+			least = bytes;
 			c->qp = i;
+		}
+	}
 	return true;
 }
 
@@ -250,40 +250,80 @@ static bool choose_shortest(struct fare_group *group, struct chunk *c)
  * Where the message before went, if this one follows it: for as long as they are no more than a
  * chunk, which is what one lane is given at once.
  */
-static bool join(const struct fare_group *group, struct chunk *c)
+static bool join(const struct transfer *t, struct chunk *c)
 {
-	if (!group->is_joined || !group->weights.w[group->join_lane] ||
-	    group->join_bytes + c->length > group->unit_bytes)
+	if (!t->placement.is_joined || !t->weights.w[t->placement.join_lane] ||
+	    t->placement.join_bytes + c->length > t->unit_bytes)
 		return false;
-	c->lane = group->join_lane;
-	c->qp = group->join_qp;
+	c->lane = t->placement.join_lane;
+	c->qp = t->placement.join_qp;
 	return true;
 }
 
-bool placement_record(struct fare_group *group, struct chunk *c)
+bool placement_record(struct transfer *t, struct chunk *c)
 {
-	bool is_joined = join(group, c), is_placed = is_joined || choose_shortest(group, c);
+	bool is_joined = join(t, c), is_placed = is_joined || choose_shortest(t, c);
 
-	group->join_bytes = (is_joined ? group->join_bytes : 0) + c->length;
-	group->is_joined = is_placed && group->messages[c->message].is_followed;
-	group->join_lane = c->lane;
-	group->join_qp = c->qp;
+	t->placement.join_bytes = (is_joined ? t->placement.join_bytes : 0) + c->length;
+	t->placement.is_joined = is_placed && t->messages[c->message].is_followed;
+	t->placement.join_lane = c->lane;
+	t->placement.join_qp = c->qp;
 	return is_placed;
 }
 
-const struct placement *placement_of(const struct fare_group *group)
+static const struct placement_kind *kind_of(const struct fare_group_options *options)
 {
-	static const struct placement modes[] = {
+	static const struct placement_kind modes[] = {
 		[FARE_MODE_FLOW] = {choose_flow, follow_flow, false},
 		[FARE_MODE_SPRAY] = {choose_spray, follow_spray, false},
 		[FARE_MODE_PACKET] = {choose_spray, follow_spray, false},
 	};
-	static const struct placement kernel[] = {
+	static const struct placement_kind kernel[] = {
 		[FARE_KERNEL_STRIPE] = {choose_stripe, NULL, false},
 		[FARE_KERNEL_HASH] = {choose_hash, NULL, true},
 		[FARE_KERNEL_LEAST] = {choose_least, NULL, true},
 	};
 
-	return group->options.mode == FARE_MODE_KERNEL ? &kernel[group->options.kernel_placement]
-						       : &modes[group->options.mode];
+	return options->mode == FARE_MODE_KERNEL ? &kernel[options->baseline->placement]
+						 : &modes[options->mode];
+}
+
+/* Where the segment has no rows left the group works all the same, unseen by farectl. */
+static int make_flows(struct transfer *t)
+{
+	struct placement *p = &t->placement;
+	const struct fare_pair *pair = t->attr.paths->pair;
+	struct flow_table_attr attr = {.n_planes = t->attr.n_lanes,
+				       .turn = attach_pair_turn(pair),
+				       .max_flows = t->options->flows,
+				       .by_bytes = t->options->flows_by_bytes,
+				       .idle_expiry_ns =
+					       t->options->idle_expiry_ms * UINT64_C(1000000)};
+
+	p->entries = conn_segment_lend_entries(t->attr.segment, attr.max_flows);
+	if (!p->entries)
+		p->entries = p->own_entries = calloc(attr.max_flows, sizeof(*p->own_entries));
+	if (!p->entries)
+		return -ENOMEM;
+	attr.entries = p->entries;
+	attach_pair_identity(pair, &attr.peer, &attr.local_gpu);
+	for (unsigned l = 0; l < t->attr.n_lanes; l++)
+		attr.slots[l] = (uint16_t)t->attr.n_qps;
+	return flow_table_create(&p->flows, &attr);
+}
+
+int placement_init(struct transfer *t)
+{
+	t->placement.kind = kind_of(t->options);
+	return t->options->mode == FARE_MODE_FLOW ? make_flows(t) : 0;
+}
+
+void placement_fini(struct transfer *t)
+{
+	struct placement *p = &t->placement;
+
+	flow_table_destroy(p->flows);
+	if (!p->own_entries)
+		conn_segment_return(t->attr.segment, p->entries, t->options->flows);
+	free(p->own_entries);
 }

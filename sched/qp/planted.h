@@ -17,7 +17,7 @@
 	X(any_epoch, "LANE_RESET of an earlier epoch ends a lane")                                 \
 	X(closed_at_once, "a group closes before what the peer sent before is delivered")          \
 	X(completed_twice, "a write with a deadline stays in use after its completion")            \
-	X(confirmed_alone, "a lane that ends does not wait for the peer's word")                   \
+	X(confirmed_alone, "a lane that ends does not wait for the peer to confirm")               \
 	X(deadline_opening, "deadlines are ignored while a group opens")                           \
 	X(deadline_unwatched, "a deadline is noticed only when something else happens")            \
 	X(duplicates_placed, "a packet that arrived before is placed again")                       \
@@ -32,7 +32,7 @@
 	X(notified_twice, "notifications that are sent again are delivered again")                 \
 	X(order_ignored, "records that come early are delivered at once")                          \
 	X(pair_assumed, "a pair that was flushed counts as received")                              \
-	X(pair_replayed, "a pair is replayed without the peer's word")                             \
+	X(pair_replayed, "a pair is replayed before the peer has said what it took")               \
 	X(psn_wrap, "the distance of two PSNs is not taken modulo 2^24")                           \
 	X(qp_leaked, "the second QP of a rebuilt lane is not destroyed")                           \
 	X(qp_reused, "a new QP has the number and first PSN of one before it")                     \

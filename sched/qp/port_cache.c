@@ -12,13 +12,14 @@
 #include <uthash.h>
 #include <utlist.h>
 
-#include "qp/internal.h"
+#include "qp/lane.h"
+#include "qp/port_path.h"
 
 /* rounds before going on with what came back, if anything did */
 #define LEARN_SENDS 4
 /*
- * A plane over which nothing came back, while the peer was heard over others after so many rounds,
- * and for so long. (A peer that is slow answers late over all planes.)
+ * A plane over which nothing came back, while messages of the peer came over others after so many
+ * rounds, and for so long. (A peer that is slow answers late over all planes.)
  */
 #define LEARN_MISSED	4
 #define LEARN_SILENT_NS UINT64_C(1300000000)
@@ -28,12 +29,12 @@
 #define WAIT_NS	    UINT64_C(134000000)
 #define WATCH_SENDS 3
 #define FIRST_NS    (2 * WAIT_NS)
-/* what echoes have just told is not asked for again at once */
+/* what echoes have just found is not asked for again at once */
 #define AFTER_LEARNING_NS (8 * FIRST_NS)
 #define MAX_NS		  UINT64_C(32000000000)
 
 struct port_peer {
-	struct fare_domain *domain;
+	struct port_cache *cache;
 	struct peer_address address;
 	unsigned n_refs;
 	uint64_t heard_ns;
@@ -50,7 +51,7 @@ enum port_state {
 };
 
 struct port_entry {
-	struct fare_domain *domain;
+	struct port_cache *cache;
 	struct port_peer *peer;
 	uint16_t plane;
 	enum port_state state;
@@ -81,9 +82,9 @@ struct port_entry {
 
 /* ---- peers and entries ---- */
 
-void port_cache_init(struct port_cache *cache)
+void port_cache_init(struct port_cache *cache, struct endpoint *ep, struct handshake_pace *pace)
 {
-	memset(cache, 0, sizeof(*cache));
+	*cache = (struct port_cache){.ep = ep, .pace = pace};
 	timers_init(&cache->timers);
 }
 
@@ -92,26 +93,25 @@ void port_cache_fini(struct port_cache *cache)
 	timers_fini(&cache->timers);
 }
 
-static struct port_peer *find_peer(struct fare_domain *domain, const struct peer_address *address)
+static struct port_peer *find_peer(struct port_cache *cache, const struct peer_address *address)
 {
 	struct port_peer *peer;
 
-	HASH_FIND(hh, domain->ports.peers, address, PEER_ADDRESS_KEY_BYTES, peer);
+	HASH_FIND(hh, cache->peers, address, PEER_ADDRESS_KEY_BYTES, peer);
 	return peer;
 }
 
-struct port_peer *port_cache_get_peer(struct fare_domain *domain,
-				      const struct peer_address *address)
+struct port_peer *port_cache_get_peer(struct port_cache *cache, const struct peer_address *address)
 {
-	struct port_peer *peer = find_peer(domain, address);
+	struct port_peer *peer = find_peer(cache, address);
 
 	if (!peer) {
 		peer = calloc(1, sizeof(*peer));
 		if (!peer)
 			return NULL;
-		peer->domain = domain;
+		peer->cache = cache;
 		peer->address = *address;
-		HASH_ADD(hh, domain->ports.peers, address, PEER_ADDRESS_KEY_BYTES, peer);
+		HASH_ADD(hh, cache->peers, address, PEER_ADDRESS_KEY_BYTES, peer);
 		if (!peer->hh.tbl) {
 			free(peer);
 			return NULL;
@@ -121,26 +121,26 @@ struct port_peer *port_cache_get_peer(struct fare_domain *domain,
 	return peer;
 }
 
-void port_cache_put_peer(struct fare_domain *domain, struct port_peer *peer)
+void port_cache_put_peer(struct port_cache *cache, struct port_peer *peer)
 {
 	if (!peer || --peer->n_refs)
 		return;
-	HASH_DEL(domain->ports.peers, peer);
+	HASH_DEL(cache->peers, peer);
 	free(peer);
 }
 
-void port_cache_heard(struct fare_domain *domain, const struct peer_address *address)
+void port_cache_on_message(struct port_cache *cache, const struct peer_address *address)
 {
-	struct port_peer *peer = find_peer(domain, address);
+	struct port_peer *peer = find_peer(cache, address);
 
 	if (peer)
-		peer->heard_ns = domain->now_ns;
+		peer->heard_ns = cache->ep->now_ns;
 }
 
-uint32_t port_cache_live(struct fare_domain *domain, const struct peer_address *address,
+uint32_t port_cache_live(struct port_cache *cache, const struct peer_address *address,
 			 unsigned plane)
 {
-	const struct port_peer *peer = find_peer(domain, address);
+	const struct port_peer *peer = find_peer(cache, address);
 
 	return peer && plane < FARE_MAX_PLANES && peer->entries[plane]
 		       ? peer->entries[plane]->path.live
@@ -149,71 +149,68 @@ uint32_t port_cache_live(struct fare_domain *domain, const struct peer_address *
 
 uint64_t port_peer_silence_ns(const struct port_peer *peer)
 {
-	return peer->domain->now_ns - peer->heard_ns;
+	return peer->cache->ep->now_ns - peer->heard_ns;
 }
 
 void port_peer_measured(struct port_peer *peer, uint64_t rtt_ns)
 {
 	handshake_rtt_sample(&peer->rtt, rtt_ns);
-	handshake_rtt_sample(&peer->domain->ports.rtt, rtt_ns);
+	handshake_rtt_sample(&peer->cache->rtt, rtt_ns);
 }
 
 uint64_t port_peer_resend_ns(const struct port_peer *peer, unsigned n)
 {
-	return handshake_resend_ns(peer->rtt.smooth_ns ? &peer->rtt : &peer->domain->ports.rtt, n);
-}
-
-struct port_path *port_entry_path(struct port_entry *entry)
-{
-	return &entry->path;
+	return handshake_resend_ns(peer->rtt.smooth_ns ? &peer->rtt : &peer->cache->rtt, n);
 }
 
 static int make_entry(struct port_entry **out, struct lane *lane)
 {
-	struct fare_domain *domain = lane->group->domain;
-	unsigned n_sub_ports = domain->attr.n_sub_ports[lane->index];
+	struct port_cache *cache = lane->lanes->attr.peer->cache;
+	unsigned n_sub_ports = cache->ep->attr.n_sub_ports[lane->index];
 	struct port_entry *entry;
 
-	if (timers_reserve(&domain->ports.timers, domain->ports.n_entries + 1))
+	if (timers_reserve(&cache->timers, cache->n_entries + 1))
 		return -ENOMEM;
 	entry = calloc(1, offsetof(struct port_entry, path) + port_path_bytes(n_sub_ports));
 	if (!entry)
 		return -ENOMEM;
-	entry->domain = domain;
-	entry->peer = lane->group->port_peer;
+	entry->cache = cache;
+	entry->peer = lane->lanes->attr.peer;
 	entry->plane = lane->index;
 	entry->path.plane = lane->index;
-	entry->path.n_planes = domain->attr.n_planes;
+	entry->path.n_planes = cache->ep->attr.n_planes;
 	entry->path.n_sub_ports = (uint16_t)n_sub_ports;
-	domain->ports.n_entries++;
+	cache->n_entries++;
 	*out = entry;
 	return 0;
 }
 
 int port_cache_attach(struct lane *lane)
 {
-	struct port_entry **entry = &lane->group->port_peer->entries[lane->index];
+	struct port_entry **entry = &lane->lanes->attr.peer->entries[lane->index];
 	int err = *entry ? 0 : make_entry(entry, lane);
 
 	if (err)
 		return err;
-	lane->path = *entry;
-	DL_APPEND2((*entry)->lanes, lane, path_prev, path_next);
+	lane->entry = *entry;
+	lane->ports = &(*entry)->path;
+	DL_APPEND((*entry)->lanes, lane);
 	return 0;
 }
 
 void port_cache_detach(struct lane *lane)
 {
-	struct port_entry *entry = lane->path;
+	struct port_entry *entry = lane->entry;
 
 	if (!entry)
 		return;
-	lane->path = NULL;
-	DL_DELETE2(entry->lanes, lane, path_prev, path_next);
+	lane->entry = NULL;
+	lane->ports = NULL;
+	DL_DELETE(entry->lanes, lane);
 	if (entry->lanes)
 		return;
-	timers_remove(&entry->domain->ports.timers, &entry->timer);
-	entry->domain->ports.n_entries--;
+	timers_remove(&entry->cache->timers, &entry->timer);
+	entry->cache->n_entries--;
 	entry->peer->entries[entry->plane] = NULL;
 	free(entry);
 }
@@ -222,24 +219,24 @@ void port_cache_detach(struct lane *lane)
 
 static bool tells_ports(const struct port_entry *entry)
 {
-	return entry->domain->provider->echoes_tell_ports && !entry->is_blind;
+	return entry->cache->ep->provider->echoes_tell_ports && !entry->is_blind;
 }
 
 static void set_timer(struct port_entry *entry)
 {
 	uint64_t when_ns = entry->state == PORT_REST ? entry->watch_ns : entry->due_ns;
 
-	timers_set(&entry->domain->ports.timers, &entry->timer, when_ns);
+	timers_set(&entry->cache->timers, &entry->timer, when_ns);
 }
 
-static void set_state(struct port_entry *entry, enum port_state state)
+static void port_cache_set_state(struct port_entry *entry, enum port_state state)
 {
 	entry->state = state;
 	entry->rounds = entry->missed = 0;
 	if (state == PORT_REST)
 		port_path_end(&entry->path);
 	else
-		entry->began_ns = entry->domain->now_ns;
+		entry->began_ns = entry->cache->ep->now_ns;
 	set_timer(entry);
 }
 
@@ -247,9 +244,9 @@ static void wake_lanes(struct port_entry *entry)
 {
 	struct lane *lane;
 
-	DL_FOREACH2 (entry->lanes, lane, path_next)
+	DL_FOREACH (entry->lanes, lane)
 		if (lane->state == LANE_LEARNING)
-			engine_wake(lane->group);
+			run_queue_add(lane->lanes->attr.run);
 }
 
 /* One round: an echo from each port that was asked for and not answered. */
@@ -260,23 +257,23 @@ static void send_round(struct port_entry *entry, uint64_t wait_ns)
 	unsigned i = 0, n_sent = 0;
 	int err = 0, rc;
 
-	port_path_sent(&entry->path, entry->domain->now_ns);
+	port_path_sent(&entry->path, entry->cache->ep->now_ns);
 	entry->rounds++;
 	while (port_path_next_echo(&entry->path, &i, &echo)) {
 		m.echo.nonce = entry->path.nonce;
 		m.echo.candidate = echo.candidate;
-		rc = engine_send(entry->domain, &entry->peer->address, &m, entry->plane, echo.local,
-				 tells_ports(entry) ? echo.port : 0);
+		rc = endpoint_send(entry->cache->ep, &entry->peer->address, &m, entry->plane,
+				   echo.local, tells_ports(entry) ? echo.port : 0);
 		n_sent += !rc;
 		err = rc ? rc : err;
 		if (failure_of_call(rc) == FAILURE_PORT)
 			port_path_unusable(&entry->path, &echo);
 	}
 	entry->send_error = n_sent ? 0 : err;
-	entry->sent_ns = entry->domain->now_ns;
+	entry->sent_ns = entry->cache->ep->now_ns;
 	if (port_path_all_answered(&entry->path)) /* none could be sent: not waited for */
 		wait_ns = 0;
-	entry->due_ns = entry->domain->now_ns + wait_ns;
+	entry->due_ns = entry->cache->ep->now_ns + wait_ns;
 	set_timer(entry);
 }
 
@@ -296,7 +293,7 @@ static bool covers(struct port_entry *entry, const struct lane *lane)
 	/* fewer remote sub-ports than there are here: others may show themselves */
 	if (n < entry->path.n_sub_ports && n < lane->n_ports)
 		return false;
-	return ports_cover(lane);
+	return lane_ports_cover(lane);
 }
 
 /* It waits for what is learned, or will. */
@@ -309,7 +306,7 @@ static bool covers_all(struct port_entry *entry)
 {
 	struct lane *lane;
 
-	DL_FOREACH2 (entry->lanes, lane, path_next)
+	DL_FOREACH (entry->lanes, lane)
 		if (is_to_be_made(lane) && !covers(entry, lane))
 			return false;
 	return true;
@@ -324,7 +321,7 @@ static unsigned step_of(const struct port_entry *entry)
 	unsigned n_live = (unsigned)__builtin_popcount(entry->path.live), most = 1;
 	const struct lane *lane;
 
-	DL_FOREACH2 (entry->lanes, lane, path_next)
+	DL_FOREACH (entry->lanes, lane)
 		if (is_to_be_made(lane) && lane->n_ports > most)
 			most = lane->n_ports;
 	return n_live ? (most + n_live - 1) / n_live + 1 : 1;
@@ -332,12 +329,12 @@ static unsigned step_of(const struct port_entry *entry)
 
 static void begin_exchange(struct port_entry *entry)
 {
-	port_path_begin(&entry->path, domain_random(entry->domain));
+	port_path_begin(&entry->path, endpoint_random(entry->cache->ep));
 	if (covers_all(entry)) /* a proof is enough */
 		port_path_ask_more(&entry->path, 1, true);
 	else
 		port_path_ask_more(&entry->path, step_of(entry), false);
-	set_state(entry, PORT_LEARN);
+	port_cache_set_state(entry, PORT_LEARN);
 	send_learning(entry);
 }
 
@@ -350,13 +347,13 @@ static void begin_learning(struct port_entry *entry)
 static void end_learning(struct port_entry *entry)
 {
 	entry->met |= port_path_remotes(&entry->path);
-	set_state(entry, PORT_REST);
+	port_cache_set_state(entry, PORT_REST);
 	wake_lanes(entry);
 }
 
 static void fail_learning(struct port_entry *entry, int error)
 {
-	entry->failed_ns = entry->domain->now_ns;
+	entry->failed_ns = entry->cache->ep->now_ns;
 	entry->error = error;
 	end_learning(entry);
 }
@@ -390,8 +387,8 @@ static bool an_opener_waits(const struct port_entry *entry)
 {
 	const struct lane *lane;
 
-	DL_FOREACH2 (entry->lanes, lane, path_next)
-		if (lane->state == LANE_LEARNING && lane->group->opener)
+	DL_FOREACH (entry->lanes, lane)
+		if (lane->state == LANE_LEARNING && lane->lanes->attr.is_opener)
 			return true;
 	return false;
 }
@@ -399,7 +396,7 @@ static bool an_opener_waits(const struct port_entry *entry)
 /* On this plane only; or on all, and for so long that the peer is not merely slow. */
 static bool is_silent(const struct port_entry *entry)
 {
-	uint64_t took_ns = entry->domain->now_ns - entry->began_ns;
+	uint64_t took_ns = entry->cache->ep->now_ns - entry->began_ns;
 
 	if (took_ns > HANDSHAKE_SILENT_NS &&
 	    port_peer_silence_ns(entry->peer) > HANDSHAKE_SILENT_NS)
@@ -415,7 +412,7 @@ static void step_learning(struct port_entry *entry)
 		judge_learning(entry);
 		return;
 	}
-	if (entry->domain->now_ns < entry->due_ns)
+	if (entry->cache->ep->now_ns < entry->due_ns)
 		return;
 	entry->missed += entry->peer->heard_ns > entry->sent_ns;
 	if (entry->path.n_answered && entry->rounds >= LEARN_SENDS) {
@@ -425,20 +422,20 @@ static void step_learning(struct port_entry *entry)
 	} else if (!entry->path.n_answered && is_silent(entry)) {
 		fail_learning(entry, -EHOSTUNREACH);
 	} else {
-		handshake_congested(entry->domain);
+		handshake_congested(entry->cache->pace, entry->cache->ep->now_ns);
 		send_learning(entry);
 	}
 }
 
 static bool is_ready(struct port_entry *entry, const struct lane *lane)
 {
-	return entry->proven_ns && entry->domain->now_ns - entry->proven_ns < PROOF_NS &&
+	return entry->proven_ns && entry->cache->ep->now_ns - entry->proven_ns < PROOF_NS &&
 	       covers(entry, lane);
 }
 
 void port_cache_prepare(struct lane *lane)
 {
-	struct port_entry *entry = lane->path;
+	struct port_entry *entry = lane->entry;
 
 	if (entry->state != PORT_LEARN && entry->path.live && !is_ready(entry, lane))
 		begin_learning(entry);
@@ -446,7 +443,7 @@ void port_cache_prepare(struct lane *lane)
 
 int port_cache_ready(struct lane *lane)
 {
-	struct port_entry *entry = lane->path;
+	struct port_entry *entry = lane->entry;
 
 	if (entry->failed_ns > lane->since_ns)
 		return entry->error;
@@ -460,24 +457,24 @@ int port_cache_ready(struct lane *lane)
 
 /* ---- watching the ports in use ---- */
 
-static void rest(struct port_entry *entry, bool changed)
+static void port_cache_rest(struct port_entry *entry, bool changed)
 {
 	uint64_t interval_ns = changed ? FIRST_NS : entry->interval_ns;
 
 	/* paths that began together need not ask together */
-	entry->watch_ns = entry->domain->now_ns + interval_ns -
-			  domain_random(entry->domain) % (interval_ns / 4);
+	entry->watch_ns = entry->cache->ep->now_ns + interval_ns -
+			  endpoint_random(entry->cache->ep) % (interval_ns / 4);
 	entry->interval_ns = interval_ns < MAX_NS / 2 ? interval_ns * 2 : MAX_NS;
 	if (entry->state != PORT_LEARN)
-		set_state(entry, PORT_REST);
+		port_cache_set_state(entry, PORT_REST);
 }
 
 static bool can_be_uneven(const struct port_entry *entry)
 {
 	const struct lane *lane;
 
-	DL_FOREACH2 (entry->lanes, lane, path_next)
-		if (lane->state == LANE_UP && ports_can_be_uneven(lane))
+	DL_FOREACH (entry->lanes, lane)
+		if (lane->state == LANE_UP && lane_ports_can_be_uneven(lane))
 			return true;
 	return false;
 }
@@ -486,9 +483,9 @@ static bool all_even(const struct port_entry *entry, uint32_t remotes)
 {
 	const struct lane *lane;
 
-	DL_FOREACH2 (entry->lanes, lane, path_next)
-		if (lane->state == LANE_UP && ports_can_be_uneven(lane) &&
-		    !ports_are_even(lane, remotes))
+	DL_FOREACH (entry->lanes, lane)
+		if (lane->state == LANE_UP && lane_ports_can_be_uneven(lane) &&
+		    !lane_ports_are_even(lane, remotes))
 			return false;
 	return true;
 }
@@ -500,12 +497,12 @@ static void begin_own(struct port_entry *entry)
 		set_timer(entry);
 		return;
 	}
-	port_path_begin(&entry->path, domain_random(entry->domain));
+	port_path_begin(&entry->path, endpoint_random(entry->cache->ep));
 	if (!port_path_ask_used(&entry->path)) {
-		rest(entry, false);
+		port_cache_rest(entry, false);
 		return;
 	}
-	set_state(entry, PORT_OWN);
+	port_cache_set_state(entry, PORT_OWN);
 	send_round(entry, WAIT_NS);
 }
 
@@ -515,10 +512,10 @@ static void begin_wide(struct port_entry *entry)
 	port_path_forget(&entry->path);
 	entry->is_complete = false;
 	if (!port_path_ask_more(&entry->path, FARE_SOURCE_PORTS, false)) {
-		rest(entry, false);
+		port_cache_rest(entry, false);
 		return;
 	}
-	set_state(entry, PORT_WIDE);
+	port_cache_set_state(entry, PORT_WIDE);
 	send_round(entry, WAIT_NS);
 }
 
@@ -529,7 +526,7 @@ static void judge_own(struct port_entry *entry)
 
 	/* a plane that loses echoes has another trouble: nothing to conclude */
 	if (!port_path_all_answered(&entry->path))
-		rest(entry, false);
+		port_cache_rest(entry, false);
 	/*
 	 * Fewer remote sub-ports than there are here: may be all that there are, or one is back
 	 * that these ports do not meet. So others are asked, in vain where the peer has fewer.
@@ -538,7 +535,7 @@ static void judge_own(struct port_entry *entry)
 		 !all_even(entry, remotes))
 		begin_wide(entry);
 	else
-		rest(entry, false);
+		port_cache_rest(entry, false);
 }
 
 static void judge_wide(struct port_entry *entry)
@@ -548,20 +545,20 @@ static void judge_wide(struct port_entry *entry)
 
 	entry->is_complete = true;
 	entry->met = port_path_remotes(&entry->path);
-	DL_FOREACH2 (entry->lanes, lane, path_next) {
-		if (lane->state != LANE_UP || !ports_can_be_uneven(lane))
+	DL_FOREACH (entry->lanes, lane) {
+		if (lane->state != LANE_UP || !lane_ports_can_be_uneven(lane))
 			continue;
-		moved |= ports_even_out(lane);
-		shown_lane(lane->group, lane->index);
+		moved |= lane_ports_even_out(lane);
+		lane_export_lane(lane);
 	}
-	rest(entry, moved);
+	port_cache_rest(entry, moved);
 	wake_lanes(entry);
 }
 
 static void step_watching(struct port_entry *entry)
 {
 	if (!port_path_all_answered(&entry->path)) {
-		if (entry->domain->now_ns < entry->due_ns)
+		if (entry->cache->ep->now_ns < entry->due_ns)
 			return;
 		if (entry->rounds < WATCH_SENDS) {
 			send_round(entry, WAIT_NS);
@@ -577,7 +574,7 @@ static void step_watching(struct port_entry *entry)
 /* Not sooner than an answer takes: what changes faster than that cannot be followed. */
 static void watch_soon(struct port_entry *entry)
 {
-	uint64_t soonest_ns = entry->began_ns + WAIT_NS, now = entry->domain->now_ns;
+	uint64_t soonest_ns = entry->began_ns + WAIT_NS, now = entry->cache->ep->now_ns;
 
 	entry->interval_ns = FIRST_NS;
 	entry->watch_ns = soonest_ns > now ? soonest_ns : now;
@@ -586,42 +583,42 @@ static void watch_soon(struct port_entry *entry)
 
 void port_cache_watch(struct lane *lane)
 {
-	struct port_entry *entry = lane->path;
+	struct port_entry *entry = lane->entry;
 
-	if (!tells_ports(entry) || !ports_can_be_uneven(lane))
+	if (!tells_ports(entry) || !lane_ports_can_be_uneven(lane))
 		return;
 	/* a plane that just came back may not have its final routes */
 	if (lane->epoch > 1) {
 		watch_soon(entry);
 	} else if (!entry->watch_ns) {
 		entry->interval_ns = AFTER_LEARNING_NS;
-		rest(entry, false);
+		port_cache_rest(entry, false);
 	}
 }
 
 void port_cache_hint(struct lane *lane)
 {
-	struct port_entry *entry = lane->path;
+	struct port_entry *entry = lane->entry;
 
 	entry->is_complete = false;
 	if (!entry->watch_ns)
 		return;
 	/* half of a round's answers may be old news */
 	if (entry->state == PORT_OWN || entry->state == PORT_WIDE)
-		set_state(entry, PORT_REST);
+		port_cache_set_state(entry, PORT_REST);
 	watch_soon(entry);
 }
 
 void port_cache_doubt(struct lane *lane)
 {
-	if (lane->path && lane->path->state == PORT_REST)
-		lane->path->proven_ns = 0;
+	if (lane->entry && lane->entry->state == PORT_REST)
+		lane->entry->proven_ns = 0;
 }
 
 void port_cache_follow(struct lane *lane)
 {
-	struct port_entry *entry = lane->path;
-	uint32_t live = group_sub_ports(lane->group, lane->index);
+	struct port_entry *entry = lane->entry;
+	uint32_t live = group_paths_sub_ports(lane->lanes->attr.paths, lane->index);
 
 	if (live == entry->path.live)
 		return;
@@ -637,20 +634,19 @@ static void close_lost(struct port_entry *entry, uint64_t incarnation)
 {
 	struct lane *lane;
 
-	DL_FOREACH2 (entry->lanes, lane, path_next) {
-		struct fare_group *group = lane->group;
-
+	DL_FOREACH (entry->lanes, lane) {
 		if (!lane->up_since_ns || lane->up_since_ns >= entry->began_ns ||
-		    group->peer_incarnation == incarnation)
+		    lane->lanes->attr.link->peer_incarnation == incarnation)
 			continue;
-		group_end(group, -ECANCELED);
+		lane->events |= LANES_LOST;
+		run_queue_add(lane->lanes->attr.run);
 	}
 }
 
-void port_cache_on_reply(struct fare_domain *domain, const struct peer_address *remote,
+void port_cache_on_reply(struct port_cache *cache, const struct peer_address *remote,
 			 const struct control_message *m)
 {
-	struct port_peer *peer = find_peer(domain, remote);
+	struct port_peer *peer = find_peer(cache, remote);
 	struct port_entry *entry;
 	enum port_reply reply;
 	uint64_t rtt_ns;
@@ -659,29 +655,30 @@ void port_cache_on_reply(struct fare_domain *domain, const struct peer_address *
 	if (!peer || m->echo.plane >= FARE_MAX_PLANES || !peer->entries[m->echo.plane])
 		return;
 	entry = peer->entries[m->echo.plane];
-	reply = port_path_on_reply(&entry->path, domain->now_ns, m->echo.nonce, m->echo.candidate,
-				   m->echo.sub_port, tells_ports(entry), &rtt_ns);
+	reply = port_path_on_reply(&entry->path, cache->ep->now_ns, m->echo.nonce,
+				   m->echo.candidate, m->echo.sub_port, tells_ports(entry),
+				   &rtt_ns);
 	if (reply == PORT_REPLY_STRAY)
 		return;
 	if (rtt_ns)
 		port_peer_measured(peer, rtt_ns);
-	entry->proven_ns = domain->now_ns;
+	entry->proven_ns = cache->ep->now_ns;
 	if (reply == PORT_REPLY_CHANGED) {
 		port_path_forget(&entry->path);
 		entry->is_complete = false;
 	}
 	close_lost(entry, m->source);
 	if (port_path_all_answered(&entry->path)) {
-		entry->due_ns = domain->now_ns;
+		entry->due_ns = cache->ep->now_ns;
 		set_timer(entry);
 	}
 }
 
-void port_cache_step(struct fare_domain *domain)
+void port_cache_step(struct port_cache *cache)
 {
 	struct timer *timer;
 
-	while ((timer = timers_expire(&domain->ports.timers, domain->now_ns))) {
+	while ((timer = timers_expire(&cache->timers, cache->ep->now_ns))) {
 		struct port_entry *entry =
 			(struct port_entry *)((char *)timer - offsetof(struct port_entry, timer));
 
@@ -689,14 +686,14 @@ void port_cache_step(struct fare_domain *domain)
 			step_learning(entry);
 		else if (entry->state != PORT_REST)
 			step_watching(entry);
-		else if (entry->watch_ns && domain->now_ns >= entry->watch_ns)
+		else if (entry->watch_ns && cache->ep->now_ns >= entry->watch_ns)
 			begin_own(entry);
 	}
 }
 
-uint64_t port_cache_due_ns(const struct fare_domain *domain)
+uint64_t port_cache_due_ns(const struct port_cache *cache)
 {
-	uint64_t next = timers_next(&domain->ports.timers);
+	uint64_t next = timers_next(&cache->timers);
 
-	return next ? next : ENGINE_NEVER;
+	return next ? next : ENDPOINT_NEVER;
 }

@@ -3,11 +3,11 @@
  * port_cache.h - what a domain knows of its peers' paths: where source ports lead, and whether a
  * plane answers. All groups toward a peer share it.
  *
- * Solely owns: one entry for each peer (round trip, last sign of life) and for each (peer, plane)
+ * Solely owns: one entry for each peer (round trip, last message) and for each (peer, plane)
  * that a lane uses (port_path.h), the echoes under way, and when to ask again. In: lanes that are
- * about to be made, lanes that are up, changes of the path, replies, now.
- * Out: echoes; groups that are woken; source ports that lanes move to (ports.c). Opens nothing and
- * reads no clock. Thread: the domain's.
+ * about to be made, lanes that are up, changes of the path, replies, now. Out: echoes; groups that
+ * are woken; source ports that lanes move to (lane_ports.c). Opens nothing and reads no clock.
+ * Thread: the domain's.
  *
  * However many groups open toward a peer, one exchange for each path serves them all. It learns
  * where ports lead, and proves that the plane carries packets both ways: a lane is not built on a
@@ -30,6 +30,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "qp/endpoint.h"
 #include "qp/handshake.h"
 #include "qp/peer_address.h"
 #include "qp/timers.h"
@@ -40,21 +41,22 @@ struct port_entry; /* one (peer, plane) */
 struct port_peer;
 
 struct port_cache {
+	struct endpoint *ep;
+	struct handshake_pace *pace;
 	struct port_peer *peers; /* a hash by address and port: what a leaf hashes */
 	struct timers timers;
 	unsigned n_entries;
 	struct handshake_rtt rtt; /* of all peers */
 };
 
-void port_cache_init(struct port_cache *cache);
+void port_cache_init(struct port_cache *cache, struct endpoint *ep, struct handshake_pace *pace);
 void port_cache_fini(struct port_cache *cache); /* all lanes are detached */
 
 /* The peer of a group. NULL: no memory. */
-struct port_peer *port_cache_get_peer(struct fare_domain *domain,
-				      const struct peer_address *address);
-void port_cache_put_peer(struct fare_domain *domain, struct port_peer *peer); /* NULL is fine */
+struct port_peer *port_cache_get_peer(struct port_cache *cache, const struct peer_address *address);
+void port_cache_put_peer(struct port_cache *cache, struct port_peer *peer); /* NULL is fine */
 /* An authenticated message came from there. */
-void port_cache_heard(struct fare_domain *domain, const struct peer_address *address);
+void port_cache_on_message(struct port_cache *cache, const struct peer_address *address);
 /* How long ago that was. */
 uint64_t port_peer_silence_ns(const struct port_peer *peer);
 /* A round trip was measured. */
@@ -63,13 +65,12 @@ void port_peer_measured(struct port_peer *peer, uint64_t rtt_ns);
 uint64_t port_peer_resend_ns(const struct port_peer *peer, unsigned n);
 
 /* Bit s: local sub-port s toward that plane is up, and loses nothing. 0: not known, or none is. */
-uint32_t port_cache_live(struct fare_domain *domain, const struct peer_address *address,
+uint32_t port_cache_live(struct port_cache *cache, const struct peer_address *address,
 			 unsigned plane);
 
 /* The lane uses its path from now on. 0 or -ENOMEM. */
 int port_cache_attach(struct lane *lane);
 void port_cache_detach(struct lane *lane);
-struct port_path *port_entry_path(struct port_entry *entry);
 
 /* The lane will soon be in LANE_LEARNING: what it will need is asked for. */
 void port_cache_prepare(struct lane *lane);
@@ -87,11 +88,11 @@ void port_cache_hint(struct lane *lane);
 /* Its live sub-ports may have changed. */
 void port_cache_follow(struct lane *lane);
 
-void port_cache_on_reply(struct fare_domain *domain, const struct peer_address *remote,
+void port_cache_on_reply(struct port_cache *cache, const struct peer_address *remote,
 			 const struct control_message *reply);
 /* Does what is due. */
-void port_cache_step(struct fare_domain *domain);
-/* ENGINE_NEVER: nothing. */
-uint64_t port_cache_due_ns(const struct fare_domain *domain);
+void port_cache_step(struct port_cache *cache);
+/* ENDPOINT_NEVER: nothing. */
+uint64_t port_cache_due_ns(const struct port_cache *cache);
 
 #endif

@@ -147,7 +147,7 @@ void port_path_end(struct port_path *path)
 	path->nonce = 0;
 }
 
-static void ask(struct port_path *path, unsigned local, unsigned p)
+static void port_path_ask(struct port_path *path, unsigned local, unsigned p)
 {
 	path->asked[local] |= (uint16_t)(1u << p);
 	path->n_asked++;
@@ -176,7 +176,7 @@ bool port_path_ask_more(struct port_path *path, unsigned n, bool known_first)
 				if (path->asked[s] >> p & 1 ||
 				    slot->is_known != (known_first ^ turn))
 					continue;
-				ask(path, s, p);
+				port_path_ask(path, s, p);
 				left--;
 			}
 		}
@@ -188,7 +188,7 @@ bool port_path_ask_used(struct port_path *path)
 {
 	for (unsigned i = 0; i < n_slots(path); i++)
 		if (path->slots[i].n_users && is_live(path, i / FARE_SOURCE_PORTS))
-			ask(path, i / FARE_SOURCE_PORTS, i % FARE_SOURCE_PORTS);
+			port_path_ask(path, i / FARE_SOURCE_PORTS, i % FARE_SOURCE_PORTS);
 	return path->n_asked > 0;
 }
 

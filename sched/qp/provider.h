@@ -24,7 +24,7 @@ struct control_seal;
 struct qp_endpoint; /* one per process and local GPU address; holds QPs and memory regions */
 struct qp;
 
-/* plane of a QP whose packets the kernel routes (FARE_MODE_KERNEL) */
+/* plane of a QP whose packets the kernel routes */
 #define QP_ANY_PLANE UINT16_MAX
 
 #define QP_MAX_SERVICE_LEVEL 15

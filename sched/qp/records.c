@@ -5,9 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "qp/control_wire.h"
+#include "qp/event_queue.h"
 #include "qp/flush.h"
-#include "qp/internal.h"
+#include "qp/lanes.h"
 #include "qp/planted.h"
+#include "qp/transfer_state.h"
 
 _Static_assert(RING_RECORD_BYTES + FARE_MESSAGE_PACKET == 4096, "it fills a packet");
 
@@ -20,84 +23,104 @@ struct early_record {
 
 /* ---- making and posting ---- */
 
-static size_t slot_bytes(const struct fare_group *group)
+static size_t slot_bytes(const struct transfer *t)
 {
-	return ring_record_bytes(group->options.message_bytes);
+	return ring_record_bytes(t->options->message_bytes);
 }
 
-int records_init(struct fare_group *group, uint32_t slots)
+static int register_memory(struct transfer *t)
 {
-	uint32_t max = group->options.max_messages;
+	const struct qp_provider *provider = t->ep->provider;
+	struct records *r = &t->records;
+	int err = provider->mr_register(t->ep->handle, r->tx, r->tx_bytes, 0, &r->tx_mr);
 
-	group->records = calloc(max, sizeof(*group->records));
+	if (err)
+		return err;
+	return provider->mr_register(t->ep->handle, r->ring.records,
+				     (size_t)r->ring.slots * r->ring.record_bytes,
+				     QP_ACCESS_REMOTE_WRITE | QP_ACCESS_REMOTE_READ, &r->rx_mr);
+}
+
+int records_init(struct transfer *t, uint32_t slots)
+{
+	uint32_t max = t->options->max_messages;
+	struct records *r = &t->records;
+
+	r->in_use = calloc(max, sizeof(*r->in_use));
 	/* the last FLUSH_BYTES are where a flush reads to (flush.h) */
-	group->tx_bytes = max * slot_bytes(group) + FLUSH_BYTES;
-	group->tx_records = calloc(1, group->tx_bytes);
-	if (group->options.in_order)
-		group->early = calloc(slots, sizeof(*group->early));
-	if (ring_init(&group->ring, slots, slot_bytes(group)) || !group->records ||
-	    !group->tx_records || (group->options.in_order && !group->early))
+	r->tx_bytes = max * slot_bytes(t) + FLUSH_BYTES;
+	r->tx = calloc(1, r->tx_bytes);
+	if (t->options->in_order)
+		r->early = calloc(slots, sizeof(*r->early));
+	if (ring_init(&r->ring, slots, (uint32_t)slot_bytes(t)) || !r->in_use || !r->tx ||
+	    (t->options->in_order && !r->early))
 		return -ENOMEM;
-	return 0;
+	return register_memory(t);
 }
 
-void records_fini(struct fare_group *group)
+void records_fini(struct transfer *t)
 {
-	for (uint32_t i = 0; group->early && i < group->ring.slots; i++)
-		if (group->early[i].is_there)
-			free(group->early[i].data);
-	free(group->early);
-	free(group->records);
-	free(group->tx_records);
-	ring_fini(&group->ring);
+	const struct qp_provider *provider = t->ep->provider;
+	struct records *r = &t->records;
+
+	if (r->rx_mr.rkey && !PLANTED(region_leaked))
+		provider->mr_deregister(t->ep->handle, &r->rx_mr);
+	if (r->tx_mr.lkey)
+		provider->mr_deregister(t->ep->handle, &r->tx_mr);
+	for (uint32_t i = 0; r->early && i < r->ring.slots; i++)
+		if (r->early[i].is_there)
+			free(r->early[i].data);
+	free(r->early);
+	free(r->in_use);
+	free(r->tx);
+	ring_fini(&r->ring);
 }
 
-bool record_number_is_free(const struct fare_group *group)
+bool record_number_is_free(const struct transfer *t)
 {
-	return group->next_record - group->record_floor < group->options.max_messages;
+	return t->records.next - t->records.floor < t->options->max_messages;
 }
 
-void record_take_number(struct fare_group *group, struct message *m)
+void record_take_number(struct transfer *t, struct message *m)
 {
-	m->record_number = group->next_record++;
+	m->record_number = t->records.next++;
 	m->has_number = true;
-	group->records[m->record_number % group->options.max_messages] = true;
+	t->records.in_use[m->record_number % t->options->max_messages] = true;
 }
 
-void record_return_number(struct fare_group *group, struct message *m)
+void record_return_number(struct transfer *t, struct message *m)
 {
-	group->next_record--;
+	t->records.next--;
 	m->has_number = false;
-	group->records[m->record_number % group->options.max_messages] = false;
+	t->records.in_use[m->record_number % t->options->max_messages] = false;
 }
 
-bool record_has_number(struct fare_group *group, struct message *m)
+bool record_has_number(struct transfer *t, struct message *m)
 {
-	if (!m->has_number && record_number_is_free(group))
-		record_take_number(group, m);
+	if (!m->has_number && record_number_is_free(t))
+		record_take_number(t, m);
 	return m->has_number;
 }
 
-void record_free_number(struct fare_group *group, struct message *m)
+void record_free_number(struct transfer *t, struct message *m)
 {
-	uint32_t max = group->options.max_messages;
+	uint32_t max = t->options->max_messages;
 
-	group->records[m->record_number % max] = false;
-	while (group->record_floor < group->next_record &&
-	       !group->records[group->record_floor % max])
-		group->record_floor++;
+	t->records.in_use[m->record_number % max] = false;
+	while (t->records.floor < t->records.next && !t->records.in_use[t->records.floor % max])
+		t->records.floor++;
 }
 
 /* Where a message's record lies in this end's memory. */
-static uint8_t *record_here(const struct fare_group *group, const struct message *m)
+static uint8_t *record_here(const struct transfer *t, const struct message *m)
 {
-	return group->tx_records + (size_t)(m - group->messages) * slot_bytes(group);
+	return t->records.tx + (size_t)(m - t->messages) * slot_bytes(t);
 }
 
-void record_keep(struct fare_group *group, const struct message *m, const void *data)
+void record_keep(struct transfer *t, const struct message *m, const void *data)
 {
 	if (m->send_bytes)
-		memcpy(record_here(group, m) + RING_RECORD_BYTES, data, m->send_bytes);
+		memcpy(record_here(t, m) + RING_RECORD_BYTES, data, m->send_bytes);
 }
 
 uint32_t record_bytes(const struct message *m)
@@ -105,67 +128,67 @@ uint32_t record_bytes(const struct message *m)
 	return RING_RECORD_BYTES + (m->status ? 0 : m->send_bytes);
 }
 
-int record_post(struct fare_group *group, struct lane_qp *q, uint32_t i)
+int record_post(struct transfer *t, const struct outlet *q, uint32_t i)
 {
-	struct message *m = &group->messages[group->chunks[i].message];
+	struct message *m = &t->messages[t->chunks.at[i].message];
 	const struct ring_record record = {.seq = m->record_number,
 					   .bytes = m->is_send ? m->send_bytes : m->write.length,
 					   .tag = m->write.tag,
 					   .is_void = m->status != 0,
 					   .is_message = m->is_send};
-	uint64_t there = m->record_number % group->ring.slots * slot_bytes(group);
+	uint64_t there = m->record_number % t->records.ring.slots * slot_bytes(t);
 	struct qp_write w = {.wr_id = i,
-			     .data = record_here(group, m),
-			     .lkey = group->tx_mr.lkey,
-			     .length = group->chunks[i].length,
-			     .remote_addr = group->peer_ring_addr + there,
-			     .rkey = group->peer_ring_rkey,
+			     .data = record_here(t, m),
+			     .lkey = t->records.tx_mr.lkey,
+			     .length = t->chunks.at[i].length,
+			     .remote_addr = t->records.peer_addr + there,
+			     .rkey = t->records.peer_rkey,
 			     .imm = (uint32_t)m->record_number,
 			     .flags = QP_WR_IMM | (m->is_followed ? QP_WR_LATER : 0)};
 
-	ring_fill(record_here(group, m), &record);
-	return group->domain->provider->post_write(q->qp, &w);
+	ring_fill(record_here(t, m), &record);
+	return lanes_post_write(t->lanes, q->lane, q->qp, &w);
 }
 
 /* ---- receiving ---- */
 
-static void tell(struct fare_group *group, const struct ring_record *record, struct inbox *data)
+static void deliver(struct transfer *t, const struct ring_record *record, struct inbox *data)
 {
 	struct fare_event e = {.kind = record->is_message ? FARE_EVENT_MESSAGE
 							  : FARE_EVENT_RECEIVED,
-			       .group = group,
+			       .group = t->attr.group,
 			       .bytes = record->bytes,
 			       .tag = record->tag,
 			       .sequence = record->seq,
 			       .data = data ? data->bytes : NULL};
 
 	if (!record->is_void)
-		engine_event(group->domain, &e);
+		event_queue_add(t->attr.events, &e);
 }
 
-static void tell_in_order(struct fare_group *group, const struct ring_record *record,
-			  struct inbox *data)
+static void deliver_in_order(struct transfer *t, const struct ring_record *record,
+			     struct inbox *data)
 {
-	uint32_t slots = group->ring.slots;
-	struct early_record *e = &group->early[record->seq % slots];
+	uint32_t slots = t->records.ring.slots;
+	struct early_record *e = &t->records.early[record->seq % slots];
 
 	*e = (struct early_record){true, *record, data};
-	for (e = &group->early[group->next_told % slots]; e->is_there;
-	     e = &group->early[group->next_told % slots]) {
+	for (e = &t->records.early[t->records.next_delivered % slots]; e->is_there;
+	     e = &t->records.early[t->records.next_delivered % slots]) {
 		e->is_there = false;
-		group->next_told++;
-		tell(group, &e->record, e->data);
+		t->records.next_delivered++;
+		deliver(t, &e->record, e->data);
 	}
 }
 
 /* The peer may write to the slot again after the acknowledgement, so the message is copied. */
-static int copy_message(const struct fare_group *group, const struct ring_record *record,
+static int copy_message(const struct transfer *t, const struct ring_record *record,
 			struct inbox **out)
 {
 	*out = NULL;
 	if (!record->is_message || record->is_void)
 		return 0;
-	if (record->bytes > group->options.message_bytes)
+	if (record->bytes > t->options->message_bytes)
 		return -EPROTO;
 	*out = malloc(sizeof(**out) + record->bytes);
 	if (!*out)
@@ -174,24 +197,16 @@ static int copy_message(const struct fare_group *group, const struct ring_record
 	return 0;
 }
 
-void record_deliver(struct fare_group *group, uint32_t imm)
+int transfer_deliver(struct transfer *t, const struct ring_record *record)
 {
-	struct ring_record record;
 	struct inbox *data;
-	int err;
+	int err = copy_message(t, record, &data);
 
-	if (group->state != GROUP_OPEN)
-		return;
-	if (!ring_take(&group->ring, imm, &record)) {
-		group->stats.duplicate_notifications++;
-		return;
-	}
-	group_announce(group); /* data may overtake the last message of the handshake */
-	err = copy_message(group, &record, &data);
 	if (err)
-		group_end(group, err); /* it was acknowledged, and will not be sent again */
-	else if (group->early && !PLANTED(order_ignored))
-		tell_in_order(group, &record, data);
+		return err;
+	if (t->records.early && !PLANTED(order_ignored))
+		deliver_in_order(t, record, data);
 	else
-		tell(group, &record, data);
+		deliver(t, record, data);
+	return 0;
 }

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * regions.c - registered memory of a domain: struct fare_mr.
- *
- * Owns the regions and the domain's cache of them. A struct fare_mr of fare_mr_get() borrows a
- * region of the cache (mr_cache.h).
- */
 #include <errno.h>
 #include <stdlib.h>
 #include <utlist.h>
 
-#include "qp/internal.h"
+#include "qp/domain.h"
+#include "qp/regions.h"
 #include "qp/mr_cache.h"
 #include "qp/mr_dmabuf.h"
 
@@ -31,8 +26,8 @@ struct fare_mr {
 	bool is_dmabuf;
 };
 
-static int make(struct fare_mr **out, struct fare_domain *domain, uintptr_t addr, size_t length,
-		unsigned rights)
+static int regions_make(struct fare_mr **out, struct fare_domain *domain, uintptr_t addr,
+			size_t length, unsigned rights)
 {
 	int err = domain_check(domain);
 
@@ -52,7 +47,7 @@ static int make(struct fare_mr **out, struct fare_domain *domain, uintptr_t addr
 	return 0;
 }
 
-static int keep(struct fare_mr **out, struct fare_mr *mr, int err)
+static int regions_keep(struct fare_mr **out, struct fare_mr *mr, int err)
 {
 	if (err) {
 		free(mr);
@@ -68,60 +63,62 @@ int fare_mr_register(struct fare_mr **out, struct fare_domain *domain, void *add
 {
 	struct fare_mr *mr;
 	int err = out && (addr || length == SIZE_MAX)
-			  ? make(&mr, domain, (uintptr_t)addr, length, rights)
+			  ? regions_make(&mr, domain, (uintptr_t)addr, length, rights)
 			  : -EINVAL;
 
 	if (out)
 		*out = NULL;
 	if (err)
 		return err;
-	err = domain->provider->mr_register(domain->endpoint, addr, length, rights, &mr->mr);
-	return keep(out, mr, err);
+	err = domain->ep.provider->mr_register(domain->ep.handle, addr, length, rights, &mr->mr);
+	return regions_keep(out, mr, err);
 }
 
 int fare_mr_register_dmabuf(struct fare_mr **out, struct fare_domain *domain, int fd,
 			    uint64_t offset, size_t length, uint64_t iova, unsigned rights)
 {
 	struct fare_mr *mr;
-	int err = out ? make(&mr, domain, 0, length, rights) : -EINVAL;
+	int err = out ? regions_make(&mr, domain, 0, length, rights) : -EINVAL;
 
 	if (out)
 		*out = NULL;
 	if (err)
 		return err;
 	if (offset > INT64_MAX - length || iova > UINT64_MAX - length)
-		return keep(out, mr, -EINVAL);
+		return regions_keep(out, mr, -EINVAL);
 	/* NULL names no memory; a device wants the same offset within a page */
 	if (!iova)
 		iova = PAGE_BYTES + offset % PAGE_BYTES;
-	err = mr_dmabuf_register(&mr->dmabuf, domain->provider, domain->endpoint, fd, offset,
+	err = mr_dmabuf_register(&mr->dmabuf, domain->ep.provider, domain->ep.handle, fd, offset,
 				 length, iova, rights);
 	mr->is_dmabuf = true;
 	mr->mr = mr->dmabuf.mr;
 	mr->addr = (uintptr_t)mr->dmabuf.addr;
-	return keep(out, mr, err);
+	return regions_keep(out, mr, err);
 }
 
 /* ---- the cache ---- */
 
-static int add(void *arg, void *addr, size_t length, unsigned access, struct qp_mr *out)
+static int regions_add(void *arg, void *addr, size_t length, unsigned access, struct qp_mr *out)
 {
 	struct fare_domain *domain = arg;
 
-	return domain->provider->mr_register(domain->endpoint, addr, length, access, out);
+	return domain->ep.provider->mr_register(domain->ep.handle, addr, length, access, out);
 }
 
 static void take_away(void *arg, const struct qp_mr *mr)
 {
 	struct fare_domain *domain = arg;
 
-	domain->provider->mr_deregister(domain->endpoint, mr);
+	domain->ep.provider->mr_deregister(domain->ep.handle, mr);
 }
 
 static int make_cache(struct fare_domain *domain)
 {
-	const struct mr_cache_attr attr = {
-		.max_regions = CACHED_REGIONS, .add = add, .remove = take_away, .arg = domain};
+	const struct mr_cache_attr attr = {.max_regions = CACHED_REGIONS,
+					   .add = regions_add,
+					   .remove = take_away,
+					   .arg = domain};
 
 	return domain->mr_cache ? 0 : mr_cache_create(&domain->mr_cache, &attr);
 }
@@ -130,7 +127,8 @@ int fare_mr_get(struct fare_mr **out, struct fare_domain *domain, void *addr, si
 		unsigned rights)
 {
 	struct fare_mr *mr;
-	int err = addr && out ? make(&mr, domain, (uintptr_t)addr, length, rights) : -EINVAL;
+	int err =
+		addr && out ? regions_make(&mr, domain, (uintptr_t)addr, length, rights) : -EINVAL;
 
 	if (out)
 		*out = NULL;
@@ -141,7 +139,7 @@ int fare_mr_get(struct fare_mr **out, struct fare_domain *domain, void *addr, si
 		err = mr_cache_get(domain->mr_cache, addr, length, rights, &mr->cached);
 	if (!err)
 		mr->mr = mr->cached->mr;
-	return keep(out, mr, err);
+	return regions_keep(out, mr, err);
 }
 
 void fare_mr_invalidate(struct fare_domain *domain, const void *addr, size_t length)
@@ -170,9 +168,9 @@ void fare_mr_deregister(struct fare_mr *mr)
 	if (mr->cached)
 		mr_cache_put(domain->mr_cache, mr->cached);
 	else if (mr->is_dmabuf)
-		mr_dmabuf_deregister(&mr->dmabuf, domain->provider, domain->endpoint);
+		mr_dmabuf_deregister(&mr->dmabuf, domain->ep.provider, domain->ep.handle);
 	else
-		domain->provider->mr_deregister(domain->endpoint, &mr->mr);
+		domain->ep.provider->mr_deregister(domain->ep.handle, &mr->mr);
 	free(mr);
 }
 
@@ -193,8 +191,8 @@ uint32_t fare_mr_rkey(const struct fare_mr *mr)
 	return mr ? mr->mr.rkey : 0;
 }
 
-bool domain_mr_holds(const struct fare_domain *domain, const struct fare_mr *mr, const void *data,
-		     uint64_t length)
+bool regions_hold(const struct fare_domain *domain, const struct fare_mr *mr, const void *data,
+		  uint64_t length)
 {
 	uintptr_t at = (uintptr_t)data;
 
@@ -202,7 +200,7 @@ bool domain_mr_holds(const struct fare_domain *domain, const struct fare_mr *mr,
 	       at - mr->addr <= mr->length - length;
 }
 
-uint32_t domain_mr_lkey(const struct fare_mr *mr)
+uint32_t regions_lkey(const struct fare_mr *mr)
 {
 	return mr->mr.lkey;
 }

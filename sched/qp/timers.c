@@ -33,7 +33,7 @@ int timers_reserve(struct timers *timers, size_t n)
 	return 0;
 }
 
-static void put(struct timers *timers, size_t place, struct timer *timer)
+static void timers_put(struct timers *timers, size_t place, struct timer *timer)
 {
 	timers->heap[place] = timer;
 	timer->place = place;
@@ -44,8 +44,8 @@ static void sift_up(struct timers *timers, struct timer *timer)
 	size_t at = timer->place;
 
 	for (; at > 1 && timers->heap[at / 2]->queued_ns > timer->queued_ns; at /= 2)
-		put(timers, at, timers->heap[at / 2]);
-	put(timers, at, timer);
+		timers_put(timers, at, timers->heap[at / 2]);
+	timers_put(timers, at, timer);
 }
 
 static void sift_down(struct timers *timers, struct timer *timer)
@@ -58,10 +58,10 @@ static void sift_down(struct timers *timers, struct timer *timer)
 			child++;
 		if (timers->heap[child]->queued_ns >= timer->queued_ns)
 			break;
-		put(timers, at, timers->heap[child]);
+		timers_put(timers, at, timers->heap[child]);
 		at = child;
 	}
-	put(timers, at, timer);
+	timers_put(timers, at, timer);
 }
 
 void timers_set(struct timers *timers, struct timer *timer, uint64_t when_ns)
@@ -70,7 +70,7 @@ void timers_set(struct timers *timers, struct timer *timer, uint64_t when_ns)
 	if (!when_ns || (timer->place && timer->queued_ns <= when_ns))
 		return;
 	if (!timer->place)
-		put(timers, ++timers->n, timer);
+		timers_put(timers, ++timers->n, timer);
 	timer->queued_ns = when_ns;
 	sift_up(timers, timer);
 }
@@ -84,7 +84,7 @@ void timers_remove(struct timers *timers, struct timer *timer)
 		return;
 	last = timers->heap[timers->n--];
 	if (last != timer) {
-		put(timers, timer->place, last);
+		timers_put(timers, timer->place, last);
 		sift_up(timers, last);
 		sift_down(timers, last);
 	}

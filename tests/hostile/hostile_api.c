@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "bed.h"
 #include "fare_spray_inline.h"
+#include "qp/baseline.h"
 
 #define BYTES 4096u
 
@@ -199,11 +200,15 @@ static void call_group_open(void)
 	open_group_wrongly((struct fare_group_options){.mode = (enum fare_mode)77}, -EINVAL);
 	open_group_wrongly((struct fare_group_options){.mode = (enum fare_mode) - 1}, -EINVAL);
 	open_group_wrongly(
-		(struct fare_group_options){.kernel_placement = (enum fare_kernel_placement)9},
+		(struct fare_group_options){
+			.baseline = &(struct fare_baseline){.placement =
+								    (enum fare_kernel_placement)9}},
 		-EINVAL);
 	open_group_wrongly((struct fare_group_options){.qps_per_sub_port = UINT32_MAX}, -EINVAL);
-	open_group_wrongly((struct fare_group_options){.mode = FARE_MODE_KERNEL, .qps = UINT32_MAX},
-			   -EINVAL);
+	open_group_wrongly(
+		(struct fare_group_options){.mode = FARE_MODE_KERNEL,
+					    .baseline = &(struct fare_baseline){.qps = UINT32_MAX}},
+		-EINVAL);
 	open_group_wrongly((struct fare_group_options){.flows = UINT32_MAX}, -EINVAL);
 	open_group_wrongly((struct fare_group_options){.chunk_bytes = UINT32_MAX}, -EINVAL);
 	open_group_wrongly((struct fare_group_options){.window_bytes = UINT32_MAX}, -EINVAL);

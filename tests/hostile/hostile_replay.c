@@ -36,7 +36,11 @@
 
 #include "base/clock.h"
 #include "bed.h"
-#include "qp/internal.h"
+#include "qp/domain.h"
+#include "qp/engine.h"
+#include "qp/group.h"
+#include "qp/lane.h"
+#include "qp/transfer_state.h"
 #include "qp/soft/roce_icrc.h"
 #include "qp/soft/roce_wire.h"
 #include "qp/soft/soft_endpoint.h"
@@ -92,7 +96,7 @@ static void report(const struct fare_domain *domain, int host)
 	unsigned deaths = 0;
 
 	for (const struct fare_group *g = domain->groups; g; g = g->next)
-		deaths += (unsigned)g->stats.path_deaths;
+		deaths += (unsigned)lanes_n_deaths(g->lanes);
 	shared->deaths[host] = deaths;
 	shared->groups[host] = domain->n_groups;
 }
@@ -162,7 +166,7 @@ static int acceptor(void *arg)
 	if (fare_mr_register(&mr, domain, memory, SLOTS * SLOT_BYTES, FARE_REMOTE_WRITE))
 		return 1;
 	shared->addr = (uintptr_t)memory;
-	shared->incarnation = domain->incarnation;
+	shared->incarnation = domain->ep.incarnation;
 	shared->rkey = fare_mr_rkey(mr) | UINT64_C(1) << 32;
 	for (;;) {
 		int n = bed_events(domain, e, 32, 5);
@@ -178,7 +182,7 @@ static int acceptor(void *arg)
 				shared->victim_got++;
 		}
 		if (is_new(&shared->kill_lane[1], &killed) && group_of(domain, VICTIM))
-			lane_kill(group_of(domain, VICTIM), 1);
+			lane_kill(&group_of(domain, VICTIM)->lanes->lane[1], "the test");
 		report(domain, 1);
 		shared->rss_kb = rss_kb();
 		shared->rejected = domain->control_rejected;
@@ -249,13 +253,14 @@ static void obey(struct opener *o)
 		fare_group_write(victim, &w);
 	if (is_new(&shared->ask_alive, &o->asked)) {
 		victim->alive_ns = 1;
-		engine_wake(victim);
+		run_queue_add(&victim->run);
 	}
 	if (is_new(&shared->kill_lane[0], &o->killed))
-		lane_kill(victim, 0);
+		lane_kill(&victim->lanes->lane[0], "the test");
 	if (is_new(&shared->close_victim, &o->closed))
 		fare_group_disconnect(victim);
-	shared->all_up = victim->lanes[0].state == LANE_UP && victim->lanes[1].state == LANE_UP;
+	shared->all_up =
+		victim->lanes->lane[0].state == LANE_UP && victim->lanes->lane[1].state == LANE_UP;
 }
 
 static void on_opener_event(struct opener *o, const struct fare_event *e)

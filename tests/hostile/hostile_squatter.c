@@ -25,6 +25,7 @@
 #include "base/clock.h"
 #include "bed.h"
 #include "roce_ports.h"
+#include "qp/baseline.h"
 
 #define BYTES	 (1u << 20)
 #define NOBODY	 65534
@@ -138,7 +139,8 @@ static int write_all(struct shared *sh, struct fare_domain *domain, struct fare_
 static int source(void *arg)
 {
 	struct test *t = arg;
-	struct fare_group_options options = {.mode = t->shared->mode, .qps = 4};
+	struct fare_group_options options = {.mode = t->shared->mode,
+					     .baseline = &(struct fare_baseline){.qps = 4}};
 	struct in6_addr peer = bed_address(1);
 	struct fare *fare;
 	struct fare_domain *domain = bed_enter(&t->bed, 0, &fare);

@@ -43,6 +43,7 @@
 
 #include "base/clock.h"
 #include "bed.h"
+#include "qp/baseline.h"
 
 #define MAX_PEERS     1023
 #define MAX_PROCESSES 16
@@ -296,8 +297,9 @@ static void idle(struct test *t, uint64_t ns)
 
 static bool open_groups(struct test *t, unsigned n)
 {
-	struct fare_group_options options = {.mode = FARE_MODE_SPRAY,
-					     .random_ports = t->random_ports};
+	struct fare_group_options options = {
+		.mode = FARE_MODE_SPRAY,
+		.baseline = &(struct fare_baseline){.random_ports = t->random_ports}};
 	uint64_t end = clock_now_ns() + LIMIT_NS;
 
 	t->connected = 0;

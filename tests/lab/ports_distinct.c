@@ -14,7 +14,11 @@
 
 #include "base/clock.h"
 #include "bed.h"
-#include "qp/internal.h"
+#include "qp/domain.h"
+#include "qp/engine.h"
+#include "qp/group.h"
+#include "qp/lane.h"
+#include "qp/transfer_state.h"
 
 #define LIMIT_NS UINT64_C(30000000000)
 
@@ -37,12 +41,12 @@ static unsigned count(const struct fare_group *group, unsigned uses[FARE_SOURCE_
 {
 	unsigned n = 0;
 
-	for (unsigned l = 0; l < group->n_lanes; l++) {
-		const struct lane *lane = &group->lanes[l];
+	for (unsigned l = 0; l < group->lanes->n; l++) {
+		const struct lane *lane = &group->lanes->lane[l];
 		bool packet = group->options.mode == FARE_MODE_PACKET;
 
-		for (unsigned i = 0; i < (packet ? lane->n_ways : lane->n_qps); i++, n++) {
-			unsigned p = (packet ? lane->ways[i].udp_source_port
+		for (unsigned i = 0; i < (packet ? lane->n_paths : lane->n_qps); i++, n++) {
+			unsigned p = (packet ? lane->path_set[i].udp_source_port
 					     : lane->qps[i].source_port) -
 				     FARE_SOURCE_PORT_FIRST;
 

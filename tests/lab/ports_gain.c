@@ -22,6 +22,7 @@
 
 #include "base/clock.h"
 #include "bed.h"
+#include "qp/baseline.h"
 
 #define BYTES	 (16u << 20) /* a group */
 #define LIMIT_NS UINT64_C(90000000000)
@@ -53,11 +54,11 @@ static int receiver(void *arg)
 static bool one_group(struct test *t, struct fare_domain *domain, struct fare_mr *mr,
 		      const uint8_t *memory, enum way way)
 {
-	struct fare_group_options options = {.mode = way == KERNEL ? FARE_MODE_KERNEL
-								   : FARE_MODE_SPRAY,
-					     .random_ports = way == RANDOM,
-					     .qps_per_sub_port = t->qps,
-					     .chunk_bytes = 16384};
+	struct fare_group_options options = {
+		.mode = way == KERNEL ? FARE_MODE_KERNEL : FARE_MODE_SPRAY,
+		.baseline = &(struct fare_baseline){.random_ports = way == RANDOM},
+		.qps_per_sub_port = t->qps,
+		.chunk_bytes = 16384};
 	struct fare_write w = {.data = memory,
 			       .mr = mr,
 			       .length = BYTES,

@@ -11,6 +11,7 @@ static void choose_options(struct sim *sim, struct fare_group_options *o)
 						    FARE_MODE_KERNEL};
 	struct prng *p = &sim->prng;
 
+	sim->app->baseline = (struct fare_baseline){0};
 	*o = (struct fare_group_options){
 		.mode = soft_modes[prng_below(p, sim->config.is_device ? 3 : 5)],
 		.qps_per_sub_port = 1 + (uint32_t)prng_below(p, 2),
@@ -19,13 +20,14 @@ static void choose_options(struct sim *sim, struct fare_group_options *o)
 		.window_bytes = SIM_MTU * (uint32_t)prng_between(p, 4, 24),
 		.max_messages = (uint32_t)prng_log(p, 2, 14),
 		.backoff_max_ms = (uint32_t)prng_log(p, 10, 200),
-		.random_ports = prng_chance(p, 500),
+		.baseline = &sim->app->baseline,
 		.flows_by_bytes = prng_chance(p, 300),
 	};
+	sim->app->baseline.random_ports = prng_chance(p, 500);
 	o->message_bytes = prng_chance(p, 500) ? (uint32_t)prng_between(p, 1, 3 * SIM_MTU) : 0;
 	o->in_order = prng_chance(p, 300);
 	if (o->mode == FARE_MODE_KERNEL)
-		o->qps = 1 + (uint32_t)prng_below(p, 6);
+		sim->app->baseline.qps = 1 + (uint32_t)prng_below(p, 6);
 }
 
 void app_init(struct sim *sim)

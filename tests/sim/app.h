@@ -10,6 +10,7 @@
 #include "fare.h"
 #include "shadow.h"
 #include "sim.h"
+#include "qp/baseline.h"
 
 #define APP_INTENTS 8
 
@@ -25,8 +26,9 @@ struct app {
 	struct app_intent intents[APP_INTENTS];
 	unsigned n_intents;
 	struct fare_group_options options;
-	unsigned budget;	    /* writes left */
-	unsigned wanted[SIM_HOSTS]; /* writes, as soon as the process runs */
+	struct fare_baseline baseline; /* that they point to */
+	unsigned budget;	       /* writes left */
+	unsigned wanted[SIM_HOSTS];    /* writes, as soon as the process runs */
 	unsigned write_per_mille, bare_per_mille, notify_per_mille, deadline_per_mille;
 	unsigned send_per_mille, read_per_mille; /* of the operations */
 	unsigned bad_key_per_mille;

@@ -8,7 +8,12 @@
 #include "app.h"
 #include "daemon.h"
 #include "nic.h"
-#include "qp/internal.h"
+#include "qp/domain.h"
+#include "qp/engine.h"
+#include "qp/group.h"
+#include "qp/lane.h"
+#include "qp/regions.h"
+#include "qp/transfer_state.h"
 #include "shadow.h"
 
 #define EVENTS_MAX 32
@@ -35,7 +40,7 @@ void host_init(struct sim *sim, unsigned i)
 
 static void describe(struct sim *sim, unsigned i, struct fare_domain *domain)
 {
-	struct qp_endpoint_attr *attr = &domain->attr;
+	struct qp_endpoint_attr *attr = &domain->ep.attr;
 
 	attr->address = sim_address(i);
 	attr->n_planes = (uint16_t)sim->config.n_planes;
@@ -76,16 +81,16 @@ void host_start(struct sim *sim, unsigned i)
 	domain->fare = &sim->daemon[i].fare;
 	domain->options = (struct fare_domain_options){
 		.accept = true, .trusted_network = true, .busy_poll = prng_chance(&h->prng, 300)};
-	domain->provider = sim->config.is_device ? &nic_device_provider : &qp_soft_provider;
-	domain->random = random_of;
-	domain->random_arg = h;
-	domain->now_ns = sim_now_ns(sim);
+	domain->ep.provider = sim->config.is_device ? &nic_device_provider : &qp_soft_provider;
+	domain->ep.random = random_of;
+	domain->ep.random_arg = h;
+	domain->ep.now_ns = sim_now_ns(sim);
 	domain->epoll_fd = domain->timer_fd = -1;
 	describe(sim, i, domain);
-	if (control_seal_load(&domain->seal, NULL, 7) || engine_init(domain) ||
-	    nic_create(&h->nic, sim, i, &domain->attr))
+	if (control_seal_load(&domain->ep.seal, NULL, 7) || engine_init(domain) ||
+	    nic_create(&h->nic, sim, i, &domain->ep.attr))
 		abort();
-	domain->endpoint = h->nic;
+	domain->ep.handle = h->nic;
 	engine_begin(domain);
 	h->domain = domain;
 	h->process = process;
@@ -188,13 +193,14 @@ static void trace_groups(struct sim *sim, unsigned i, const struct fare_domain *
 		char line[200];
 		int n = 0;
 
-		for (unsigned l = 0; l < g->n_lanes && n < (int)sizeof(line) - 30; l++)
+		for (unsigned l = 0; l < g->lanes->n && n < (int)sizeof(line) - 30; l++)
 			n += snprintf(line + n, sizeof(line) - (size_t)n, " %u:%s/%u%s", l,
-				      names[g->lanes[l].state], g->lanes[l].epoch,
-				      g->lanes[l].confirmed ? "c" : "");
+				      names[g->lanes->lane[l].state], g->lanes->lane[l].epoch,
+				      g->lanes->lane[l].confirmed ? "c" : "");
 		SIM_TRACE(sim, "host %u: group %x to %u state %u%s messages %u replay %u lanes%s",
-			  i, g->id, sim_host_of(&g->peer.address), g->state,
-			  g->closing ? " closing" : "", g->n_messages, g->replay.n, line);
+			  i, g->link.id, sim_host_of(&g->link.address.address), g->state,
+			  g->closing ? " closing" : "", g->transfer->n_messages,
+			  g->transfer->replay.n, line);
 	}
 }
 
@@ -215,7 +221,7 @@ void host_run(struct sim *sim, unsigned i, uint64_t token)
 	h->looked_ns = sim_now_ns(sim);
 	if (engine_poll(h->domain, sim_now_ns(sim)))
 		sim_violation(sim, "poll", "host %u: engine_poll() failed", i);
-	n = engine_take_events(h->domain, events, h->events_max);
+	n = event_queue_take(&h->domain->events, events, h->events_max);
 	if (sim->is_traced)
 		trace_groups(sim, i, h->domain);
 	app_on_events(sim, i, events, n);
@@ -225,22 +231,22 @@ void host_run(struct sim *sim, unsigned i, uint64_t token)
 	nic_ns = nic_due_ns(h->nic);
 	if (nic_ns < due_ns)
 		due_ns = nic_ns;
-	if (h->domain->event_count)
+	if (h->domain->events.count)
 		due_ns = sim_now_ns(sim);
 	/* the shell's fast tick is 2 ms, and a busy application is sooner there */
 	if (due_ns <= sim_now_ns(sim))
-		due_ns = sim_now_ns(sim) + (nic_ns <= sim_now_ns(sim) || h->domain->event_count
+		due_ns = sim_now_ns(sim) + (nic_ns <= sim_now_ns(sim) || h->domain->events.count
 						    ? lateness(sim, h)
 						    : prng_between(&h->prng, 5000, 2 * LOOP_MS));
-	if (due_ns != ENGINE_NEVER)
+	if (due_ns != ENDPOINT_NEVER)
 		host_wake_at(sim, i, due_ns);
 }
 
 struct host_group_key host_group_key(const struct fare_group *g)
 {
 	if (g->opener)
-		return (struct host_group_key){g->domain->incarnation, g->id};
-	return (struct host_group_key){g->peer_incarnation, g->peer_id};
+		return (struct host_group_key){g->domain->ep.incarnation, g->link.id};
+	return (struct host_group_key){g->link.peer_incarnation, g->link.peer_id};
 }
 
 unsigned host_n_groups(const struct sim *sim, unsigned i)
@@ -250,8 +256,8 @@ unsigned host_n_groups(const struct sim *sim, unsigned i)
 
 bool host_group_is_whole(const struct fare_group *g)
 {
-	for (unsigned l = 0; l < g->n_lanes; l++)
-		if (g->lanes[l].state != LANE_UP)
+	for (unsigned l = 0; l < g->lanes->n; l++)
+		if (g->lanes->lane[l].state != LANE_UP)
 			return false;
 	return g->state == GROUP_OPEN && g->announced;
 }
@@ -260,7 +266,7 @@ bool host_has_events(const struct sim *sim, unsigned i)
 {
 	const struct host *h = &sim->host[i];
 
-	return h->domain && (h->domain->event_count || nic_n_unread(h->nic));
+	return h->domain && (h->domain->events.count || nic_n_unread(h->nic));
 }
 
 bool host_knows_group(const struct sim *sim, unsigned i, struct host_group_key key)

@@ -21,10 +21,11 @@
 
 #include "base/clock.h"
 #include "fare_spray_inline.h"
-#include "suite/trial.h"
 #include "micro/sched/rig.h"
 #include "micro/sched/timing.h"
 #include "spray_fly.h"
+#include "suite/derive.h"
+#include "suite/trial.h"
 #include "weights.h"
 
 #define KINDS	     2 /* of destinations: one, many */
@@ -383,7 +384,7 @@ static double median_of(const struct rows *rows, const struct row *at, const cha
  * OF_CEILING of what the same table reaches without synchronisation in this run, where that is
  * less. The processor alone decides the latter.
  */
-static int publish_derive(struct rows *rows)
+static int publish_derive(const struct test *test, struct rows *rows)
 {
 	static const struct row_param rwlock = {.name = "method", .text = "rwlock"};
 	const struct rows_filter filter = {

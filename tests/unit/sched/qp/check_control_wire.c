@@ -81,7 +81,7 @@ START_TEST(refuses_what_is_out_of_range)
 	} t[] = {
 		{CONTROL_ECHO, 0, 0},
 		{CONTROL_ECHO, 4, 6}, /* the former version */
-		{CONTROL_ECHO, 4, 8},
+		{CONTROL_ECHO, 4, 9},
 		{CONTROL_ECHO, 5, 0},
 		{CONTROL_ECHO, 5, CONTROL_TYPE_END},
 		{CONTROL_GROUP_CLOSE, 6, 0},	/* with the next byte: no port */
@@ -98,7 +98,7 @@ START_TEST(refuses_what_is_out_of_range)
 		{CONTROL_LANE_OPEN, 35, 65},
 		{CONTROL_LANE_OPEN, 35, 0},
 		{CONTROL_LANE_READY, 35, 1},
-		{CONTROL_LANE_OPEN, 64, 8},
+		{CONTROL_LANE_OPEN, 64, 9},
 		{CONTROL_LANE_OPEN, 68, 1},
 		{CONTROL_LANE_OPEN, 64 + 64 * 8, 1},
 		{CONTROL_LANE_OPEN, 65 + 64 * 8, 9},

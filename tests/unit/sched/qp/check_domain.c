@@ -48,17 +48,18 @@ START_TEST(a_reset_takes_no_notification_with_it)
 	for (time_t end = time(NULL) + PATIENCE_S; !n_completed;) {
 		ck_assert(time(NULL) < end);
 		look(0);
-		ck_assert_int_ge(engine_hear(domain[1]), 0);
+		ck_assert_int_ge(engine_receive(domain[1]), 0);
 	}
-	lane_kill(group, 0);
-	for (time_t end = time(NULL) + PATIENCE_S; domain[1]->groups->lanes[0].state == LANE_UP;) {
+	lane_kill(group->lanes->lane, "the test");
+	for (time_t end = time(NULL) + PATIENCE_S;
+	     domain[1]->groups->lanes->lane[0].state == LANE_UP;) {
 		ck_assert(time(NULL) < end);
 		look(0);
-		ck_assert_int_ge(engine_hear(domain[1]), 0);
+		ck_assert_int_ge(engine_receive(domain[1]), 0);
 	}
 	ck_assert_uint_eq(n_received, 0);
 	for (time_t end = time(NULL) + PATIENCE_S;
-	     !n_received || group->lanes[0].state != LANE_UP;) {
+	     !n_received || group->lanes->lane[0].state != LANE_UP;) {
 		ck_assert_msg(time(NULL) < end, "the notification is lost");
 		turn();
 	}
@@ -83,7 +84,7 @@ START_TEST(the_tick_follows_the_work)
 		turn();
 	}
 	tick = domain[0]->tick_ns;
-	began = domain[0]->now_ns;
+	began = domain[0]->ep.now_ns;
 	for (unsigned i = 1; i <= 2000; i++) {
 		struct fare_write w = {.tag = i, .flags = FARE_WRITE_NOTIFY};
 
@@ -97,7 +98,7 @@ START_TEST(the_tick_follows_the_work)
 		}
 	}
 	ck_assert_uint_gt(n_busy, 0);
-	ck_assert_uint_le(n_changes, 2 + 2 * (domain[0]->now_ns - began) / 2000000);
+	ck_assert_uint_le(n_changes, 2 + 2 * (domain[0]->ep.now_ns - began) / 2000000);
 	for (time_t end = time(NULL) + PATIENCE_S; domain[0]->tick_ns != 100000000;) {
 		ck_assert(time(NULL) < end);
 		turn();
@@ -186,7 +187,7 @@ START_TEST(many_qps_share_a_window)
 		ck_assert(time(NULL) < end);
 		turn();
 	}
-	lane = &group->lanes[0];
+	lane = &group->lanes->lane[0];
 	chunk = group->options.chunk_bytes;
 	ck_assert_uint_eq(lane->n_qps, QPS);
 	ck_assert_uint_gt(chunk, group->options.window_bytes / QPS);
@@ -211,7 +212,8 @@ START_TEST(many_qps_share_a_window)
 		turn();
 	}
 	ck_assert_uint_eq(lane->posted_bytes, 0);
-	ck_assert_uint_eq(group->stats.chunks_posted, MESSAGES * ((BYTES + chunk - 1) / chunk));
+	ck_assert_uint_eq(group->transfer->stats.chunks_posted,
+			  MESSAGES * ((BYTES + chunk - 1) / chunk));
 }
 END_TEST
 
@@ -241,13 +243,13 @@ START_TEST(a_key_is_tried_unless_it_is_good)
 	w.rkey = fare_mr_rkey(to);
 	ck_assert_int_eq(fare_group_write(group, &w), 0);
 	if (vouches[_i])
-		ck_assert_uint_gt(group->stats.chunks_posted, 1);
+		ck_assert_uint_gt(group->transfer->stats.chunks_posted, 1);
 	else
-		ck_assert_uint_eq(group->stats.chunks_posted, 1);
+		ck_assert_uint_eq(group->transfer->stats.chunks_posted, 1);
 	TURN_UNTIL(n_completed == 1);
 	ck_assert_int_eq(completed.status, 0);
 	ck_assert_mem_eq(source, target, BYTES);
-	ck_assert_uint_eq(group->stats.chunks_posted, CHUNKS);
+	ck_assert_uint_eq(group->transfer->stats.chunks_posted, CHUNKS);
 }
 END_TEST
 
@@ -260,8 +262,10 @@ static const uint32_t chunk_options[] = {0, 8 << 10};
 START_TEST(chunks_that_are_read_are_longer_and_still_even)
 {
 	enum { MESSAGES = 16, BYTES = 1 << 20 };
-	struct fare_group_options options = {
-		.mode = FARE_MODE_SPRAY, .chunk_bytes = chunk_options[_i], .random_ports = true};
+	struct fare_group_options options = {.mode = FARE_MODE_SPRAY,
+					     .chunk_bytes = chunk_options[_i],
+					     .baseline =
+						     &(struct fare_baseline){.random_ports = true}};
 	static uint8_t here[BYTES], there[BYTES];
 	struct in6_addr peer = address(1);
 	struct fare_mr *to, *from;
@@ -274,15 +278,15 @@ START_TEST(chunks_that_are_read_are_longer_and_still_even)
 	ck_assert_int_eq(fare_mr_register(&from, domain[1], there, BYTES, FARE_REMOTE_READ), 0);
 	ck_assert_int_eq(fare_group_open(&group, domain[0], &peer, &options), 0);
 	for (time_t end = time(NULL) + PATIENCE_S;
-	     !n_connected || !n_accepted || group->weights.sum != 4;) {
+	     !n_connected || !n_accepted || group->transfer->weights.sum != 4;) {
 		ck_assert(time(NULL) < end);
 		turn();
 	}
-	chunk = group->read_unit_bytes;
+	chunk = group->shape.read_unit_bytes;
 	if (_i)
-		ck_assert_uint_eq(chunk, group->unit_bytes);
+		ck_assert_uint_eq(chunk, group->shape.unit_bytes);
 	else
-		ck_assert_uint_gt(chunk, 2 * group->unit_bytes);
+		ck_assert_uint_gt(chunk, 2 * group->shape.unit_bytes);
 	r.mr = to;
 	r.rkey = fare_mr_rkey(from);
 	memset(there, 0x5a, BYTES);
@@ -293,10 +297,13 @@ START_TEST(chunks_that_are_read_are_longer_and_still_even)
 		turn();
 	}
 	ck_assert_mem_eq(here, there, BYTES);
-	ck_assert_uint_eq(group->stats.chunks_posted, MESSAGES * ((BYTES + chunk - 1) / chunk));
+	ck_assert_uint_eq(group->transfer->stats.chunks_posted,
+			  MESSAGES * ((BYTES + chunk - 1) / chunk));
 	for (unsigned l = 0; l < 4; l++) {
-		ck_assert_uint_gt(group->stats.plane_bytes[l] + 2 * chunk, MESSAGES * BYTES / 4);
-		ck_assert_uint_lt(group->stats.plane_bytes[l], MESSAGES * BYTES / 4 + 2 * chunk);
+		ck_assert_uint_gt(group->transfer->stats.plane_bytes[l] + 2 * chunk,
+				  MESSAGES * BYTES / 4);
+		ck_assert_uint_lt(group->transfer->stats.plane_bytes[l],
+				  MESSAGES * BYTES / 4 + 2 * chunk);
 	}
 }
 END_TEST
@@ -310,8 +317,10 @@ static const enum fare_mode modes[] = {FARE_MODE_SPRAY, FARE_MODE_PACKET, FARE_M
 START_TEST(sizes_in_turn_do_not_bend_shares)
 {
 	enum { MESSAGES = 400, BLOCK = 12 << 10, WORD = 8, QPS = 2 };
-	struct fare_group_options options = {
-		.mode = modes[_i], .qps_per_sub_port = QPS, .random_ports = true};
+	struct fare_group_options options = {.mode = modes[_i],
+					     .qps_per_sub_port = QPS,
+					     .baseline =
+						     &(struct fare_baseline){.random_ports = true}};
 	static uint8_t source[BLOCK], target[BLOCK];
 	struct in6_addr peer = address(1);
 	struct fare_mr *from, *to;
@@ -325,7 +334,7 @@ START_TEST(sizes_in_turn_do_not_bend_shares)
 	ck_assert_int_eq(fare_mr_register(&to, domain[1], target, BLOCK, true), 0);
 	ck_assert_int_eq(fare_group_open(&group, domain[0], &peer, &options), 0);
 	for (time_t end = time(NULL) + PATIENCE_S;
-	     !n_connected || !n_accepted || group->weights.sum != 4;) {
+	     !n_connected || !n_accepted || group->transfer->weights.sum != 4;) {
 		ck_assert(time(NULL) < end);
 		turn();
 	}
@@ -342,7 +351,8 @@ START_TEST(sizes_in_turn_do_not_bend_shares)
 		turn();
 	}
 	for (unsigned l = 0; l < 4; l++) {
-		uint64_t bytes = group->stats.plane_bytes[l], chunk = group->options.chunk_bytes;
+		uint64_t bytes = group->transfer->stats.plane_bytes[l],
+			 chunk = group->options.chunk_bytes;
 
 		/* a unit for the pair's phase, one on the way */
 		ck_assert_msg(bytes > total / 4 - 2 * chunk && bytes < total / 4 + 2 * chunk,
@@ -355,7 +365,8 @@ END_TEST
 /* Lanes come up one by one; what counts is where the schedule of all four begins. */
 START_TEST(a_spray_begins_at_its_pair_s_phase)
 {
-	struct fare_group_options options = {.mode = FARE_MODE_SPRAY, .random_ports = true};
+	struct fare_group_options options = {
+		.mode = FARE_MODE_SPRAY, .baseline = &(struct fare_baseline){.random_ports = true}};
 	static const uint64_t bps[4] = {1000000000, 1000000000, 1000000000, 1000000000};
 	struct in6_addr peer = address(1);
 	struct spray_fly want;
@@ -364,17 +375,18 @@ START_TEST(a_spray_begins_at_its_pair_s_phase)
 	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
 	ck_assert_int_eq(open_domain(1, NULL, true, 0), 0);
 	ck_assert_int_eq(fare_group_open(&group, domain[0], &peer, &options), 0);
-	for (time_t end = time(NULL) + PATIENCE_S; !n_connected || group->weights.sum != 4;) {
+	for (time_t end = time(NULL) + PATIENCE_S;
+	     !n_connected || group->transfer->weights.sum != 4;) {
 		ck_assert(time(NULL) < end);
 		turn();
 	}
-	steps = (unsigned)(attach_pair_phase(group->pair) * 1024);
+	steps = (unsigned)(attach_pair_phase(group->paths.pair) * 1024);
 	ck_assert_uint_ne(steps % 4, 0); /* or it would be where everybody begins */
 	spray_fly_init(&want, bps, 4, NULL);
 	while (steps--)
 		spray_fly_next(&want);
 	for (unsigned l = 0; l < 4; l++)
-		ck_assert_double_eq_tol(spray_fly_arrears(&group->spray, l),
+		ck_assert_double_eq_tol(spray_fly_arrears(&group->transfer->placement.spray, l),
 					spray_fly_arrears(&want, l), 1e-9);
 }
 END_TEST
@@ -395,7 +407,8 @@ START_TEST(a_slow_receiver_misses_nothing)
 	enum { MESSAGES = 6000, GROUPS = 8 };
 	struct fare_group_options options = {.mode = modes[_i % 3],
 					     .max_messages = slow_receivers[_i / 3].max_messages,
-					     .random_ports = true};
+					     .baseline =
+						     &(struct fare_baseline){.random_ports = true}};
 	unsigned n_groups = slow_receivers[_i / 3].n_groups, n = 0, posted[GROUPS] = {0};
 	static unsigned char got[GROUPS][MESSAGES];
 	struct in6_addr peer = address(1);
@@ -435,7 +448,7 @@ START_TEST(a_slow_receiver_misses_nothing)
 		}
 	}
 	for (const struct fare_group *g = domain[1]->groups; g; g = g->next)
-		ck_assert_uint_eq(g->stats.path_deaths, 0);
+		ck_assert_uint_eq(lanes_n_deaths(g->lanes), 0);
 }
 END_TEST
 

@@ -99,8 +99,8 @@ START_TEST(a_late_write_is_released)
 	write_one(1);
 	group->state = GROUP_OPEN; /* as if it had opened, and no lane had come up yet */
 	group->due_ns = UINT64_MAX;
-	group->peer_incarnation = 1;
-	transfer_step(group);
+	group->link.peer_incarnation = 1;
+	transfer_step(group->transfer);
 	look_until(&n_completed, 1);
 	ck_assert_int_eq(completed.status, -ETIMEDOUT);
 	ck_assert_uint_eq(completed.context, 7);
@@ -177,7 +177,7 @@ START_TEST(an_idle_end_asks_whether_its_peer_is_there)
 	domain[0] = NULL;
 	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
 	domain[1]->groups->alive_ns = 1; /* it is time */
-	engine_wake(domain[1]->groups);
+	run_queue_add(&domain[1]->groups->run);
 	TURN_UNTIL(n_closed);
 	ck_assert_int_eq(closed_status, -ECANCELED);
 }
@@ -191,18 +191,18 @@ START_TEST(a_late_group_open_closes_nothing)
 	uint64_t was, is;
 
 	connect_both();
-	was = domain[0]->incarnation;
+	was = domain[0]->ep.incarnation;
 	restart_opener();
 	TURN_UNTIL(n_connected && n_accepted && n_closed);
-	is = domain[0]->incarnation;
+	is = domain[0]->ep.incarnation;
 	group_fill_open(group, &late);
-	late.destination = domain[1]->incarnation;
-	opener.address = (struct peer_address){address(0), domain[0]->port};
+	late.destination = domain[1]->ep.incarnation;
+	opener.address = (struct peer_address){address(0), domain[0]->ep.port};
 	opener.incarnation = was;
-	admission_challenge(&domain[1]->admission, &opener, domain[1]->now_ns, late.nonce);
-	domain[0]->incarnation = was;
-	engine_send(domain[0], &group->peer, &late, 0, 0, 0);
-	domain[0]->incarnation = is;
+	admission_challenge(&domain[1]->admission, &opener, domain[1]->ep.now_ns, late.nonce);
+	domain[0]->ep.incarnation = was;
+	endpoint_send(&domain[0]->ep, &group->link.address, &late, 0, 0, 0);
+	domain[0]->ep.incarnation = is;
 	TURN_UNTIL(domain[1]->n_groups == 3); /* it is accepted, and not heard of again */
 	write_one(0);
 	TURN_UNTIL(n_received);
@@ -229,7 +229,7 @@ static unsigned n_dropped;
 
 static int tap(struct qp_endpoint *ep, const struct qp_control *c)
 {
-	int from = domain[1] && ep == domain[1]->endpoint;
+	int from = domain[1] && ep == domain[1]->ep.handle;
 	struct control_message m;
 	const char *reason;
 
@@ -281,7 +281,7 @@ static void open_tapped(int host)
 	ck_assert_int_eq(open_domain(host, NULL, true, 0), 0);
 	tapping = qp_soft_provider;
 	tapping.control_send = tap;
-	domain[host]->provider = &tapping;
+	domain[host]->ep.provider = &tapping;
 	domain[host]->options.on_request = count_request;
 }
 
@@ -319,8 +319,8 @@ START_TEST(what_is_recorded_changes_nothing_while_the_group_lives)
 	ck_assert_uint_eq(n_requests, 1);
 	ck_assert_uint_eq(n_closed, 0);
 	ck_assert_uint_eq(domain[1]->n_groups, 1);
-	ck_assert_uint_eq(group->stats.path_deaths, 0);
-	ck_assert_uint_eq(group->lanes[0].epoch, 1);
+	ck_assert_uint_eq(lanes_n_deaths(group->lanes), 0);
+	ck_assert_uint_eq(group->lanes->lane[0].epoch, 1);
 }
 END_TEST
 
@@ -340,7 +340,7 @@ START_TEST(a_recorded_group_open_opens_nothing)
 	ck_assert_uint_eq(domain[1]->n_groups, 0);
 	ck_assert_uint_eq(n_requests, 1);
 	/* nor later, when the acceptor has forgotten it */
-	domain[1]->now_ns += 2 * ADMISSION_NS;
+	domain[1]->ep.now_ns += 2 * ADMISSION_NS;
 	for (unsigned i = 0; i < n; i++)
 		replay(i);
 	ck_assert_uint_eq(domain[1]->n_groups, 0);
@@ -359,7 +359,7 @@ START_TEST(a_group_open_that_was_held_back_opens_nothing_later)
 	TURN_UNTIL(n_dropped);
 	group->state = GROUP_CLOSED;
 	fare_group_close(group);
-	domain[1]->now_ns += ADMISSION_NS;
+	domain[1]->ep.now_ns += ADMISSION_NS;
 	replay_all(0);
 	ck_assert_uint_eq(domain[1]->n_groups, 0);
 	ck_assert_uint_eq(n_requests, 0);
@@ -429,25 +429,26 @@ START_TEST(a_recorded_lane_reset_does_not_keep_a_lane_down)
 	unsigned n, reset = 0;
 
 	connect_tapped();
-	lane_kill(domain[1]->groups, 0); /* it sends LANE_RESET */
-	TURN_UNTIL(group->lanes[0].state == LANE_LEARNING || group->lanes[0].epoch == 2);
+	lane_kill(domain[1]->groups->lanes->lane, "the test"); /* it sends LANE_RESET */
+	TURN_UNTIL(group->lanes->lane[0].state == LANE_LEARNING ||
+		   group->lanes->lane[0].epoch == 2);
 	n = n_tapped;
 	for (unsigned i = 0; i < n; i++)
 		if (tapped[i].type == CONTROL_LANE_RESET && tapped[i].from == 1)
 			reset = i + 1;
 	ck_assert_uint_gt(reset, 0);
-	TURN_UNTIL(group->lanes[0].epoch == 2 && group->lanes[0].state == LANE_UP);
-	lane_kill(domain[1]->groups, 0);
+	TURN_UNTIL(group->lanes->lane[0].epoch == 2 && group->lanes->lane[0].state == LANE_UP);
+	lane_kill(domain[1]->groups->lanes->lane, "the test");
 	n_tapped = n;
-	TURN_UNTIL(group->lanes[0].state == LANE_DOWN);
-	group->lanes[0].state = LANE_LEARNING;
+	TURN_UNTIL(group->lanes->lane[0].state == LANE_DOWN);
+	group->lanes->lane[0].state = LANE_LEARNING;
 	for (unsigned i = n; i < n_tapped; i++)
 		if (tapped[i].type == CONTROL_LANE_RESET && tapped[i].from == 1)
 			reset = i + 1;
 	ck_assert_uint_gt(reset, n);
 	replay(reset - 1);
-	ck_assert_int_eq(group->lanes[0].state, LANE_LEARNING);
-	TURN_UNTIL(group->lanes[0].state == LANE_UP);
+	ck_assert_int_eq(group->lanes->lane[0].state, LANE_LEARNING);
+	TURN_UNTIL(group->lanes->lane[0].state == LANE_UP);
 }
 END_TEST
 
@@ -471,13 +472,13 @@ START_TEST(a_group_uses_what_the_fabric_carries)
 					    &path, 1),
 			 1);
 	connect_trusted();
-	ck_assert_uint_gt(domain[0]->path_mtu, 512);
-	ck_assert_uint_eq(group->path_mtu, 512);
-	ck_assert_uint_eq(domain[1]->groups->path_mtu, 512);
+	ck_assert_uint_gt(domain[0]->ep.path_mtu, 512);
+	ck_assert_uint_eq(group->paths.path_mtu, 512);
+	ck_assert_uint_eq(domain[1]->groups->paths.path_mtu, 512);
 	path.path_mtu = 1000; /* what somebody scribbles is none of the five */
 	shm_writer_publish(writer[0], (uint32_t)shm_writer_pair(writer[0], 0, peer.s6_addr), &path,
 			   1);
-	ck_assert_uint_eq(attach_pair_path_mtu(group->pair), 1000);
+	ck_assert_uint_eq(attach_pair_path_mtu(group->paths.pair), 1000);
 }
 END_TEST
 
@@ -495,15 +496,15 @@ START_TEST(a_lane_that_was_refused_is_not_made_later)
 	const struct lane *lane;
 
 	connect_tapped();
-	lane = &domain[1]->groups->lanes[0];
+	lane = &domain[1]->groups->lanes->lane[0];
 	publish(1, 0);
 	TURN_UNTIL(lane->state == LANE_DOWN);
 	n_tapped = 0;
 	TURN_UNTIL(find_tapped(1, CONTROL_LANE_REFUSE) >= 0);
 	ck_assert_int_eq(lane->state, LANE_DOWN);
 	publish(1, 1000000000);
-	group_follow_paths(domain[1]->groups);
-	ck_assert(group_plane_usable(domain[1]->groups, 0));
+	ck_assert(group_paths_refresh(&domain[1]->groups->paths));
+	ck_assert(group_paths_usable(&domain[1]->groups->paths, 0));
 	replay((unsigned)find_tapped(0, CONTROL_LANE_OPEN));
 	ck_assert_int_eq(lane->state, LANE_DOWN);
 	TURN_UNTIL(lane->state == LANE_UP);
@@ -516,16 +517,17 @@ END_TEST
 static void open_and_vanish(struct control_message *open, uint32_t id)
 {
 	const struct admission_opener opener = {
-		{address(0), domain[0]->port}, domain[0]->incarnation, id};
+		{address(0), domain[0]->ep.port}, domain[0]->ep.incarnation, id};
 	struct qp_control c = {.remote = address(0), .plane = QP_ANY_PLANE};
 	uint8_t data[QP_CONTROL_MAX];
 	int n;
 
-	admission_challenge(&domain[1]->admission, &opener, domain[1]->now_ns, open->nonce);
+	admission_challenge(&domain[1]->admission, &opener, domain[1]->ep.now_ns, open->nonce);
 	open->source_group = id;
 	n = control_wire_encode(open, data + CONTROL_SEAL_BYTES, sizeof(data) - CONTROL_SEAL_BYTES);
 	ck_assert_int_gt(n, 0);
-	control_seal_close(&domain[0]->seal, &c.remote, &domain[1]->attr.address, data, (size_t)n);
+	control_seal_close(&domain[0]->ep.seal, &c.remote, &domain[1]->ep.attr.address, data,
+			   (size_t)n);
 	c.data = data;
 	c.length = CONTROL_SEAL_BYTES + (size_t)n;
 	engine_on_control(domain[1], &c);
@@ -539,20 +541,20 @@ START_TEST(openers_that_vanish_take_no_places)
 
 	connect_both();
 	group_fill_open(group, &open);
-	open.source = domain[0]->incarnation;
-	open.source_port = domain[0]->port;
-	open.destination = domain[1]->incarnation;
+	open.source = domain[0]->ep.incarnation;
+	open.source_port = domain[0]->ep.port;
+	open.destination = domain[1]->ep.incarnation;
 	first = domain[1]->groups;
 	for (uint32_t i = 1; i <= 600; i++)
 		open_and_vanish(&open, i << 12);
 	n = domain[1]->n_groups;
 	ck_assert_uint_lt(n, 600);
-	ck_assert_uint_eq(first->prev->peer_id, (n - 1) << 12); /* the others wait */
-	domain[1]->now_ns += UINT64_C(2000000000);
+	ck_assert_uint_eq(first->prev->link.peer_id, (n - 1) << 12); /* the others wait */
+	domain[1]->ep.now_ns += UINT64_C(2000000000);
 	for (uint32_t i = 601; i <= 700; i++)
 		open_and_vanish(&open, i << 12);
 	ck_assert_uint_eq(domain[1]->n_groups, n);
-	ck_assert_uint_eq(first->prev->peer_id, 700 << 12);
+	ck_assert_uint_eq(first->prev->link.peer_id, 700 << 12);
 	ck_assert_ptr_eq(domain[1]->groups, first); /* it is in use */
 	write_one(0);
 	TURN_UNTIL(n_received);

@@ -3,7 +3,8 @@
 
 #include <check.h>
 
-#include "qp/internal.h"
+#include "qp/endpoint.h"
+#include "qp/group_paths.h"
 
 #define MTU	 4096u
 #define LANES	 4u
@@ -13,39 +14,40 @@
 #define SUB_PORT UINT64_C(25000000) /* bits/s */
 
 struct shaped {
-	struct fare_domain domain;
-	struct fare_group group;
-	struct lane lanes[LANES];
+	struct group_shape shape;
+	struct endpoint ep;
+	struct group_paths paths;
 };
 
 static void set_up(struct shaped *s, const uint64_t bps[LANES])
 {
+	static struct qp_provider provider;
+
 	*s = (struct shaped){
-		.domain.path_mtu = MTU,
-		.group = {.follows_rate = true,
+		.shape = {.n_lanes = LANES,
+			  .n_qps = QPS,
+			  .n_sharing = QPS,
 			  .path_mtu = MTU,
-			  .options.chunk_bytes = CHUNK,
+			  .chunk_bytes = CHUNK,
 			  .qp_window_bytes = WINDOW,
 			  .unit_bytes = CHUNK,
-			  .n_sharing = QPS,
-			  .n_lanes = LANES,
-			  .paths.n_planes = LANES},
+			  .follows_rate = true},
+		.ep = {.provider = &provider, .path_mtu = MTU},
+		.paths = {.path_mtu = MTU, .now.n_planes = LANES},
 	};
-	s->group.domain = &s->domain;
-	s->group.lanes = s->lanes;
+	s->paths.ep = &s->ep;
 	for (unsigned l = 0; l < LANES; l++) {
-		s->lanes[l] = (struct lane){
-			.group = &s->group, .n_qps = QPS, .room_bytes = 1, .qp_room_bytes = 1};
-		s->group.paths.path[l] = (struct fare_path){
+		s->shape.window_bytes[l] = 1;
+		s->paths.now.path[l] = (struct fare_path){
 			.usable_bps = bps[l], .live_sub_ports = 3, .n_sub_ports = 2};
 	}
-	shape_follow_rate(&s->group);
+	group_shape_follow_rate(&s->shape, &s->paths);
 }
 
 /* The window alone, without the chunks on top. */
 static uint64_t window_of(const struct shaped *s, unsigned lane)
 {
-	return s->lanes[lane].room_bytes - (uint64_t)QPS * s->group.unit_bytes;
+	return group_shape_room(&s->shape, lane) - (uint64_t)QPS * s->shape.unit_bytes;
 }
 
 /* 64 ms of the lane's own rate, in whole packets. */
@@ -58,9 +60,9 @@ START_TEST(each_lane_has_the_window_of_its_rate)
 	ck_assert_uint_eq(window_of(&s, 0), 200000 / MTU * MTU);
 	ck_assert_uint_eq(window_of(&s, 1), WINDOW * 2); /* 400,000 would be more */
 	ck_assert_uint_eq(window_of(&s, 2), window_of(&s, 1));
-	ck_assert_uint_eq(s.lanes[1].qp_room_bytes, WINDOW + s.group.unit_bytes);
+	ck_assert_uint_eq(group_shape_qp_room(&s.shape, 1), WINDOW + s.shape.unit_bytes);
 	/* not usable: as it was */
-	ck_assert_uint_eq(s.lanes[3].room_bytes, 1);
+	ck_assert_uint_eq(window_of(&s, 3), 1);
 }
 END_TEST
 
@@ -78,7 +80,7 @@ START_TEST(a_slow_lane_leaves_the_others_alone)
 		ck_assert_uint_eq(window_of(&after, l), window_of(&before, l));
 	ck_assert_uint_eq(window_of(&before, 1), 200000 / MTU * MTU);
 	/* chunks are cut before they have a lane */
-	ck_assert_uint_lt(after.group.unit_bytes, before.group.unit_bytes);
+	ck_assert_uint_lt(after.shape.unit_bytes, before.shape.unit_bytes);
 }
 END_TEST
 
@@ -89,14 +91,14 @@ START_TEST(what_was_asked_for_stands)
 	struct shaped s;
 
 	set_up(&s, none);
-	ck_assert_uint_eq(s.lanes[0].room_bytes, 1);
-	ck_assert_uint_eq(s.group.unit_bytes, CHUNK);
-	s.group.follows_rate = false;
+	ck_assert_uint_eq(window_of(&s, 0), 1);
+	ck_assert_uint_eq(s.shape.unit_bytes, CHUNK);
+	s.shape.follows_rate = false;
 	for (unsigned l = 0; l < LANES; l++)
-		s.group.paths.path[l].usable_bps = bps[l];
-	shape_follow_rate(&s.group);
-	ck_assert_uint_eq(s.lanes[0].room_bytes, 1);
-	ck_assert_uint_eq(s.group.unit_bytes, CHUNK);
+		s.paths.now.path[l].usable_bps = bps[l];
+	group_shape_follow_rate(&s.shape, &s.paths);
+	ck_assert_uint_eq(window_of(&s, 0), 1);
+	ck_assert_uint_eq(s.shape.unit_bytes, CHUNK);
 }
 END_TEST
 
@@ -108,8 +110,8 @@ START_TEST(never_less_than_a_packet)
 
 	set_up(&s, bps);
 	ck_assert_uint_eq(window_of(&s, 0), MTU);
-	ck_assert_uint_eq(s.group.unit_bytes, MTU);
-	ck_assert_uint_eq(s.group.read_unit_bytes, MTU);
+	ck_assert_uint_eq(s.shape.unit_bytes, MTU);
+	ck_assert_uint_eq(s.shape.read_unit_bytes, MTU);
 }
 END_TEST
 

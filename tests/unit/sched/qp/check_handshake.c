@@ -3,27 +3,33 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include "qp/internal.h"
+#include "qp/handshake.h"
 
 #define MS UINT64_C(1000000)
 #define N  400
 
-static struct fare_domain domain;
-static struct fare_group groups[N];
+static struct handshake_pace pace;
+static struct run_item *queue, items[N];
+static struct handshake groups[N];
+static uint64_t now_ns;
 
 static void setup(void)
 {
-	domain = (struct fare_domain){.now_ns = 1};
-	for (unsigned i = 0; i < N; i++)
-		groups[i] = (struct fare_group){.domain = &domain};
+	now_ns = 1;
+	pace = (struct handshake_pace){0};
+	queue = NULL;
+	for (unsigned i = 0; i < N; i++) {
+		items[i] = (struct run_item){.queue = &queue};
+		groups[i] = (struct handshake){.run = &items[i]};
+	}
 }
 
-static unsigned count(enum handshake_turn turn)
+static unsigned count(enum handshake_state state)
 {
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < N; i++)
-		n += groups[i].turn == turn;
+		n += groups[i].state == state;
 	return n;
 }
 
@@ -59,28 +65,28 @@ START_TEST(so_many_at_a_time_and_in_order)
 	unsigned begun = 0;
 
 	for (unsigned i = 0; i < N; i++)
-		begun += handshake_begin(&groups[i]);
+		begun += handshake_begin(&pace, &groups[i]);
 	ck_assert_uint_gt(begun, 0);
 	ck_assert_uint_lt(begun, N);
 	ck_assert_uint_eq(count(HANDSHAKE_ACTIVE), begun);
-	ck_assert(!handshake_begin(&groups[N - 1])); /* to ask again changes nothing */
-	ck_assert(handshake_begin(&groups[0]));
-	handshake_end(&groups[0]); /* one place is free, and one more there is */
-	ck_assert_int_eq(groups[begun].turn, HANDSHAKE_ACTIVE);
-	ck_assert(groups[begun].is_runnable);
-	ck_assert_int_eq(groups[begun + 1].turn, HANDSHAKE_ACTIVE);
-	ck_assert_int_eq(groups[begun + 2].turn, HANDSHAKE_WAITING);
+	ck_assert(!handshake_begin(&pace, &groups[N - 1])); /* to ask again changes nothing */
+	ck_assert(handshake_begin(&pace, &groups[0]));
+	handshake_end(&pace, &groups[0]); /* one place is free, and one more there is */
+	ck_assert_int_eq(groups[begun].state, HANDSHAKE_ACTIVE);
+	ck_assert(items[begun].is_queued);
+	ck_assert_int_eq(groups[begun + 1].state, HANDSHAKE_ACTIVE);
+	ck_assert_int_eq(groups[begun + 2].state, HANDSHAKE_WAITING);
 	/* one that is closed while it waits */
-	handshake_end(&groups[begun + 2]);
-	handshake_end(&groups[begun]);
-	ck_assert_int_eq(groups[begun + 3].turn, HANDSHAKE_ACTIVE);
+	handshake_end(&pace, &groups[begun + 2]);
+	handshake_end(&pace, &groups[begun]);
+	ck_assert_int_eq(groups[begun + 3].state, HANDSHAKE_ACTIVE);
 	/* it may be over twice */
-	handshake_end(&groups[0]);
+	handshake_end(&pace, &groups[0]);
 	for (unsigned i = 1; i < N; i++)
 		if (i != begun && i != begun + 2)
-			handshake_end(&groups[i]);
-	ck_assert_uint_eq(domain.pace.n_active, 0);
-	ck_assert_ptr_null(domain.pace.waiting);
+			handshake_end(&pace, &groups[i]);
+	ck_assert_uint_eq(pace.n_active, 0);
+	ck_assert_ptr_null(pace.waiting);
 	ck_assert_uint_eq(count(HANDSHAKE_NONE), N);
 }
 END_TEST
@@ -89,28 +95,28 @@ START_TEST(losses_cut_their_number)
 {
 	unsigned begun = 0, most;
 
-	domain.now_ns = 1000 * MS;
+	now_ns = 1000 * MS;
 	for (unsigned i = 0; i < N; i++)
-		begun += handshake_begin(&groups[i]);
+		begun += handshake_begin(&pace, &groups[i]);
 	for (unsigned i = 0; i < 2 * begun; i++)
-		handshake_end(&groups[i]);
-	most = domain.pace.n_active;
+		handshake_end(&pace, &groups[i]);
+	most = pace.n_active;
 	ck_assert_uint_eq(most, 3 * begun);
-	handshake_congested(&domain);
-	handshake_congested(&domain); /* the same event */
-	for (unsigned i = 2 * begun; domain.pace.n_active > most / 2; i++)
-		handshake_end(&groups[i]);
-	ck_assert_uint_ge(domain.pace.n_active, most / 2);
+	handshake_congested(&pace, now_ns);
+	handshake_congested(&pace, now_ns); /* the same event */
+	for (unsigned i = 2 * begun; pace.n_active > most / 2; i++)
+		handshake_end(&pace, &groups[i]);
+	ck_assert_uint_ge(pace.n_active, most / 2);
 	for (unsigned i = 0; i < 20; i++) {
-		domain.now_ns += 100 * MS;
-		handshake_congested(&domain);
+		now_ns += 100 * MS;
+		handshake_congested(&pace, now_ns);
 	}
 	for (unsigned i = 0; i < N; i++)
-		handshake_end(&groups[i]);
-	ck_assert_uint_eq(domain.pace.n_active, 0);
-	domain.pace.limit = 0;
+		handshake_end(&pace, &groups[i]);
+	ck_assert_uint_eq(pace.n_active, 0);
+	pace.limit = 0;
 	for (unsigned i = begun = 0; i < N; i++)
-		begun += handshake_begin(&groups[i]);
+		begun += handshake_begin(&pace, &groups[i]);
 	ck_assert_uint_gt(begun, 0); /* never none */
 }
 END_TEST
@@ -121,18 +127,18 @@ START_TEST(one_that_yields_goes_on_and_lets_others_in)
 	unsigned begun = 0;
 
 	for (unsigned i = 0; i < N; i++)
-		begun += handshake_begin(&groups[i]);
+		begun += handshake_begin(&pace, &groups[i]);
 	for (unsigned i = 0; i < begun; i++) {
-		handshake_yield(&groups[i]);
-		handshake_yield(&groups[i]);
-		ck_assert(handshake_begin(&groups[i]));
+		handshake_yield(&pace, &groups[i]);
+		handshake_yield(&pace, &groups[i]);
+		ck_assert(handshake_begin(&pace, &groups[i]));
 	}
 	ck_assert_uint_eq(count(HANDSHAKE_YIELDED), begun);
 	ck_assert_uint_eq(count(HANDSHAKE_ACTIVE), begun);
-	ck_assert_uint_eq(domain.pace.n_active, begun);
+	ck_assert_uint_eq(pace.n_active, begun);
 	for (unsigned i = 0; i < N; i++)
-		handshake_end(&groups[i]);
-	ck_assert_uint_eq(domain.pace.n_active, 0);
+		handshake_end(&pace, &groups[i]);
+	ck_assert_uint_eq(pace.n_active, 0);
 }
 END_TEST
 

@@ -66,10 +66,10 @@ START_TEST(a_qp_that_fails_when_idle_is_replaced)
 	ck_assert_int_eq(fare_group_open(&group, domain[0], &peer, &options), 0);
 	TURN_UNTIL(n_connected && n_accepted);
 	acceptor = domain[1]->groups;
-	lane = &acceptor->lanes[0];
+	lane = &acceptor->lanes->lane[0];
 	forge(lane->qps[0].qp);
 	TURN_UNTIL(lane->state != LANE_UP);
-	ck_assert_uint_eq(acceptor->stats.path_deaths, 1);
+	ck_assert_uint_eq(lanes_n_deaths(acceptor->lanes), 1);
 	ck_assert_int_eq(fare_group_write(acceptor, &w), 0);
 	TURN_UNTIL(n_completed && n_received);
 	ck_assert_int_eq(completed.status, 0);
@@ -95,7 +95,8 @@ static int create_or_fail(struct qp_endpoint *ep, const struct qp_attr *attr, st
 static void open_failing(int host, int plane)
 {
 	/* four planes are one device here: an echo cannot tell them apart */
-	struct fare_group_options options = {.random_ports = plane >= 0};
+	struct fare_group_options options = {
+		.baseline = &(struct fare_baseline){.random_ports = plane >= 0}};
 	struct in6_addr peer = address(1);
 
 	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
@@ -104,7 +105,7 @@ static void open_failing(int host, int plane)
 	failing.qp_create = create_or_fail;
 	failing_plane = plane;
 	n_tries = 0;
-	domain[host]->provider = &failing;
+	domain[host]->ep.provider = &failing;
 	ck_assert_int_eq(fare_group_open(&group, domain[0], &peer, &options), 0);
 }
 
@@ -132,15 +133,15 @@ START_TEST(a_group_that_gets_no_qp_ends_with_the_reason)
 	for (time_t end = time(NULL) + 4; time(NULL) < end; n_turns++)
 		turn();
 	ck_assert_uint_eq(n_connected, 0);
-	ck_assert_int_eq(group->lanes[0].error, -EMFILE);
+	ck_assert_int_eq(group->lanes->lane[0].error, -EMFILE);
 	ck_assert(dump_has("Too many open files"));
-	ck_assert_uint_eq(group->lanes[0].epoch, 0); /* the peer was offered nothing */
+	ck_assert_uint_eq(group->lanes->lane[0].epoch, 0); /* the peer was offered nothing */
 	/* 10 ms, doubling up to a second */
 	ck_assert_uint_ge(n_tries, 7);
 	ck_assert_uint_le(n_tries, 12);
 	/* and between them the domain is idle: a tick is 20 ms */
 	ck_assert_uint_le(n_turns, 600);
-	group->due_ns = domain[0]->now_ns; /* as if so long had passed */
+	group->due_ns = domain[0]->ep.now_ns; /* as if so long had passed */
 	TURN_UNTIL(n_closed);
 	ck_assert_int_eq(closed_status, -EMFILE);
 }
@@ -150,15 +151,15 @@ START_TEST(a_plane_that_gets_no_qp_says_why)
 {
 	open_failing(0, 2);
 	TURN_UNTIL(n_connected);
-	ck_assert_int_eq(group->lanes[1].error, 0);
-	ck_assert_int_eq(group->lanes[2].error, -EMFILE);
-	ck_assert_int_eq(group->shown_qps[2].error, EMFILE);
-	ck_assert_int_eq(group->shown_qps[2].state, CONN_SHM_QP_DOWN);
+	ck_assert_int_eq(group->lanes->lane[1].error, 0);
+	ck_assert_int_eq(group->lanes->lane[2].error, -EMFILE);
+	ck_assert_int_eq(group->lanes->rows[2].error, EMFILE);
+	ck_assert_int_eq(group->lanes->rows[2].state, CONN_SHM_QP_DOWN);
 	ck_assert(dump_has("Too many open files"));
 	failing_plane = 99;
-	TURN_UNTIL(group->lanes[2].state == LANE_UP);
-	ck_assert_int_eq(group->lanes[2].error, 0);
-	ck_assert_int_eq(group->shown_qps[2].error, 0);
+	TURN_UNTIL(group->lanes->lane[2].state == LANE_UP);
+	ck_assert_int_eq(group->lanes->lane[2].error, 0);
+	ck_assert_int_eq(group->lanes->rows[2].error, 0);
 	ck_assert(!dump_has("Too many open files"));
 }
 END_TEST
@@ -167,9 +168,9 @@ START_TEST(the_peer_gets_no_qp)
 {
 	open_failing(1, -1);
 	TURN_UNTIL(n_tries >= 3);
-	TURN_UNTIL(group->lanes[0].error);
-	ck_assert_int_eq(group->lanes[0].error, -ECONNREFUSED);
-	ck_assert_int_eq(domain[1]->groups->lanes[0].error, -EMFILE);
+	TURN_UNTIL(group->lanes->lane[0].error);
+	ck_assert_int_eq(group->lanes->lane[0].error, -ECONNREFUSED);
+	ck_assert_int_eq(domain[1]->groups->lanes->lane[0].error, -EMFILE);
 	failing_plane = 99;
 	TURN_UNTIL(n_connected && n_accepted);
 }
@@ -187,11 +188,11 @@ START_TEST(echoes_that_cannot_be_sent_are_the_reason)
 	ck_assert_int_eq(open_domain(1, NULL, true, 0), 0);
 	failing = qp_soft_provider;
 	failing.control_send = send_or_fail;
-	domain[0]->provider = &failing;
+	domain[0]->ep.provider = &failing;
 	open_group();
-	TURN_UNTIL(group->lanes[0].error);
-	ck_assert_int_eq(group->lanes[0].error, -EMFILE);
-	domain[0]->provider = &qp_soft_provider;
+	TURN_UNTIL(group->lanes->lane[0].error);
+	ck_assert_int_eq(group->lanes->lane[0].error, -EMFILE);
+	domain[0]->ep.provider = &qp_soft_provider;
 	TURN_UNTIL(n_connected);
 }
 END_TEST
@@ -206,7 +207,7 @@ static struct {
 
 static int swallow_write(struct qp *qp, const struct qp_write *w)
 {
-	struct lane_qp *q = &group->lanes[0].qps[0];
+	struct lane_qp *q = &group->lanes->lane[0].qps[0];
 
 	if (!swallowed.is_armed || qp != q->qp)
 		return qp_soft_provider.post_write(qp, w);
@@ -224,7 +225,7 @@ static void note_error(struct qp *qp)
 
 static int poll_swallowed(struct qp_endpoint *ep, struct qp_wc *wc, int max)
 {
-	if (ep != domain[0]->endpoint || !swallowed.is_in_error)
+	if (ep != domain[0]->ep.handle || !swallowed.is_in_error)
 		return qp_soft_provider.poll(ep, wc, max);
 	*wc = (struct qp_wc){
 		.context = swallowed.q, .wr_id = swallowed.wr_id, .status = QP_WC_FLUSH_ERR};
@@ -242,7 +243,7 @@ static void connect_swallowing(void)
 	failing.post_write = swallow_write;
 	failing.qp_error = note_error;
 	failing.poll = poll_swallowed;
-	domain[0]->provider = &failing;
+	domain[0]->ep.provider = &failing;
 	swallowed.is_armed = true;
 	ck_assert_int_eq(fare_group_write(group, &w), 0);
 	ck_assert_ptr_nonnull(swallowed.q);
@@ -258,16 +259,16 @@ static void turn_often(void)
 START_TEST(a_qp_that_swallows_its_work_is_replaced)
 {
 	connect_swallowing();
-	domain[0]->resumed_ns = 0;			  /* when it was opened */
+	domain[0]->ep.resumed_ns = 0;			  /* when it was opened */
 	swallowed.q->progress_ns -= UINT64_C(9000000000); /* as if so long had passed */
 	turn_often();
-	ck_assert_int_eq(group->lanes[0].state, LANE_UP);
+	ck_assert_int_eq(group->lanes->lane[0].state, LANE_UP);
 	swallowed.q->progress_ns -= UINT64_C(2000000000);
 	TURN_UNTIL(n_completed && n_received);
 	ck_assert_int_eq(completed.status, 0);
 	ck_assert_uint_eq(received.tag, 7);
 	ck_assert_uint_eq(n_received, 1);
-	ck_assert_uint_eq(group->lanes[0].epoch, 2);
+	ck_assert_uint_eq(group->lanes->lane[0].epoch, 2);
 }
 END_TEST
 
@@ -278,8 +279,8 @@ START_TEST(a_process_that_was_stopped_takes_no_qp_for_dead)
 	domain[0]->polled_ns -= UINT64_C(60000000000);
 	swallowed.q->progress_ns -= UINT64_C(60000000000);
 	turn_often();
-	ck_assert_int_eq(group->lanes[0].state, LANE_UP);
-	ck_assert_uint_eq(group->lanes[0].epoch, 1);
+	ck_assert_int_eq(group->lanes->lane[0].state, LANE_UP);
+	ck_assert_uint_eq(group->lanes->lane[0].epoch, 1);
 }
 END_TEST
 
@@ -295,14 +296,14 @@ START_TEST(an_acceptor_whose_qp_failed_posts_second)
 
 	connect_trusted();
 	acceptor = domain[1]->groups;
-	lane = &acceptor->lanes[0];
-	lane_on_failure(acceptor, 0, FAILURE_FLUSH);
+	lane = &acceptor->lanes->lane[0];
+	lanes_on_failure(acceptor->lanes, 0, FAILURE_FLUSH);
 	ck_assert_int_eq(fare_group_write(acceptor, &w), 0);
 	TURN_UNTIL(lane->state == LANE_UP && lane->epoch == 2);
 	until_ns = lane->post_ns;
-	ck_assert_uint_gt(until_ns, domain[1]->now_ns);
+	ck_assert_uint_gt(until_ns, domain[1]->ep.now_ns);
 	TURN_UNTIL(n_completed);
-	ck_assert_uint_ge(domain[1]->now_ns, until_ns);
+	ck_assert_uint_ge(domain[1]->ep.now_ns, until_ns);
 }
 END_TEST
 

@@ -10,8 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "qp/internal.h"
-#include "qp/placement.h"
+#include "qp/baseline.h"
+#include "qp/domain.h"
+#include "qp/engine.h"
+#include "qp/lane.h"
+#include "qp/port_path.h"
 #include "shm_writer.h"
 
 #define QPS  8
@@ -23,8 +26,14 @@ static char dir[40];
 static struct shm_writer *writer;
 static struct fare *fare;
 static struct fare_domain domain;
-static struct fare_group group;
-static struct lane *lane; /* of the group: up, with QPs */
+static struct fare_group_options options;
+static struct run_item run;
+static struct group_paths paths;
+static struct peer_link link_to;
+static struct port_peer *port_peer;
+static bool is_opener, is_random;
+static struct lanes *lanes;
+static struct lane *lane; /* of the lanes: up, with QPs */
 static uint32_t pair_id;
 
 /* the fabric */
@@ -68,8 +77,8 @@ static int on_send(struct qp_endpoint *ep, const struct qp_control *c)
 	size_t length;
 
 	(void)ep;
-	ck_assert_int_eq(control_seal_open(&domain.seal, &domain.attr.address, &c->remote, c->data,
-					   c->length, &bytes, &length),
+	ck_assert_int_eq(control_seal_open(&domain.ep.seal, &domain.ep.attr.address, &c->remote,
+					   c->data, c->length, &bytes, &length),
 			 0);
 	ck_assert_int_eq(control_wire_decode(&m, bytes, length, &reason), 0);
 	if (m.type == CONTROL_LANE_RESET || m.type == CONTROL_GROUP_CLOSE)
@@ -87,7 +96,8 @@ static int on_send(struct qp_endpoint *ep, const struct qp_control *c)
 	reply.echo = m.echo;
 	reply.echo.plane = c->plane;
 	reply.echo.sub_port = leads_to(c->udp_source_port);
-	port_cache_on_reply(&domain, &(struct peer_address){c->remote, c->remote_port}, &reply);
+	port_cache_on_reply(&domain.ports, &(struct peer_address){c->remote, c->remote_port},
+			    &reply);
 	return 0;
 }
 
@@ -105,10 +115,10 @@ static int on_move(struct qp *qp, uint16_t sub_port, uint16_t port)
 	return 0;
 }
 
-static int on_spread(struct qp *qp, const struct qp_path *paths, unsigned n)
+static int on_spread(struct qp *qp, const struct qp_path *set, unsigned n)
 {
 	(void)qp;
-	(void)paths;
+	(void)set;
 	ck_assert_uint_eq(n, QPS);
 	n_moves++;
 	return 0;
@@ -122,8 +132,8 @@ static struct qp_provider provider = {.echoes_tell_ports = true,
 
 static uint16_t port_of(unsigned i)
 {
-	return group.options.mode == FARE_MODE_PACKET ? lane->ways[i].udp_source_port
-						      : lane->qps[i].source_port;
+	return options.mode == FARE_MODE_PACKET ? lane->path_set[i].udp_source_port
+						: lane->qps[i].source_port;
 }
 
 /* Which QP of them all gets most, and which least: their difference. */
@@ -162,36 +172,37 @@ static void rehash(void)
 }
 
 /* As long as that, a look every 10 ms. */
-static void run(uint64_t ns)
+static void run_for(uint64_t ns)
 {
-	for (uint64_t end = domain.now_ns + ns; domain.now_ns < end; domain.now_ns += 10 * MS)
-		port_cache_step(&domain);
+	for (uint64_t end = domain.ep.now_ns + ns; domain.ep.now_ns < end;
+	     domain.ep.now_ns += 10 * MS)
+		port_cache_step(&domain.ports);
 }
 
 /* The lane has no QPs yet: what it is to learn is learned. */
 static void learn(void)
 {
 	lane->state = LANE_LEARNING;
-	lane->since_ns = domain.now_ns;
+	lane->since_ns = domain.ep.now_ns;
 	for (unsigned i = 0; i < 1000 && port_cache_ready(lane) > 0; i++)
-		run(10 * MS);
+		run_for(10 * MS);
 	ck_assert_int_eq(port_cache_ready(lane), 0);
 }
 
-/* As lane_qps.c and ways.c do. */
+/* As lane_qps.c and lane_ports.c do. */
 static void choose_ports(void)
 {
-	struct port_path *path = port_entry_path(lane->path);
+	struct port_path *path = lane->ports;
 	struct port_pick pick = {0};
 
 	for (unsigned i = 0; i < QPS; i++) {
-		uint16_t local = ports_local_sub_port(&group, 0, i);
+		uint16_t local = group_paths_sub_port(&paths, 0, i);
 		struct port_slot *slot = port_path_pick(path, &pick, local, true);
 		uint16_t port = port_path_port(path, slot);
 
-		ports_use(lane, local, port, 1);
-		if (group.options.mode == FARE_MODE_PACKET) {
-			lane->ways[lane->n_ways++] = (struct qp_path){local, port};
+		lane_ports_use(lane, local, port, 1);
+		if (options.mode == FARE_MODE_PACKET) {
+			lane->path_set[lane->n_paths++] = (struct qp_path){local, port};
 			continue;
 		}
 		lane->qps[i] = (struct lane_qp){.qp = (struct qp *)(uintptr_t)(i + 1),
@@ -199,16 +210,35 @@ static void choose_ports(void)
 						.sub_port = local,
 						.source_port = port};
 	}
-	if (group.options.mode == FARE_MODE_PACKET)
+	if (options.mode == FARE_MODE_PACKET)
 		lane->qps[0].qp = (struct qp *)(uintptr_t)1;
+}
+
+static void make_lanes(struct lanes **out)
+{
+	bool is_packet = options.mode == FARE_MODE_PACKET;
+	const struct lanes_attr attr = {.ep = &domain.ep,
+					.paths = &paths,
+					.link = &link_to,
+					.peer = port_peer,
+					.run = &run,
+					.options = &options,
+					.is_opener = is_opener,
+					.learns_ports = !paths.is_routed && !is_random,
+					.n_lanes = 1,
+					.n_qps = is_packet ? 1 : QPS,
+					.n_ports = QPS};
+
+	ck_assert_int_eq(lanes_create(out, &attr), 0);
 }
 
 static void make(enum fare_mode mode)
 {
-	group.options.mode = mode;
-	ck_assert_int_eq(lanes_create(&group, 1, mode == FARE_MODE_PACKET ? 1 : QPS, QPS), 0);
-	lane = &group.lanes[0];
-	if (lane->path)
+	options.mode = mode;
+	paths.is_routed = mode == FARE_MODE_KERNEL;
+	make_lanes(&lanes);
+	lane = &lanes->lane[0];
+	if (lane->entry)
 		port_cache_follow(lane);
 }
 
@@ -220,7 +250,7 @@ static void begin(enum fare_mode mode)
 	choose_ports();
 	ck_assert_uint_le(spread(), 1);
 	lane->state = LANE_UP;
-	lane->up_since_ns = domain.now_ns;
+	lane->up_since_ns = domain.ep.now_ns;
 	port_cache_watch(lane);
 	n_echoes = 0;
 }
@@ -241,28 +271,29 @@ static void setup(void)
 	pair_id = (uint32_t)shm_writer_pair(writer, 0, peer.s6_addr);
 	shm_writer_publish(writer, pair_id, &path, 1);
 	ck_assert_int_eq(fare_attach(&fare, dir), 0);
-	domain = (struct fare_domain){.fare = fare,
-				      .provider = &provider,
-				      .attr = {.address = own, .n_planes = 1, .n_sub_ports = {4}},
-				      .groups = &group,
-				      .random = seeded,
-				      .random_arg = &random_state,
-				      .incarnation = 7,
-				      .port = PORT,
-				      .now_ns = 1000 * S};
-	ck_assert_int_eq(control_seal_load(&domain.seal, NULL, 0), 0);
-	port_cache_init(&domain.ports);
-	group = (struct fare_group){.domain = &domain,
-				    .id = 1,
-				    .peer = {peer, PORT},
-				    .peer_incarnation = 99,
-				    .options.mode = FARE_MODE_SPRAY,
-				    .is_runnable = true, /* it is stepped by hand */
-				    .state = GROUP_OPEN};
-	group.placement = placement_of(&group);
-	ck_assert_int_eq(fare_pair_open(&group.pair, fare, 0, &peer), 0);
-	ck_assert_int_eq(fare_pair_paths(group.pair, &group.paths), 0);
-	group.port_peer = port_cache_get_peer(&domain, &group.peer);
+	domain = (struct fare_domain){
+		.fare = fare,
+		.ep = {.provider = &provider,
+		       .attr = {.address = own, .n_planes = 1, .n_sub_ports = {4}},
+		       .random = seeded,
+		       .random_arg = &random_state,
+		       .incarnation = 7,
+		       .port = PORT,
+		       .now_ns = 1000 * S}};
+	ck_assert_int_eq(control_seal_load(&domain.ep.seal, NULL, 0), 0);
+	port_cache_init(&domain.ports, &domain.ep, &domain.pace);
+	options = (struct fare_group_options){.mode = FARE_MODE_SPRAY};
+	run = (struct run_item){.is_queued = true}; /* it is stepped by hand */
+	is_opener = is_random = false;
+	paths = (struct group_paths){.ep = &domain.ep, .path_mtu = 1024};
+	link_to = (struct peer_link){.ep = &domain.ep,
+				     .paths = &paths,
+				     .address = {peer, PORT},
+				     .id = 1,
+				     .peer_incarnation = 99};
+	ck_assert_int_eq(fare_pair_open(&paths.pair, fare, 0, &peer), 0);
+	ck_assert(group_paths_refresh(&paths));
+	port_peer = port_cache_get_peer(&domain.ports, &link_to.address);
 	peers_incarnation = 99;
 	n_remotes = 4;
 	lose_port = salt = n_echoes = n_moves = n_refused = 0;
@@ -277,13 +308,12 @@ static void teardown(void)
 {
 	char command[64];
 
-	for (unsigned l = 0; l < group.n_lanes; l++)
-		for (unsigned i = 0; i < group.lanes[l].n_qps; i++)
-			group.lanes[l].qps[i].qp = NULL;
-	lanes_destroy(&group);
-	port_cache_put_peer(&domain, group.port_peer);
+	for (unsigned i = 0; i < lane->n_qps; i++)
+		lane->qps[i].qp = NULL;
+	lanes_destroy(lanes);
+	port_cache_put_peer(&domain.ports, port_peer);
 	port_cache_fini(&domain.ports);
-	fare_pair_close(group.pair);
+	fare_pair_close(paths.pair);
 	fare_detach(fare);
 	shm_writer_close(writer);
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
@@ -295,21 +325,21 @@ START_TEST(an_even_lane_asks_ever_more_seldom)
 	unsigned n;
 
 	begin(FARE_MODE_SPRAY);
-	run(1 * S);
+	run_for(1 * S);
 	ck_assert_uint_eq(n_echoes, 0); /* it has just learned */
-	run(30 * S);
+	run_for(30 * S);
 	n = n_echoes / QPS;
 	ck_assert_uint_eq(n_echoes % QPS, 0); /* from its own ports alone */
 	ck_assert_uint_ge(n, 3);
 	ck_assert_uint_le(n, 5);
-	run(100 * S);
+	run_for(100 * S);
 	n = n_echoes;
-	run(320 * S);
+	run_for(320 * S);
 	ck_assert_uint_ge(n_echoes - n, 9 * QPS);
 	ck_assert_uint_le(n_echoes - n, 14 * QPS);
 	ck_assert_uint_eq(n_moves, 0);
 	for (unsigned i = 0; i < QPS; i++)
-		ck_assert_int_eq(ports_remote(lane, lane->qps[i].sub_port, port_of(i)),
+		ck_assert_int_eq(lane_ports_remote(lane, lane->qps[i].sub_port, port_of(i)),
 				 leads_to(port_of(i)));
 }
 END_TEST
@@ -319,7 +349,7 @@ static const enum fare_mode modes[] = {FARE_MODE_FLOW, FARE_MODE_SPRAY, FARE_MOD
 START_TEST(a_lane_follows_and_moves_few)
 {
 	begin(modes[_i]);
-	run(60 * S);
+	run_for(60 * S);
 	for (unsigned r = 0; r < 50; r++) {
 		unsigned half;
 
@@ -328,17 +358,17 @@ START_TEST(a_lane_follows_and_moves_few)
 		half = spread();
 		n_moves = 0;
 		port_cache_hint(lane);
-		run(S);
+		run_for(S);
 		ck_assert_uint_le(spread(), 1);
 		ck_assert_uint_le(n_moves, QPS);
 		if (n_remotes == 2)
 			ck_assert_uint_eq(n_moves, half / 2);
 	}
 	/* and what nobody says is found, too */
-	run(200 * S);
+	run_for(200 * S);
 	n_remotes = 4;
 	rehash();
-	run(40 * S);
+	run_for(40 * S);
 	ck_assert_uint_le(spread(), 1);
 }
 END_TEST
@@ -347,11 +377,11 @@ END_TEST
 START_TEST(what_comes_after_the_hint_is_not_missed)
 {
 	begin(FARE_MODE_SPRAY);
-	run(100 * S);
+	run_for(100 * S);
 	port_cache_hint(lane);
-	run((uint64_t)(_i + 1) * S);
+	run_for((uint64_t)(_i + 1) * S);
 	rehash();
-	run((uint64_t)(_i + 2) * S);
+	run_for((uint64_t)(_i + 2) * S);
 	ck_assert_uint_le(spread(), 1);
 }
 END_TEST
@@ -361,18 +391,18 @@ START_TEST(a_lost_remote_does_not_count_and_a_returned_one_does)
 	unsigned n;
 
 	begin(FARE_MODE_SPRAY);
-	run(60 * S);
+	run_for(60 * S);
 	n_remotes = 1;
 	port_cache_hint(lane);
-	run(200 * S);
+	run_for(200 * S);
 	ck_assert_uint_eq(n_moves, 0);
 	n = n_echoes;
-	run(320 * S);
+	run_for(320 * S);
 	/* looked for in vain, and seldom */
 	ck_assert_uint_le(n_echoes - n, 14 * 2 * FARE_SOURCE_PORTS);
 	n_remotes = 4;
 	port_cache_hint(lane);
-	run(S);
+	run_for(S);
 	ck_assert_uint_le(spread(), 1);
 }
 END_TEST
@@ -380,13 +410,13 @@ END_TEST
 START_TEST(half_the_answers_are_no_reason_to_move)
 {
 	begin(FARE_MODE_SPRAY);
-	run(60 * S);
+	run_for(60 * S);
 	rehash();
 	lose_port = port_of(3);
-	run(100 * S);
+	run_for(100 * S);
 	ck_assert_uint_eq(n_moves, 0);
 	lose_port = 0;
-	run(40 * S);
+	run_for(40 * S);
 	ck_assert_uint_le(spread(), 1);
 }
 END_TEST
@@ -394,22 +424,22 @@ END_TEST
 START_TEST(a_port_that_is_taken_is_not_insisted_on)
 {
 	begin(FARE_MODE_SPRAY);
-	run(60 * S);
+	run_for(60 * S);
 	n_remotes = 2; /* ports to spare */
 	rehash();
 	refuse = true;
 	port_cache_hint(lane);
-	run(S);
+	run_for(S);
 	ck_assert_uint_eq(n_refused, 3);
 	ck_assert_uint_le(spread(), 1);
 }
 END_TEST
 
 /*
- * A sub-port goes while its answers are out: the ways that are drawn anew do not count what nobody
+ * A sub-port goes while its answers are out: the paths that are drawn anew do not count what nobody
  * answered.
  */
-START_TEST(ways_change_in_the_middle_of_a_round)
+START_TEST(paths_change_in_the_middle_of_a_round)
 {
 	unsigned before;
 
@@ -417,20 +447,20 @@ START_TEST(ways_change_in_the_middle_of_a_round)
 	while (!can_be_even())
 		salt++;
 	begin(FARE_MODE_PACKET);
-	run(60 * S);
+	run_for(60 * S);
 	lose_port = port_of(1);
 	before = n_echoes;
 	port_cache_hint(lane);
 	while (n_echoes == before)
-		run(10 * MS);
-	group.paths.path[0].live_sub_ports = 1;
+		run_for(10 * MS);
+	paths.now.path[0].live_sub_ports = 1;
 	port_cache_follow(lane);
-	ck_assert_int_eq(ways_set(&group, 0), 0);
+	ck_assert_int_eq(lane_ports_set_paths(lane), 0);
 	port_cache_hint(lane);
 	lose_port = 0;
-	run(S);
+	run_for(S);
 	for (unsigned i = 0; i < QPS; i++)
-		ck_assert_uint_eq(lane->ways[i].sub_port, 0);
+		ck_assert_uint_eq(lane->path_set[i].sub_port, 0);
 	ck_assert_uint_le(spread(), 1);
 }
 END_TEST
@@ -439,15 +469,15 @@ END_TEST
 START_TEST(who_does_not_ask)
 {
 	provider.echoes_tell_ports = _i != 1;
-	group.options.random_ports = _i == 2;
+	is_random = _i == 2;
 	make(_i == 0 ? FARE_MODE_KERNEL : FARE_MODE_SPRAY);
-	ck_assert_int_eq(!lane->path, _i == 0 || _i == 2);
+	ck_assert_int_eq(!lane->entry, _i == 0 || _i == 2);
 	if (_i == 3)
 		lane->n_qps = lane->n_ports = 1;
 	lane->state = LANE_UP;
-	if (lane->path)
+	if (lane->entry)
 		port_cache_watch(lane);
-	run(100 * S);
+	run_for(100 * S);
 	ck_assert_uint_eq(n_echoes, 0);
 }
 END_TEST
@@ -457,7 +487,7 @@ END_TEST
 /* Some ports, and only as many as it takes; what one lane has learned, the others know. */
 START_TEST(one_exchange_serves_all)
 {
-	struct fare_group others[64];
+	struct lanes *others[64];
 	unsigned n;
 
 	make(FARE_MODE_SPRAY);
@@ -466,21 +496,16 @@ START_TEST(one_exchange_serves_all)
 	ck_assert_uint_ge(n, QPS);
 	ck_assert_uint_le(n, 2 * FARE_SOURCE_PORTS);
 	for (unsigned i = 0; i < 64; i++) {
-		others[i] = (struct fare_group){.domain = &domain,
-						.options.mode = FARE_MODE_SPRAY,
-						.pair = group.pair,
-						.paths = group.paths,
-						.port_peer = group.port_peer};
-		ck_assert_int_eq(lanes_create(&others[i], 1, QPS, QPS), 0);
-		others[i].lanes[0].state = LANE_LEARNING;
-		others[i].lanes[0].since_ns = domain.now_ns;
-		ck_assert_int_eq(port_cache_ready(&others[i].lanes[0]), 0);
+		make_lanes(&others[i]);
+		others[i]->lane[0].state = LANE_LEARNING;
+		others[i]->lane[0].since_ns = domain.ep.now_ns;
+		ck_assert_int_eq(port_cache_ready(&others[i]->lane[0]), 0);
 	}
 	ck_assert_uint_eq(n_echoes, n);
 	for (unsigned i = 0; i < 64; i++)
-		lanes_destroy(&others[i]);
+		lanes_destroy(others[i]);
 	/* an old proof proves nothing; what was learned stands */
-	run(2 * S);
+	run_for(2 * S);
 	n_echoes = 0;
 	learn();
 	ck_assert_uint_eq(n_echoes, 2); /* one from each live sub-port */
@@ -499,7 +524,7 @@ START_TEST(groups_use_all_ports_before_they_share)
 
 	make(FARE_MODE_SPRAY);
 	learn();
-	path = port_entry_path(lane->path);
+	path = lane->ports;
 	for (unsigned i = 0; i < 2 * FARE_SOURCE_PORTS * FARE_SOURCE_PORTS; i++) {
 		struct port_pick pick = {0};
 		struct port_slot *slot = port_path_pick(path, &pick, i % 2, false);
@@ -519,32 +544,33 @@ END_TEST
 
 static void expect_silence_for(uint64_t ns)
 {
-	uint64_t begin = domain.now_ns;
+	uint64_t begin = domain.ep.now_ns;
 
 	lane->state = LANE_LEARNING;
 	lane->since_ns = begin;
 	while (port_cache_ready(lane) > 0) {
 		if (ns == 1300 * MS)
-			port_cache_heard(&domain, &group.peer); /* over another plane */
-		run(10 * MS);
+			port_cache_on_message(&domain.ports,
+					      &link_to.address); /* over another plane */
+		run_for(10 * MS);
 	}
 	ck_assert_int_eq(port_cache_ready(lane), -EHOSTUNREACH);
-	ck_assert_uint_ge(domain.now_ns - begin, ns);
-	ck_assert_uint_le(domain.now_ns - begin, ns + S);
+	ck_assert_uint_ge(domain.ep.now_ns - begin, ns);
+	ck_assert_uint_le(domain.ep.now_ns - begin, ns + S);
 }
 
 /* A peer that is silent altogether may only be slow: it is waited for longer. */
 START_TEST(a_plane_that_does_not_answer_is_given_up)
 {
 	silent = true;
-	group.opener = true;
+	is_opener = true;
 	make(FARE_MODE_SPRAY);
 	expect_silence_for(_i ? 1300 * MS : 10 * S);
 	/* seldom, although it waits long */
 	ck_assert_uint_le(n_echoes, 8 * 2 * 40);
 	/* and the next try is a new one */
 	silent = false;
-	domain.now_ns += MS;
+	domain.ep.now_ns += MS;
 	learn();
 }
 END_TEST
@@ -555,14 +581,14 @@ START_TEST(an_acceptor_is_patient)
 	silent = true;
 	make(FARE_MODE_SPRAY);
 	lane->state = LANE_LEARNING;
-	lane->since_ns = domain.now_ns;
+	lane->since_ns = domain.ep.now_ns;
 	for (unsigned i = 0; i < 3000; i++) {
-		port_cache_heard(&domain, &group.peer);
+		port_cache_on_message(&domain.ports, &link_to.address);
 		ck_assert_int_gt(port_cache_ready(lane), 0);
-		run(10 * MS);
+		run_for(10 * MS);
 	}
 	silent = false;
-	run(S);
+	run_for(S);
 	ck_assert_int_eq(port_cache_ready(lane), 0);
 }
 END_TEST
@@ -572,7 +598,7 @@ START_TEST(lost_echoes_are_repeated)
 	make(FARE_MODE_SPRAY);
 	lose_port = FARE_SOURCE_PORT_FIRST;
 	learn();
-	ck_assert_int_eq(ports_remote(lane, 0, FARE_SOURCE_PORT_FIRST), -1);
+	ck_assert_int_eq(lane_ports_remote(lane, 0, FARE_SOURCE_PORT_FIRST), -1);
 	choose_ports();
 	ck_assert_uint_le(spread(), 1);
 }
@@ -586,22 +612,22 @@ START_TEST(ports_of_another_process)
 {
 	begin(FARE_MODE_SPRAY);
 	for (unsigned i = 0; i < QPS; i++)
-		ports_use(lane, lane->qps[i].sub_port, port_of(i), -1);
+		lane_ports_use(lane, lane->qps[i].sub_port, port_of(i), -1);
 	lane->state = LANE_DOWN;
 	port_cache_doubt(lane);
-	port_path_forget(port_entry_path(lane->path));
+	port_path_forget(lane->ports);
 	n_taken = FARE_SOURCE_PORTS / 2;
 	learn();
 	port_cache_doubt(lane);
 	n_taken = FARE_SOURCE_PORTS;
-	lane->since_ns = domain.now_ns;
+	lane->since_ns = domain.ep.now_ns;
 	lose_port = 1; /* none */
 	learn();
-	ck_assert_uint_eq(port_path_remotes(port_entry_path(lane->path)), 0);
+	ck_assert_uint_eq(port_path_remotes(lane->ports), 0);
 	port_cache_doubt(lane);
 	n_taken = 0;
 	learn();
-	ck_assert_uint_ne(port_path_remotes(port_entry_path(lane->path)), 0);
+	ck_assert_uint_ne(port_path_remotes(lane->ports), 0);
 }
 END_TEST
 
@@ -615,7 +641,7 @@ static void ask_by(uint16_t sub_port)
 	struct qp_control c = {.remote = peer, .sub_port = sub_port, .data = buf};
 	int n = control_wire_encode(&m, buf + CONTROL_SEAL_BYTES, sizeof(buf) - CONTROL_SEAL_BYTES);
 
-	control_seal_close(&domain.seal, &peer, &domain.attr.address, buf, (size_t)n);
+	control_seal_close(&domain.ep.seal, &peer, &domain.ep.attr.address, buf, (size_t)n);
 	c.length = CONTROL_SEAL_BYTES + (size_t)n;
 	replied_by = UINT16_MAX;
 	engine_on_control(&domain, &c);
@@ -627,7 +653,7 @@ START_TEST(a_sub_port_that_is_down_answers_nothing)
 	begin(FARE_MODE_SPRAY);
 	ask_by(0);
 	ck_assert_uint_eq(replied_by, 0);
-	group.paths.path[0].live_sub_ports = 0x2;
+	paths.now.path[0].live_sub_ports = 0x2;
 	port_cache_follow(lane);
 	ask_by(1);
 	ck_assert_uint_eq(replied_by, 1);
@@ -641,16 +667,16 @@ END_TEST
 /* The address answers as another process: what the group had there is gone. */
 START_TEST(a_peer_that_restarted_is_noticed)
 {
+	struct lanes_event event;
+
 	begin(FARE_MODE_SPRAY);
-	run(10 * S);
-	ck_assert_int_eq(group.state, GROUP_OPEN);
+	run_for(10 * S);
+	ck_assert(!lanes_next_event(lanes, &event));
 	peers_incarnation = 100;
-	group.opener = true;
-	for (unsigned i = 0; i < QPS; i++) /* nothing for group_end() to end */
-		lane->qps[i].qp = NULL;
 	port_cache_hint(lane);
-	run(S);
-	ck_assert(group_is_over(&group));
+	run_for(S);
+	ck_assert(lanes_next_event(lanes, &event));
+	ck_assert_uint_eq(event.kinds, LANES_LOST);
 }
 END_TEST
 
@@ -670,7 +696,7 @@ int main(void)
 	tcase_add_test(tc, a_lost_remote_does_not_count_and_a_returned_one_does);
 	tcase_add_test(tc, half_the_answers_are_no_reason_to_move);
 	tcase_add_test(tc, a_port_that_is_taken_is_not_insisted_on);
-	tcase_add_test(tc, ways_change_in_the_middle_of_a_round);
+	tcase_add_test(tc, paths_change_in_the_middle_of_a_round);
 	tcase_add_loop_test(tc, who_does_not_ask, 0, 4);
 	tcase_add_test(tc, one_exchange_serves_all);
 	tcase_add_test(tc, groups_use_all_ports_before_they_share);

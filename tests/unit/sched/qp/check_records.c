@@ -92,7 +92,14 @@ START_TEST(more_than_may_be_outstanding)
 }
 END_TEST
 
-/* A record before its turn is kept; a void one takes its turn, and is not told of. */
+/* As if an immediate had arrived. */
+static void deliver(struct fare_group *to, uint32_t imm)
+{
+	group_on_completion(to, &to->lanes->lane[0].qps[0].at,
+			    &(struct qp_wc){.is_receive = true, .has_imm = true, .imm = imm});
+}
+
+/* A record before its turn is kept; a void one takes its turn, and makes no event. */
 START_TEST(early_ones_wait_for_their_turn)
 {
 	struct ring_record r = {.is_message = true, .bytes = 3};
@@ -101,7 +108,8 @@ START_TEST(early_ones_wait_for_their_turn)
 	connect_for_messages(8, true);
 	to = domain[1]->groups;
 	for (uint64_t seq = 5; seq-- > 0;) {
-		uint8_t *slot = to->ring.records + seq * to->ring.record_bytes;
+		uint8_t *slot = to->transfer->records.ring.records +
+				seq * to->transfer->records.ring.record_bytes;
 
 		r.seq = r.tag = (uint32_t)seq;
 		r.is_void = seq == 2;
@@ -109,7 +117,7 @@ START_TEST(early_ones_wait_for_their_turn)
 		memset(slot + RING_RECORD_BYTES, (int)seq, 8);
 		look(1);
 		ck_assert_uint_eq(n_messages, 0);
-		record_deliver(to, (uint32_t)seq);
+		deliver(to, (uint32_t)seq);
 	}
 	look(1);
 	ck_assert_uint_eq(n_messages, 4);
@@ -125,8 +133,8 @@ START_TEST(a_length_that_cannot_be)
 
 	connect_for_messages(8, false);
 	to = domain[1]->groups;
-	ring_fill(to->ring.records, &r);
-	record_deliver(to, 0);
+	ring_fill(to->transfer->records.ring.records, &r);
+	deliver(to, 0);
 	TURN_UNTIL(n_closed == 2);
 	ck_assert_uint_eq(n_messages, 0);
 }

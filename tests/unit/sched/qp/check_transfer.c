@@ -91,7 +91,7 @@ START_TEST(a_region_that_goes_takes_its_writes_alone)
 	ck_assert_uint_eq(n_bad, 1);
 	TURN_UNTIL(n_received == 1);
 	ck_assert_uint_eq(received.bytes, BYTES / 2); /* of the bad one nothing is said */
-	ck_assert_uint_eq(group->stats.path_deaths, 0);
+	ck_assert_uint_eq(lanes_n_deaths(group->lanes), 0);
 }
 END_TEST
 
@@ -116,18 +116,18 @@ START_TEST(who_is_to_blame_fails_alone)
 	open_both();
 	open_group();
 	TURN_UNTIL(n_connected && n_accepted);
-	q = &group->lanes[0].qps[0];
-	wc.wr_id = group->n_chunks ? group->free_chunk : 0; /* that of the next write */
+	q = &group->lanes->lane[0].qps[0];
+	wc.wr_id = group->transfer->chunks.n ? group->transfer->chunks.free
+					     : 0; /* that of the next write */
 	ck_assert_int_eq(write_to(from, 0, BYTES / 2), 0);
 	ck_assert_uint_eq(q->posted, 1);
-	wc.context = q;
-	transfer_on_completion(group, &wc);
+	group_on_completion(group, &q->at, &wc);
 	TURN_UNTIL(n_completed == 1);
 	ck_assert_int_eq(completed.status, blames[_i].status);
 	ck_assert_int_eq(write_to(from, 0, BYTES / 2), 0);
 	TURN_UNTIL(n_completed == 2);
 	ck_assert_int_eq(completed.status, 0);
-	ck_assert_uint_eq(group->stats.path_deaths, 1);
+	ck_assert_uint_eq(lanes_n_deaths(group->lanes), 1);
 }
 END_TEST
 
@@ -135,8 +135,9 @@ END_TEST
 START_TEST(a_wrong_key_costs_one_lane)
 {
 	struct in6_addr peer = address(1);
-	struct fare_group_options options = {
-		.mode = FARE_MODE_KERNEL, .qps = 8, .chunk_bytes = 1024};
+	struct fare_group_options options = {.mode = FARE_MODE_KERNEL,
+					     .baseline = &(struct fare_baseline){.qps = 8},
+					     .chunk_bytes = 1024};
 	struct fare_write bad;
 
 	open_both();
@@ -147,12 +148,12 @@ START_TEST(a_wrong_key_costs_one_lane)
 	ck_assert_int_eq(fare_group_write(group, &bad), 0);
 	TURN_UNTIL(n_completed == 1);
 	ck_assert_int_eq(completed.status, -EACCES);
-	ck_assert_uint_eq(group->stats.path_deaths, 1);
+	ck_assert_uint_eq(lanes_n_deaths(group->lanes), 1);
 	ck_assert_int_eq(write_to(from, 0, BYTES / 2), 0);
 	ck_assert_int_eq(write_to(from, 0, BYTES / 2), 0);
 	TURN_UNTIL(n_completed == 3);
 	ck_assert_int_eq(completed.status, 0);
-	ck_assert_uint_eq(group->stats.path_deaths, 1);
+	ck_assert_uint_eq(lanes_n_deaths(group->lanes), 1);
 }
 END_TEST
 
@@ -177,12 +178,12 @@ START_TEST(wrong_keys_let_no_backoff_grow)
 	bad.rkey = _i ? 0x5555 : bad.rkey ^ 0x5555;
 	for (unsigned i = 1; i <= 8; i++) {
 		ck_assert_int_eq(fare_group_write(by, &bad), 0);
-		TURN_UNTIL(n_completed == i && group->stats.path_rebuilds == i);
+		TURN_UNTIL(n_completed == i && lanes_n_rebuilds(group->lanes) == i);
 		ck_assert_int_eq(completed.status, -EACCES);
 	}
-	ck_assert_uint_eq(group->stats.path_deaths, 8);
+	ck_assert_uint_eq(lanes_n_deaths(group->lanes), 8);
 	for (unsigned l = 0; l < 4; l++)
-		ck_assert_uint_le(group->lanes[l].backoff_ns, 10000000);
+		ck_assert_uint_le(group->lanes->lane[l].backoff_ns, 10000000);
 }
 END_TEST
 
@@ -207,14 +208,14 @@ START_TEST(a_qp_that_takes_no_posts_ends_its_lane)
 	open_both();
 	open_group();
 	TURN_UNTIL(n_connected && n_accepted);
-	domain[0]->provider = &provider;
+	domain[0]->ep.provider = &provider;
 	n_posts = 0;
 	ck_assert_int_eq(write_to(from, 0, BYTES / 2), 0);
 	TURN_UNTIL(n_completed == 1);
 	ck_assert_int_eq(completed.status, 0);
-	ck_assert_uint_eq(group->stats.path_deaths, 1);
+	ck_assert_uint_eq(lanes_n_deaths(group->lanes), 1);
 	ck_assert_mem_eq(source, target, BYTES / 2);
-	domain[0]->provider = &qp_soft_provider;
+	domain[0]->ep.provider = &qp_soft_provider;
 }
 END_TEST
 
@@ -233,7 +234,7 @@ START_TEST(what_ends_at_once_completes_once)
 	TURN_UNTIL(n_connected && n_accepted);
 	if (_i == 1) {
 		provider.post_write = refuse_write;
-		domain[0]->provider = &provider;
+		domain[0]->ep.provider = &provider;
 	}
 	max = group->options.max_messages;
 	for (time_t end = time(NULL) + PATIENCE_S; n < WRITES;) {
@@ -248,7 +249,7 @@ START_TEST(what_ends_at_once_completes_once)
 			if (err)
 				break;
 		}
-		ck_assert_uint_le(posted - n, max + domain[0]->event_count);
+		ck_assert_uint_le(posted - n, max + domain[0]->events.count);
 		taken = fare_domain_poll(domain[0], e, 8);
 		for (int i = 0; i < taken; i++) {
 			ck_assert_int_eq(e[i].kind, FARE_EVENT_COMPLETED);
@@ -257,7 +258,7 @@ START_TEST(what_ends_at_once_completes_once)
 			n++;
 		}
 	}
-	domain[0]->provider = &qp_soft_provider;
+	domain[0]->ep.provider = &qp_soft_provider;
 }
 END_TEST
 
@@ -279,7 +280,7 @@ START_TEST(a_small_message_takes_its_record_along)
 	open_both();
 	open_group();
 	TURN_UNTIL(n_connected && n_accepted);
-	domain[0]->provider = &provider;
+	domain[0]->ep.provider = &provider;
 	n_posts = 0;
 	w = write_of(from, source, BYTES / 2, 0);
 	w.flags = FARE_WRITE_NOTIFY;
@@ -288,7 +289,7 @@ START_TEST(a_small_message_takes_its_record_along)
 	TURN_UNTIL(n_completed == 1 && n_received == 1);
 	ck_assert_int_eq(completed.status, 0);
 	ck_assert_mem_eq(source, target, BYTES / 2);
-	domain[0]->provider = &qp_soft_provider;
+	domain[0]->ep.provider = &qp_soft_provider;
 }
 END_TEST
 
@@ -309,15 +310,15 @@ START_TEST(what_was_not_posted_is_released_at_once)
 	open_both();
 	open_group();
 	TURN_UNTIL(n_connected && n_accepted);
-	domain[0]->provider = &provider;
+	domain[0]->ep.provider = &provider;
 	w = write_of(from, source, BYTES / 2, 0);
 	w.flags = FARE_WRITE_NOTIFY;
-	w.deadline_ns = group->domain->now_ns + 1000000;
+	w.deadline_ns = group->domain->ep.now_ns + 1000000;
 	ck_assert_int_eq(fare_group_write(group, &w), 0);
 	TURN_UNTIL(n_released);
 	ck_assert_int_eq(completed.status, -ETIMEDOUT);
-	ck_assert_uint_eq(group->next_record, group->record_floor);
-	domain[0]->provider = &qp_soft_provider;
+	ck_assert_uint_eq(group->transfer->records.next, group->transfer->records.floor);
+	domain[0]->ep.provider = &qp_soft_provider;
 	w.deadline_ns = 0;
 	ck_assert_int_eq(fare_group_write(group, &w), 0);
 	TURN_UNTIL(n_completed == 2 && n_received == 1);
@@ -334,7 +335,7 @@ START_TEST(what_is_late_already_does_not_leave)
 	open_both();
 	open_group();
 	TURN_UNTIL(n_connected && n_accepted);
-	domain[0]->provider = &provider;
+	domain[0]->ep.provider = &provider;
 	n_posts = 0;
 	w = write_of(from, source, _i ? BYTES / 2 : 0, 0);
 	w.flags = FARE_WRITE_NOTIFY;
@@ -345,7 +346,7 @@ START_TEST(what_is_late_already_does_not_leave)
 	ck_assert_int_eq(completed.status, -ETIMEDOUT);
 	ck_assert_uint_eq(n_posts, 0);
 	ck_assert_uint_eq(n_received, 0);
-	domain[0]->provider = &qp_soft_provider;
+	domain[0]->ep.provider = &qp_soft_provider;
 	w.deadline_ns = 0;
 	ck_assert_int_eq(fare_group_write(group, &w), 0);
 	TURN_UNTIL(n_completed == 2 && n_received == 1);
@@ -365,24 +366,24 @@ START_TEST(a_pair_that_was_taken_is_not_replayed)
 	open_both();
 	open_group();
 	TURN_UNTIL(n_connected && n_accepted);
-	q = &group->lanes[0].qps[0];
+	q = &group->lanes->lane[0].qps[0];
 	w = write_of(from, source, BYTES / 2, 0);
 	w.flags = FARE_WRITE_NOTIFY;
 	if (_i == 0) /* its QP takes nothing any more */
-		lane_kill(domain[1]->groups, 0);
+		lane_kill(domain[1]->groups->lanes->lane, "the test");
 	ck_assert_int_eq(fare_group_write(group, &w), 0);
 	ck_assert_uint_eq(q->posted, 2);
 	/* the peer takes it, and its ACK is not read */
 	if (_i == 1)
-		ck_assert_int_ge(qp_soft_provider.endpoint_progress(domain[0]->endpoint), 0);
+		ck_assert_int_ge(qp_soft_provider.endpoint_progress(domain[0]->ep.handle), 0);
 	while (_i == 1 && !n_received)
 		look(1);
 	provider.post_write = count_writes;
-	domain[0]->provider = &provider;
+	domain[0]->ep.provider = &provider;
 	n_posts = 0;
 	if (_i == 1)
 		memset(target, 0xee, BYTES); /* used again, as it may be */
-	lane_kill(group, 0);
+	lane_kill(group->lanes->lane, "the test");
 	TURN_UNTIL(n_completed == 1 && n_received == 1);
 	ck_assert_int_eq(completed.status, 0);
 	ck_assert_uint_eq(n_posts, _i == 1 ? 0 : 2);
@@ -390,7 +391,7 @@ START_TEST(a_pair_that_was_taken_is_not_replayed)
 		ck_assert_uint_eq(((unsigned char *)target)[0], 0xee);
 	else
 		ck_assert_mem_eq(source, target, BYTES / 2);
-	domain[0]->provider = &qp_soft_provider;
+	domain[0]->ep.provider = &qp_soft_provider;
 }
 END_TEST
 
@@ -421,7 +422,7 @@ START_TEST(an_old_message_is_no_window)
 	open_both();
 	open_group();
 	TURN_UNTIL(n_connected && n_accepted);
-	domain[0]->provider = &provider;
+	domain[0]->ep.provider = &provider;
 	ck_assert_int_eq(write_to(from, 0, 8), 0);
 	TURN_UNTIL(n_held);
 	writes = 3 * group->options.max_messages;
@@ -432,9 +433,9 @@ START_TEST(an_old_message_is_no_window)
 		ck_assert_int_eq(fare_group_write(group, &w), 0);
 		TURN_UNTIL(n_completed == i + 1);
 	}
-	transfer_on_completion(group, &held);
+	group_on_completion(group, held.context, &held);
 	TURN_UNTIL(n_completed == writes + 1 && n_received == writes / 2);
-	domain[0]->provider = &qp_soft_provider;
+	domain[0]->ep.provider = &qp_soft_provider;
 }
 END_TEST
 

@@ -20,7 +20,12 @@
 #include "fare.h"
 #include "own_net.h"
 #include "patience.h"
-#include "qp/internal.h"
+#include "qp/baseline.h"
+#include "qp/domain.h"
+#include "qp/engine.h"
+#include "qp/group.h"
+#include "qp/lane.h"
+#include "qp/transfer_state.h"
 #include "shm_writer.h"
 
 static char dir[2][40], key[2][96];
