@@ -6,7 +6,7 @@
 
 #include <rdma/fi_errno.h>
 
-#include "ofi/ofi_atomic_wire.h"
+#include "ofi/ofi_atomic_op.h"
 #include "ofi/ofi_av.h"
 #include "ofi/ofi_complete.h"
 #include "ofi/ofi_domain.h"

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "ofi/ofi_atomic_wire.h"
+#include "ofi/ofi_atomic_op.h"
 #include "ofi/ofi_domain.h"
 #include "ofi/ofi_op.h"
 #include "ofi/ofi_queue.h"

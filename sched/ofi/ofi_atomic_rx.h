@@ -15,7 +15,7 @@
 struct ofi_peer;
 struct ofi_wire;
 
-/* w: an OFI_ATOMIC that is counted (ofi_limits.h); body: what follows it. */
+/* w: an OFI_ATOMIC that is counted (ofi_wire.h); body: what follows it. */
 void ofi_atomic_arrive(struct ofi_peer *peer, const struct ofi_wire *w, const uint8_t *body,
 		       size_t bytes);
 /* w: an OFI_RESULT. One that no operation waits for is ignored. */

@@ -18,7 +18,7 @@
 
 #include "attach.h"
 #include "fare.h"
-#include "ofi/ofi_cookies.h"
+#include "ofi/ofi_tables.h"
 #include "ofi/ofi_env.h"
 #include "ofi/ofi_fabric.h"
 #include "ofi/ofi_mr.h"

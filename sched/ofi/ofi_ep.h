@@ -11,7 +11,7 @@
 #include <rdma/fi_endpoint.h>
 
 #include "ofi/ofi_fabric.h"
-#include "ofi/ofi_match.h"
+#include "ofi/ofi_tables.h"
 #include "ofi/ofi_rx.h"
 #include "ofi/ofi_wire.h"
 

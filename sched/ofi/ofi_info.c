@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ofi/ofi_atomic_wire.h"
+#include "ofi/ofi_atomic_op.h"
 #include "ofi/ofi_ends.h"
 #include "ofi/ofi_env.h"
 #include "ofi/ofi_fabric.h"

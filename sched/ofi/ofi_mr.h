@@ -4,7 +4,7 @@
  *
  * Basic: a key is libfare's rkey, an address is a virtual one. Scalable: a key is the
  * application's, an address is an offset; peers ask which of libfare's regions it stands for
- * (ofi_keys.h). Only regions that peers may reach have a key of the table.
+ * (ofi_tables.h). Only regions that peers may reach have a key of the table.
  */
 #ifndef OFI_MR_H
 #define OFI_MR_H
@@ -12,7 +12,7 @@
 #include <rdma/fi_domain.h>
 
 #include "fare.h"
-#include "ofi/ofi_hash.h"
+#include "ofi/ofi_tables.h"
 
 struct ofi_domain;
 

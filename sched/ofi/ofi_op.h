@@ -75,7 +75,7 @@ struct ofi_op {
 	uint64_t remote_addr; /* as libfare names it */
 	uint32_t rkey;
 
-	/* of a read or write: as the application names it, which ofi_keys.h is for (by_key) */
+	/* of a read or write: as the application names it, which ofi_tables.h is for (by_key) */
 	uint64_t key, address;
 	bool by_key;
 	bool has_asked; /* the peer was asked since the operation was submitted */

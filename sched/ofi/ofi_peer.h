@@ -21,9 +21,8 @@
 #include <stdint.h>
 
 #include "fare.h"
-#include "ofi/ofi_hash.h"
-#include "ofi/ofi_keys.h"
-#include "ofi/ofi_limits.h"
+#include "ofi/ofi_tables.h"
+#include "ofi/ofi_wire.h"
 
 struct ofi_domain;
 struct ofi_message;

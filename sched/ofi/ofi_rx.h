@@ -3,7 +3,7 @@
  * ofi_rx.h - what arrives: messages meet receives; long ones are read from the sender's memory.
  *
  * Owns unexpected messages and posted receives until they complete. All that a message of a peer
- * makes this process keep is counted against that peer (ofi_limits.h).
+ * makes this process keep is counted against that peer (ofi_wire.h).
  */
 #ifndef OFI_RX_H
 #define OFI_RX_H
@@ -13,7 +13,7 @@
 #include <sys/uio.h>
 
 #include "fare.h"
-#include "ofi/ofi_match.h"
+#include "ofi/ofi_tables.h"
 #include "ofi/ofi_wire.h"
 
 struct ofi_domain;

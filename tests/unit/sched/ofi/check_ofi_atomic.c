@@ -9,7 +9,7 @@
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
 
-#include "ofi/ofi_atomic_wire.h"
+#include "ofi/ofi_atomic_op.h"
 #include "ofi/ofi_domain.h"
 #include "ofi/ofi_prov.h"
 

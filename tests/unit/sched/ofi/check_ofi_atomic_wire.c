@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "ofi/ofi_atomic_wire.h"
+#include "ofi/ofi_atomic_op.h"
 
 static const struct ofi_atomic example = {.address = UINT64_C(0x0102030405060708),
 					  .key = UINT64_C(0x1112131415161718),

@@ -2,7 +2,7 @@
 #include <check.h>
 #include <errno.h>
 
-#include "ofi/ofi_cookies.h"
+#include "ofi/ofi_tables.h"
 
 static struct ofi_cookies cookies;
 static int things[OFI_COOKIES_MAX];

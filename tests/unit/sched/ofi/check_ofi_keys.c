@@ -2,7 +2,7 @@
 #include <check.h>
 #include <errno.h>
 
-#include "ofi/ofi_keys.h"
+#include "ofi/ofi_tables.h"
 
 static const struct ofi_wire found = {
 	.kind = OFI_FOUND, .address = 0x10000, .length = 0x1000, .rkey = 0xabcd};

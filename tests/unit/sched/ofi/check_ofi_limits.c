@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <check.h>
 
-#include "ofi/ofi_cookies.h"
-#include "ofi/ofi_limits.h"
+#include "ofi/ofi_tables.h"
+#include "ofi/ofi_wire.h"
 
 #define WINDOW 4096u
 

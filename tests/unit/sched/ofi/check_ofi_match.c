@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <check.h>
 
-#include "ofi/ofi_match.h"
+#include "ofi/ofi_tables.h"
 
 static struct ofi_match match;
 
