@@ -3,7 +3,7 @@
 #include <poll.h>
 #include <stdlib.h>
 
-#include "ofi/ofi_signal.h"
+#include "ofi/ofi.h"
 
 static bool is_readable(const struct ofi_signal *signal)
 {
