@@ -500,6 +500,14 @@ static inline void ofi_unlock(struct ofi_domain *domain)
 	pthread_mutex_unlock(&domain->lock);
 }
 
+/* An object of the application's is opened on it: it is not closed before. */
+static inline void ofi_domain_hold(struct ofi_domain *domain)
+{
+	ofi_lock(domain);
+	domain->n_users++;
+	ofi_unlock(domain);
+}
+
 /* Does what is in the event queue. */
 void ofi_progress_settle(struct ofi_domain *domain);
 

@@ -243,40 +243,35 @@ static uint64_t exchange(const struct type *t, unsigned op, void *at, uint64_t o
 	}
 }
 
-/* The i-th element; 0: there are none. */
-static uint64_t load(const uint8_t *elements, uint32_t i, unsigned bytes)
-{
+union value {
 	uint8_t e1;
 	uint16_t e2;
 	uint32_t e4;
 	uint64_t e8;
+};
+
+/* The i-th element; 0: there are none. */
+static uint64_t value_load(const uint8_t *elements, uint32_t i, unsigned bytes)
+{
+	union value v;
 
 	if (!elements)
 		return 0;
-	elements += (size_t)i * bytes;
-	switch (bytes) {
-	case 1:
-		return memcpy(&e1, elements, 1), e1;
-	case 2:
-		return memcpy(&e2, elements, 2), e2;
-	case 4:
-		return memcpy(&e4, elements, 4), e4;
-	default:
-		return memcpy(&e8, elements, 8), e8;
-	}
+	memcpy(&v, elements + (size_t)i * bytes, bytes);
+	return bytes == 1 ? v.e1 : bytes == 2 ? v.e2 : bytes == 4 ? v.e4 : v.e8;
 }
 
-static void store(uint8_t *elements, uint32_t i, unsigned bytes, uint64_t e8)
+static void value_store(uint8_t *elements, uint32_t i, unsigned bytes, uint64_t bits)
 {
-	const uint8_t e1 = (uint8_t)e8;
-	const uint16_t e2 = (uint16_t)e8;
-	const uint32_t e4 = (uint32_t)e8;
-	const void *from = bytes == 1	? (const void *)&e1
-			   : bytes == 2 ? (const void *)&e2
-			   : bytes == 4 ? (const void *)&e4
-					: (const void *)&e8;
+	union value v = {.e8 = bits};
 
-	memcpy(elements + (size_t)i * bytes, from, bytes);
+	if (bytes == 1)
+		v.e1 = (uint8_t)bits;
+	else if (bytes == 2)
+		v.e2 = (uint16_t)bits;
+	else if (bytes == 4)
+		v.e4 = (uint32_t)bits;
+	memcpy(elements + (size_t)i * bytes, &v, bytes);
 }
 
 void ofi_atomic_apply(const struct ofi_atomic *a, void *target, uint8_t *results)
@@ -285,11 +280,11 @@ void ofi_atomic_apply(const struct ofi_atomic *a, void *target, uint8_t *results
 	uint8_t *at = target;
 
 	for (uint32_t i = 0; i < a->count; i++, at += t->bytes) {
-		uint64_t old = exchange(t, a->op, at, load(a->operands, i, t->bytes),
-					load(a->compares, i, t->bytes));
+		uint64_t old = exchange(t, a->op, at, value_load(a->operands, i, t->bytes),
+					value_load(a->compares, i, t->bytes));
 
 		if (a->form != OFI_ATOMIC_BASE)
-			store(results, i, t->bytes, old);
+			value_store(results, i, t->bytes, old);
 	}
 }
 

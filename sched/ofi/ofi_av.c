@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ofi_av.c - fi_av(3): endpoints' addresses and the numbers that stand for them, of both types; which
+ * process a name stands for.
+ *
+ * Owns the map of both directions: fi_addr_t to (peer, endpoint), and back, for FI_SOURCE and
+ * FI_DIRECTED_RECV. An entry that was inserted by a name (ofi_name.h) changes its peer.
+ */
 #include "ofi/ofi.h"
 
 #include <netdb.h>
@@ -75,7 +82,7 @@ fi_addr_t ofi_av_find(const struct ofi_av *av, const struct ofi_peer *peer, uint
 
 /* ---- inserting ---- */
 
-static int make_room(struct ofi_av *av)
+static int av_make_room(struct ofi_av *av)
 {
 	size_t size = av->size ? 2 * av->size : 16;
 	struct entry **entries;
@@ -123,7 +130,7 @@ static void entry_count(struct ofi_peer *peer, const struct entry *e, int by)
 
 static struct entry *entry_add(struct ofi_av *av, struct ofi_peer *peer, uint64_t ep)
 {
-	struct entry *e = make_room(av) ? NULL : calloc(1, sizeof(*e));
+	struct entry *e = av_make_room(av) ? NULL : calloc(1, sizeof(*e));
 
 	if (!e)
 		return NULL;
@@ -489,13 +496,7 @@ static int av_close(struct fid *fid)
 	return 0;
 }
 
-static struct fi_ops av_fi_ops = {
-	.size = sizeof(struct fi_ops),
-	.close = av_close,
-	.bind = ofi_no_bind,
-	.control = ofi_no_control,
-	.ops_open = ofi_no_ops_open,
-};
+static struct fi_ops av_fi_ops = OFI_FI_OPS(av_close, ofi_no_bind, ofi_no_control);
 
 static struct fi_ops_av av_ops = {
 	.size = sizeof(struct fi_ops_av),
@@ -520,9 +521,7 @@ int ofi_av_open(struct fid_domain *domain, struct fi_av_attr *attr, struct fid_a
 	av->domain = ofi_domain_of(domain);
 	av->type = attr->type == FI_AV_UNSPEC ? FI_AV_TABLE : attr->type;
 	attr->type = av->type;
-	av->fid.fid.fclass = FI_CLASS_AV;
-	av->fid.fid.context = context;
-	av->fid.fid.ops = &av_fi_ops;
+	av->fid.fid = (struct fid){FI_CLASS_AV, context, &av_fi_ops};
 	av->fid.ops = &av_ops;
 	ofi_lock(av->domain);
 	av->domain->n_users++;

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ofi_complete.c - completions: which operations end as an entry of a CQ, and what the entry says; what
+ * counters count; the ring of a queue.
+ */
 #include "ofi/ofi.h"
 
 #include <stdlib.h>

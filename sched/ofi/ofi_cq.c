@@ -288,13 +288,7 @@ static int cq_control(struct fid *fid, int command, void *arg)
 	return 0;
 }
 
-static struct fi_ops cq_fi_ops = {
-	.size = sizeof(struct fi_ops),
-	.close = cq_close,
-	.bind = ofi_no_bind,
-	.control = cq_control,
-	.ops_open = ofi_no_ops_open,
-};
+static struct fi_ops cq_fi_ops = OFI_FI_OPS(cq_close, ofi_no_bind, cq_control);
 
 static struct fi_ops_cq cq_ops = {
 	.size = sizeof(struct fi_ops_cq),
@@ -345,13 +339,9 @@ int ofi_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_c
 		cq_destroy(cq);
 		return err;
 	}
-	cq->fid.fid.fclass = FI_CLASS_CQ;
-	cq->fid.fid.context = context;
-	cq->fid.fid.ops = &cq_fi_ops;
+	cq->fid.fid = (struct fid){FI_CLASS_CQ, context, &cq_fi_ops};
 	cq->fid.ops = &cq_ops;
-	ofi_lock(cq->domain);
-	cq->domain->n_users++;
-	ofi_leave(cq->domain);
+	ofi_domain_hold(cq->domain);
 	*out = &cq->fid;
 	return 0;
 }
@@ -448,13 +438,7 @@ static int cntr_close(struct fid *fid)
 	return 0;
 }
 
-static struct fi_ops cntr_fi_ops = {
-	.size = sizeof(struct fi_ops),
-	.close = cntr_close,
-	.bind = ofi_no_bind,
-	.control = ofi_no_control,
-	.ops_open = ofi_no_ops_open,
-};
+static struct fi_ops cntr_fi_ops = OFI_FI_OPS(cntr_close, ofi_no_bind, ofi_no_control);
 
 static struct fi_ops_cntr cntr_ops = {
 	.size = sizeof(struct fi_ops_cntr),
@@ -479,13 +463,9 @@ int ofi_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr, struct f
 	if (!cntr)
 		return -FI_ENOMEM;
 	cntr->domain = ofi_domain_of(domain);
-	cntr->fid.fid.fclass = FI_CLASS_CNTR;
-	cntr->fid.fid.context = context;
-	cntr->fid.fid.ops = &cntr_fi_ops;
+	cntr->fid.fid = (struct fid){FI_CLASS_CNTR, context, &cntr_fi_ops};
 	cntr->fid.ops = &cntr_ops;
-	ofi_lock(cntr->domain);
-	cntr->domain->n_users++;
-	ofi_unlock(cntr->domain);
+	ofi_domain_hold(cntr->domain);
 	*out = &cntr->fid;
 	return 0;
 }
@@ -600,13 +580,7 @@ static int eq_control(struct fid *fid, int command, void *arg)
 	return 0;
 }
 
-static struct fi_ops eq_fi_ops = {
-	.size = sizeof(struct fi_ops),
-	.close = eq_close,
-	.bind = ofi_no_bind,
-	.control = eq_control,
-	.ops_open = ofi_no_ops_open,
-};
+static struct fi_ops eq_fi_ops = OFI_FI_OPS(eq_close, ofi_no_bind, eq_control);
 
 static struct fi_ops_eq eq_ops = {
 	.size = sizeof(struct fi_ops_eq),
@@ -636,9 +610,7 @@ int ofi_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr, struct fid_e
 	pthread_mutex_init(&eq->lock, NULL);
 	eq->fabric = container_of(fabric, struct ofi_fabric, fid);
 	__atomic_fetch_add(&eq->fabric->n_users, 1, __ATOMIC_RELAXED);
-	eq->fid.fid.fclass = FI_CLASS_EQ;
-	eq->fid.fid.context = context;
-	eq->fid.fid.ops = &eq_fi_ops;
+	eq->fid.fid = (struct fid){FI_CLASS_EQ, context, &eq_fi_ops};
 	eq->fid.ops = &eq_ops;
 	*out = &eq->fid;
 	return 0;

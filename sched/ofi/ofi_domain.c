@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ofi_domain.c - the provider's entry; fi_fabric(3), fi_domain(3): one local GPU in one process;
+ * fi_mr(3): the application's regions.
+ */
 #include "ofi/ofi.h"
 
 #include <stdlib.h>
@@ -56,13 +60,7 @@ static int mr_control(struct fid *fid, int command, void *arg)
 	return command == FI_ENABLE ? 0 : -FI_ENOSYS;
 }
 
-static struct fi_ops mr_fi_ops = {
-	.size = sizeof(struct fi_ops),
-	.close = mr_close,
-	.bind = mr_bind,
-	.control = mr_control,
-	.ops_open = ofi_no_ops_open,
-};
+static struct fi_ops mr_fi_ops = OFI_FI_OPS(mr_close, mr_bind, mr_control);
 
 static unsigned rights_of(uint64_t access)
 {
@@ -127,9 +125,7 @@ static int mr_reg_attr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t 
 	mr = calloc(1, sizeof(*mr));
 	if (!mr)
 		return -FI_ENOMEM;
-	mr->fid.fid.fclass = FI_CLASS_MR;
-	mr->fid.fid.context = attr->context;
-	mr->fid.fid.ops = &mr_fi_ops;
+	mr->fid.fid = (struct fid){FI_CLASS_MR, attr->context, &mr_fi_ops};
 	mr->domain = domain;
 	mr->addr = (uintptr_t)attr->mr_iov[0].iov_base;
 	mr->length = attr->mr_iov[0].iov_len;
@@ -251,13 +247,7 @@ static int domain_close(struct fid *fid)
 	return 0;
 }
 
-static struct fi_ops domain_fi_ops = {
-	.size = sizeof(struct fi_ops),
-	.close = domain_close,
-	.bind = ofi_no_bind,
-	.control = ofi_no_control,
-	.ops_open = ofi_no_ops_open,
-};
+static struct fi_ops domain_fi_ops = OFI_FI_OPS(domain_close, ofi_no_bind, ofi_no_control);
 
 static struct fi_ops_domain domain_ops = {
 	.size = sizeof(struct fi_ops_domain),
@@ -315,9 +305,7 @@ static int domain_open(struct fid_fabric *fabric, struct fi_info *info, struct f
 		domain_destroy(d);
 		return err;
 	}
-	d->fid.fid.fclass = FI_CLASS_DOMAIN;
-	d->fid.fid.context = context;
-	d->fid.fid.ops = &domain_fi_ops;
+	d->fid.fid = (struct fid){FI_CLASS_DOMAIN, context, &domain_fi_ops};
 	d->fid.ops = &domain_ops;
 	d->fid.mr = &mr_ops;
 	*out = &d->fid;
@@ -347,13 +335,7 @@ static int fabric_trywait(struct fid_fabric *fabric, struct fid **fids, int coun
 	return err;
 }
 
-static struct fi_ops fabric_fi_ops = {
-	.size = sizeof(struct fi_ops),
-	.close = fabric_close,
-	.bind = ofi_no_bind,
-	.control = ofi_no_control,
-	.ops_open = ofi_no_ops_open,
-};
+static struct fi_ops fabric_fi_ops = OFI_FI_OPS(fabric_close, ofi_no_bind, ofi_no_control);
 
 static struct fi_ops_fabric fabric_ops = {
 	.size = sizeof(struct fi_ops_fabric),
@@ -373,9 +355,7 @@ int ofi_fabric_open(struct fi_fabric_attr *attr, struct fid_fabric **out, void *
 	fabric = calloc(1, sizeof(*fabric));
 	if (!fabric)
 		return -FI_ENOMEM;
-	fabric->fid.fid.fclass = FI_CLASS_FABRIC;
-	fabric->fid.fid.context = context;
-	fabric->fid.fid.ops = &fabric_fi_ops;
+	fabric->fid.fid = (struct fid){FI_CLASS_FABRIC, context, &fabric_fi_ops};
 	fabric->fid.ops = &fabric_ops;
 	fabric->fid.api_version = attr->api_version;
 	*out = &fabric->fid;

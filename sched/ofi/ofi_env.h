@@ -55,4 +55,11 @@ int ofi_no_bind(struct fid *fid, struct fid *bfid, uint64_t flags);
 int ofi_no_control(struct fid *fid, int command, void *arg);
 int ofi_no_ops_open(struct fid *fid, const char *name, uint64_t flags, void **ops, void *context);
 
+/* What every object has. */
+#define OFI_FI_OPS(close_, bind_, control_)                                                        \
+	{                                                                                          \
+		.size = sizeof(struct fi_ops), .close = close_, .bind = bind_,                     \
+		.control = control_, .ops_open = ofi_no_ops_open,                                  \
+	}
+
 #endif

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ofi_ep.c - fi_endpoint(3), fi_cm(3): endpoints of type FI_EP_RDM are opened, bound, enabled, named and
+ * closed.
+ */
 #include "ofi/ofi.h"
 
 #include <poll.h>
@@ -372,13 +376,7 @@ static struct fi_ops_cm ep_cm_ops = {
 	.join = no_join,
 };
 
-static struct fi_ops ep_fi_ops = {
-	.size = sizeof(struct fi_ops),
-	.close = ep_close,
-	.bind = ep_bind,
-	.control = ep_control,
-	.ops_open = ofi_no_ops_open,
-};
+static struct fi_ops ep_fi_ops = OFI_FI_OPS(ep_close, ep_bind, ep_control);
 
 static struct fi_ops_ep ep_ops = {
 	.size = sizeof(struct fi_ops_ep),
@@ -419,18 +417,14 @@ int ofi_ep_open(struct fid_domain *domain, struct fi_info *info, struct fid_ep *
 	take_attributes(ep, info);
 	/* so no eager message is cut short by default */
 	ep->min_multi_recv = OFI_RECORD_MAX;
-	ep->fid.fid.fclass = FI_CLASS_EP;
-	ep->fid.fid.context = context;
-	ep->fid.fid.ops = &ep_fi_ops;
+	ep->fid.fid = (struct fid){FI_CLASS_EP, context, &ep_fi_ops};
 	ep->fid.ops = &ep_ops;
 	ep->fid.cm = &ep_cm_ops;
 	ep->fid.msg = &ofi_msg_ops;
 	ep->fid.tagged = &ofi_tagged_ops;
 	ep->fid.rma = &ofi_rma_ops;
 	ep->fid.atomic = &ofi_atomic_ops;
-	ofi_lock(ep->domain);
-	ep->domain->n_users++;
-	ofi_unlock(ep->domain);
+	ofi_domain_hold(ep->domain);
 	*out = &ep->fid;
 	return 0;
 }

@@ -337,7 +337,7 @@ struct asked {
 };
 
 /* hints or attributes that this provider does not have: said at FI_LOG_LEVEL=info */
-static bool refuse(const char *what)
+static bool info_refuse(const char *what)
 {
 	OFI_INFO(FI_LOG_CORE, "hints ask for %s\n", what);
 	return false;
@@ -350,12 +350,12 @@ static bool tx_fits(const struct fi_tx_attr *a)
 	if (!a)
 		return true;
 	if (a->caps & ~(OFI_CAPS_TX | OFI_CAPS_DOMAIN))
-		return refuse("other capabilities of a transmit context");
+		return info_refuse("other capabilities of a transmit context");
 	if (a->msg_order & ~OFI_ORDER)
-		return refuse("an order that is not kept");
+		return info_refuse("an order that is not kept");
 	if (a->size > OFI_TX_SIZE || a->iov_limit > OFI_IOV_MAX || a->rma_iov_limit > 1 ||
 	    a->inject_size > OFI_RECORD_MAX)
-		return refuse("larger limits of a transmit context");
+		return info_refuse("larger limits of a transmit context");
 	return true;
 }
 
@@ -364,11 +364,11 @@ static bool rx_fits(const struct fi_rx_attr *a)
 	if (!a)
 		return true;
 	if (a->caps & ~(OFI_CAPS_RX | OFI_CAPS_DOMAIN))
-		return refuse("other capabilities of a receive context");
+		return info_refuse("other capabilities of a receive context");
 	if (a->msg_order & ~OFI_ORDER)
-		return refuse("an order that is not kept");
+		return info_refuse("an order that is not kept");
 	if (a->size > OFI_RX_SIZE || a->iov_limit > OFI_IOV_MAX)
-		return refuse("larger limits of a receive context");
+		return info_refuse("larger limits of a receive context");
 	return true;
 }
 
@@ -377,14 +377,14 @@ static bool ep_fits(const struct fi_ep_attr *a)
 	if (!a)
 		return true;
 	if (a->type != FI_EP_UNSPEC && a->type != FI_EP_RDM)
-		return refuse("another type of endpoint");
+		return info_refuse("another type of endpoint");
 	if (a->protocol != FI_PROTO_UNSPEC && a->protocol != OFI_PROTOCOL)
-		return refuse("another protocol");
+		return info_refuse("another protocol");
 	if (a->max_msg_size > OFI_MAX_SIZE || a->tx_ctx_cnt > 1 || a->rx_ctx_cnt > 1 ||
 	    a->max_order_raw_size > OFI_ATOMIC_VALUES_MAX ||
 	    a->max_order_war_size > OFI_ATOMIC_VALUES_MAX ||
 	    a->max_order_waw_size > OFI_ATOMIC_VALUES_MAX)
-		return refuse("larger limits of an endpoint");
+		return info_refuse("larger limits of an endpoint");
 	return true;
 }
 
@@ -432,9 +432,10 @@ static bool mr_mode_fits(uint32_t version, const struct fi_info *hints, const st
 	int mode = mr_mode_for(version, hints, env), wanted = hints->domain_attr->mr_mode;
 
 	if (wanted & alone && wanted & (wanted - 1))
-		return refuse("FI_MR_BASIC or FI_MR_SCALABLE together with other bits of mr_mode");
+		return info_refuse(
+			"FI_MR_BASIC or FI_MR_SCALABLE together with other bits of mr_mode");
 	if (hints->caps && mode == FI_MR_ALLOCATED && !(wanted & FI_MR_ALLOCATED))
-		return refuse("RMA without FI_MR_ALLOCATED, which the provider verbs needs");
+		return info_refuse("RMA without FI_MR_ALLOCATED, which the provider verbs needs");
 	return true;
 }
 
@@ -445,13 +446,13 @@ static bool domain_fits(uint32_t version, const struct fi_info *hints, const str
 	if (!a)
 		return true;
 	if (a->caps & ~OFI_CAPS_DOMAIN)
-		return refuse("other capabilities of a domain");
+		return info_refuse("other capabilities of a domain");
 	if ((a->data_progress == FI_PROGRESS_AUTO || a->control_progress == FI_PROGRESS_AUTO) &&
 	    !env->progress_thread)
-		return refuse("FI_PROGRESS_AUTO, and the progress thread is switched off");
+		return info_refuse("FI_PROGRESS_AUTO, and the progress thread is switched off");
 	if (a->cq_data_size > sizeof(uint64_t) || a->mr_key_size > sizeof(uint64_t) ||
 	    a->auth_key_size)
-		return refuse("larger limits of a domain");
+		return info_refuse("larger limits of a domain");
 	return mr_mode_fits(version, hints, env);
 }
 
@@ -460,12 +461,12 @@ static bool hints_fit(uint32_t version, const struct fi_info *hints, const struc
 	if (!hints)
 		return true;
 	if (hints->caps & ~(OFI_CAPS_TX | OFI_CAPS_RX | OFI_CAPS_DOMAIN))
-		return refuse("capabilities that are not offered");
+		return info_refuse("capabilities that are not offered");
 	if (hints->caps & FI_SOURCE_ERR && !(hints->caps & FI_SOURCE))
-		return refuse("FI_SOURCE_ERR without FI_SOURCE");
+		return info_refuse("FI_SOURCE_ERR without FI_SOURCE");
 	if (hints->fabric_attr && hints->fabric_attr->name &&
 	    strcmp(hints->fabric_attr->name, OFI_FABRIC_NAME))
-		return refuse("another fabric");
+		return info_refuse("another fabric");
 	return tx_fits(hints->tx_attr) && rx_fits(hints->rx_attr) && ep_fits(hints->ep_attr) &&
 	       domain_fits(version, hints, env);
 }

@@ -40,6 +40,9 @@ struct receive {
 	uint64_t flags;
 };
 
+#define SEND(...)    ((struct send){__VA_ARGS__})
+#define RECEIVE(...) ((struct receive){__VA_ARGS__})
+
 /* ---- sending ---- */
 
 /* Its window is charged. */
@@ -184,7 +187,7 @@ static ssize_t recv_make(struct ofi_recv **out, struct ofi_ep *ep, const struct 
 }
 
 /* Messages that wait go into it, until it takes no more; then it waits itself. */
-static ssize_t post(struct ofi_ep *ep, const struct receive *r)
+static ssize_t msg_post(struct ofi_ep *ep, const struct receive *r)
 {
 	struct ofi_recv *recv, *part;
 	bool is_spent = false;
@@ -319,7 +322,7 @@ static ssize_t receive_locked(struct ofi_ep *ep, const struct receive *r)
 		return peek(ep, r);
 	if (r->flags & FI_CLAIM)
 		return receive_claimed(ep, r);
-	return post(ep, r);
+	return msg_post(ep, r);
 }
 
 static ssize_t receive_any(struct ofi_ep *ep, const struct receive *receive)
@@ -334,18 +337,6 @@ static ssize_t receive_any(struct ofi_ep *ep, const struct receive *receive)
 
 /* ---- calls that receive ---- */
 
-static ssize_t receive_buffer(struct fid_ep *fid, void *buf, size_t len, void *desc,
-			      struct receive r)
-{
-	const struct iovec iov = {.iov_base = buf, .iov_len = len};
-
-	r.iov = &iov;
-	r.desc = &desc;
-	r.count = 1;
-	r.flags = ofi_ep_of(fid)->rx_flags;
-	return receive_any(ofi_ep_of(fid), &r);
-}
-
 static ssize_t receive_vector(struct fid_ep *fid, const struct iovec *iov, void **desc,
 			      size_t count, struct receive r)
 {
@@ -356,18 +347,24 @@ static ssize_t receive_vector(struct fid_ep *fid, const struct iovec *iov, void 
 	return receive_any(ofi_ep_of(fid), &r);
 }
 
+static ssize_t receive_buffer(struct fid_ep *fid, void *buf, size_t len, void *desc,
+			      struct receive r)
+{
+	const struct iovec iov = {.iov_base = buf, .iov_len = len};
+
+	return receive_vector(fid, &iov, &desc, 1, r);
+}
+
 static ssize_t msg_recv(struct fid_ep *fid, void *buf, size_t len, void *desc, fi_addr_t source,
 			void *context)
 {
-	return receive_buffer(fid, buf, len, desc,
-			      (struct receive){.source = source, .context = context});
+	return receive_buffer(fid, buf, len, desc, RECEIVE(.source = source, .context = context));
 }
 
 static ssize_t msg_recvv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count,
 			 fi_addr_t source, void *context)
 {
-	return receive_vector(fid, iov, desc, count,
-			      (struct receive){.source = source, .context = context});
+	return receive_vector(fid, iov, desc, count, RECEIVE(.source = source, .context = context));
 }
 
 static ssize_t msg_recvmsg(struct fid_ep *fid, const struct fi_msg *msg, uint64_t flags)
@@ -387,22 +384,16 @@ static ssize_t tagged_recv(struct fid_ep *fid, void *buf, size_t len, void *desc
 			   uint64_t tag, uint64_t ignore, void *context)
 {
 	return receive_buffer(fid, buf, len, desc,
-			      (struct receive){.source = source,
-					       .tagged = true,
-					       .tag = tag,
-					       .ignore = ignore,
-					       .context = context});
+			      RECEIVE(.source = source, .tagged = true, .tag = tag,
+				      .ignore = ignore, .context = context));
 }
 
 static ssize_t tagged_recvv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count,
 			    fi_addr_t source, uint64_t tag, uint64_t ignore, void *context)
 {
 	return receive_vector(fid, iov, desc, count,
-			      (struct receive){.source = source,
-					       .tagged = true,
-					       .tag = tag,
-					       .ignore = ignore,
-					       .context = context});
+			      RECEIVE(.source = source, .tagged = true, .tag = tag,
+				      .ignore = ignore, .context = context));
 }
 
 static ssize_t tagged_recvmsg(struct fid_ep *fid, const struct fi_msg_tagged *msg, uint64_t flags)
@@ -442,8 +433,8 @@ static ssize_t send_buffer(struct fid_ep *fid, const void *buf, size_t len, void
 }
 
 /* wire_flags: OFI_WIRE_TAGGED or 0 */
-static ssize_t send_message(struct fid_ep *fid, const struct fi_msg_tagged *msg, uint8_t wire_flags,
-			    uint64_t flags)
+static ssize_t msg_send_flags(struct fid_ep *fid, const struct fi_msg_tagged *msg,
+			      uint8_t wire_flags, uint64_t flags)
 {
 	const struct send s = {
 		.iov = msg->msg_iov,
@@ -463,15 +454,13 @@ static ssize_t send_message(struct fid_ep *fid, const struct fi_msg_tagged *msg,
 static ssize_t msg_send(struct fid_ep *fid, const void *buf, size_t len, void *desc, fi_addr_t dest,
 			void *context)
 {
-	return send_buffer(fid, buf, len, desc,
-			   (struct send){.destination = dest, .context = context});
+	return send_buffer(fid, buf, len, desc, SEND(.destination = dest, .context = context));
 }
 
 static ssize_t msg_sendv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count,
 			 fi_addr_t dest, void *context)
 {
-	return send_vector(fid, iov, desc, count,
-			   (struct send){.destination = dest, .context = context});
+	return send_vector(fid, iov, desc, count, SEND(.destination = dest, .context = context));
 }
 
 static ssize_t msg_sendmsg(struct fid_ep *fid, const struct fi_msg *msg, uint64_t flags)
@@ -483,89 +472,73 @@ static ssize_t msg_sendmsg(struct fid_ep *fid, const struct fi_msg *msg, uint64_
 					.context = msg->context,
 					.data = msg->data};
 
-	return send_message(fid, &m, 0, flags);
+	return msg_send_flags(fid, &m, 0, flags);
 }
 
 static ssize_t msg_inject(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t dest)
 {
-	return send_buffer(fid, buf, len, NULL, (struct send){.destination = dest, .silent = true});
+	return send_buffer(fid, buf, len, NULL, SEND(.destination = dest, .silent = true));
 }
 
 static ssize_t msg_senddata(struct fid_ep *fid, const void *buf, size_t len, void *desc,
 			    uint64_t data, fi_addr_t dest, void *context)
 {
 	return send_buffer(fid, buf, len, desc,
-			   (struct send){.destination = dest,
-					 .wire_flags = OFI_WIRE_DATA,
-					 .data = data,
-					 .context = context});
+			   SEND(.destination = dest, .wire_flags = OFI_WIRE_DATA, .data = data,
+				.context = context));
 }
 
 static ssize_t msg_injectdata(struct fid_ep *fid, const void *buf, size_t len, uint64_t data,
 			      fi_addr_t dest)
 {
 	return send_buffer(fid, buf, len, NULL,
-			   (struct send){.destination = dest,
-					 .wire_flags = OFI_WIRE_DATA,
-					 .data = data,
-					 .silent = true});
+			   SEND(.destination = dest, .wire_flags = OFI_WIRE_DATA, .data = data,
+				.silent = true));
 }
 
 static ssize_t tagged_send(struct fid_ep *fid, const void *buf, size_t len, void *desc,
 			   fi_addr_t dest, uint64_t tag, void *context)
 {
 	return send_buffer(fid, buf, len, desc,
-			   (struct send){.destination = dest,
-					 .wire_flags = OFI_WIRE_TAGGED,
-					 .tag = tag,
-					 .context = context});
+			   SEND(.destination = dest, .wire_flags = OFI_WIRE_TAGGED, .tag = tag,
+				.context = context));
 }
 
 static ssize_t tagged_sendv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count,
 			    fi_addr_t dest, uint64_t tag, void *context)
 {
 	return send_vector(fid, iov, desc, count,
-			   (struct send){.destination = dest,
-					 .wire_flags = OFI_WIRE_TAGGED,
-					 .tag = tag,
-					 .context = context});
+			   SEND(.destination = dest, .wire_flags = OFI_WIRE_TAGGED, .tag = tag,
+				.context = context));
 }
 
 static ssize_t tagged_sendmsg(struct fid_ep *fid, const struct fi_msg_tagged *msg, uint64_t flags)
 {
-	return send_message(fid, msg, OFI_WIRE_TAGGED, flags);
+	return msg_send_flags(fid, msg, OFI_WIRE_TAGGED, flags);
 }
 
 static ssize_t tagged_inject(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t dest,
 			     uint64_t tag)
 {
 	return send_buffer(fid, buf, len, NULL,
-			   (struct send){.destination = dest,
-					 .wire_flags = OFI_WIRE_TAGGED,
-					 .tag = tag,
-					 .silent = true});
+			   SEND(.destination = dest, .wire_flags = OFI_WIRE_TAGGED, .tag = tag,
+				.silent = true));
 }
 
 static ssize_t tagged_senddata(struct fid_ep *fid, const void *buf, size_t len, void *desc,
 			       uint64_t data, fi_addr_t dest, uint64_t tag, void *context)
 {
 	return send_buffer(fid, buf, len, desc,
-			   (struct send){.destination = dest,
-					 .wire_flags = OFI_WIRE_TAGGED | OFI_WIRE_DATA,
-					 .tag = tag,
-					 .data = data,
-					 .context = context});
+			   SEND(.destination = dest, .wire_flags = OFI_WIRE_TAGGED | OFI_WIRE_DATA,
+				.tag = tag, .data = data, .context = context));
 }
 
 static ssize_t tagged_injectdata(struct fid_ep *fid, const void *buf, size_t len, uint64_t data,
 				 fi_addr_t dest, uint64_t tag)
 {
 	return send_buffer(fid, buf, len, NULL,
-			   (struct send){.destination = dest,
-					 .wire_flags = OFI_WIRE_TAGGED | OFI_WIRE_DATA,
-					 .tag = tag,
-					 .data = data,
-					 .silent = true});
+			   SEND(.destination = dest, .wire_flags = OFI_WIRE_TAGGED | OFI_WIRE_DATA,
+				.tag = tag, .data = data, .silent = true));
 }
 
 /* ---- tables ---- */

@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ofi_op.c - operations of this process toward a peer: their memory, the order in which they start, their
+ * end. Toward this process itself messages are queued and memory is copied.
+ *
+ * A peer's operations that no group has yet wait in its queue, in order; each starts when the group has
+ * room and nothing before it waits. No peer reaches this process's own messages: a group that comes
+ * from its own address is refused, and a message that is announced is found by its sender's operation,
+ * never by an address in a record.
+ */
 #include "ofi/ofi.h"
 
 #include <stdlib.h>
@@ -210,7 +219,7 @@ struct ofi_op *ofi_op_find(struct ofi_domain *domain, const struct ofi_peer *pee
 }
 
 /* The message behind a write: it goes, or fails as the write did. */
-static void announce(struct ofi_op *op)
+static void op_announce(struct ofi_op *op)
 {
 	struct ofi_op *next = op->announces;
 
@@ -227,7 +236,7 @@ static void report(struct ofi_op *op)
 	if (op->is_question) {
 		ofi_keys_unask(&op->peer->keys, op->key);
 	} else if (op->announces) {
-		announce(op);
+		op_announce(op);
 	} else if (op->recv) {
 		op->is_event = true;
 		DL_APPEND(op->domain->events.reads, op);
@@ -270,7 +279,7 @@ static int send_record(struct ofi_op *op)
 }
 
 /* What the group has no room for now goes later. */
-static int send_message(struct ofi_op *op)
+static int op_send_message(struct ofi_op *op)
 {
 	int err = 0;
 
@@ -457,7 +466,7 @@ static int op_start(struct ofi_op *op)
 		err = resolve(op);
 	if (err)
 		return err;
-	err = op->kind == OFI_OP_MESSAGE ? send_message(op)
+	err = op->kind == OFI_OP_MESSAGE ? op_send_message(op)
 	      : op->kind == OFI_OP_WRITE ? write_memory(op)
 					 : read_memory(op);
 	/* closed: its event is on the way */

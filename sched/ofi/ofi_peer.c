@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ofi_peer.c - the processes that this one exchanges data with: which there are, what is counted for each,
+ * and the groups toward them.
+ */
 #include "ofi/ofi.h"
 
 #include <stdlib.h>

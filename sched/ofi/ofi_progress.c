@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ofi_progress.c - who polls libfare's domain, when, and what each of its events leads to.
+ *
+ * The application's calls poll, while they come. If none came for a tick (5 ms), the progress thread
+ * waits on the domain's descriptor in its place, until the next call. So a process that computes for
+ * seconds still acknowledges, answers reads and takes messages (FI_PROGRESS_AUTO), and one that polls
+ * all the time shares nothing with the thread but a counter. While the application waits in a call
+ * (fi_cq_sread()), that call polls, and the thread rests: what arrives wakes one of them.
+ */
 #include "ofi/ofi.h"
 
 #include <poll.h>
@@ -21,26 +30,19 @@
 
 /* ---- events of libfare ---- */
 
-static unsigned count_links(const struct ofi_peer *peer)
-{
-	const struct ofi_link *link;
-	unsigned n;
-
-	DL_COUNT(peer->links, link, n);
-	return n;
-}
-
 /* The peer is who the group says that it is; none is this process itself. */
 static void on_accepted(struct ofi_domain *domain, struct fare_group *group)
 {
 	struct fare_address address;
 	struct ofi_peer *peer = NULL;
 	struct ofi_link *link = NULL;
+	unsigned n = LINKS_MAX;
 
 	if (!fare_group_peer_address(group, &address))
 		peer = ofi_peer_get(domain, &address);
-	if (peer && !peer->is_self && !peer->is_cut && count_links(peer) < LINKS_MAX)
-		link = ofi_link_add(peer, group);
+	if (peer && !peer->is_self && !peer->is_cut)
+		DL_COUNT(peer->links, link, n);
+	link = n < LINKS_MAX ? ofi_link_add(peer, group) : NULL;
 	if (link) {
 		link->connected = true;
 		ofi_av_name_up(peer);
@@ -256,6 +258,7 @@ void ofi_progress_turn(struct ofi_domain *domain)
 
 	if (domain->is_inherited)
 		return;
+	run_timers(domain);
 	for (int round = 0; n == EVENTS && round < ROUNDS; round++) {
 		n = fare_domain_poll(domain->fare_domain, events, EVENTS);
 		if (n < 0)
@@ -267,7 +270,6 @@ void ofi_progress_turn(struct ofi_domain *domain)
 		/* no event is left that names a group that this closes */
 		ofi_progress_settle(domain);
 	}
-	run_timers(domain);
 }
 
 void ofi_progress_by_application(struct ofi_domain *domain)
@@ -309,7 +311,7 @@ static uint64_t calls(struct ofi_progress *p)
 }
 
 /* While calls wait; they look at what arrives. True: it was woken for another reason. */
-static bool rest(struct ofi_progress *p)
+static bool progress_rest(struct ofi_progress *p)
 {
 	struct pollfd wake = {.fd = p->wake, .events = POLLIN};
 	eventfd_t value;
@@ -335,14 +337,14 @@ static uint64_t wait_for_pause(struct ofi_progress *p)
 			eventfd_read(p->wake, &value);
 			return calls(p);
 		}
-		if (atomic_load(&p->waiting) && rest(p))
+		if (atomic_load(&p->waiting) && progress_rest(p))
 			return calls(p);
 		now = calls(p);
 	} while (now != seen || atomic_load(&p->waiting));
 	return now;
 }
 
-static void *run(void *arg)
+static void *progress_run(void *arg)
 {
 	struct ofi_domain *domain = arg;
 	struct ofi_progress *p = &domain->progress;
@@ -375,7 +377,7 @@ static int start_thread(struct ofi_domain *domain)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = pthread_create(&domain->progress.thread, NULL, run, domain);
+	err = pthread_create(&domain->progress.thread, NULL, progress_run, domain);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	domain->progress.has_thread = !err;
 	return -err;

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ofi_recv.c - receives, also of several messages (FI_MULTI_RECV); a message meets its receive, and long
+ * ones are read from the sender's memory; messages that no receive takes.
+ */
 #include "ofi/ofi.h"
 
 #include <stdlib.h>
@@ -97,7 +101,7 @@ void ofi_recv_complete(struct ofi_recv *recv, int status)
 
 /* ---- a message meets its receive ---- */
 
-static void finish(struct ofi_peer *peer, uint32_t cookie, int status)
+static void recv_finish(struct ofi_peer *peer, uint32_t cookie, int status)
 {
 	const struct ofi_wire fin = {
 		.kind = OFI_FIN, .cookie = cookie, .status = (uint32_t)-status};
@@ -108,7 +112,8 @@ static void finish(struct ofi_peer *peer, uint32_t cookie, int status)
 }
 
 /* As far as there is room. */
-static void place(const struct ofi_recv *recv, uint64_t at, const uint8_t *data, uint64_t length)
+static void recv_place(const struct ofi_recv *recv, uint64_t at, const uint8_t *data,
+		       uint64_t length)
 {
 	for (size_t i = 0; i < recv->n_iov && length; i++) {
 		uint64_t room = recv->iov[i].iov_len, n;
@@ -130,9 +135,9 @@ static void recv_scatter(const struct ofi_recv *recv, const struct ofi_message *
 	uint64_t at = 0;
 
 	if (!m->n_parts)
-		place(recv, 0, m->payload, m->length);
+		recv_place(recv, 0, m->payload, m->length);
 	for (unsigned i = 0; i < m->n_parts; i++) {
-		place(recv, at, m->parts[i].iov_base, m->parts[i].iov_len);
+		recv_place(recv, at, m->parts[i].iov_base, m->parts[i].iov_len);
 		at += m->parts[i].iov_len;
 	}
 }
@@ -150,11 +155,11 @@ static void deliver_eager(struct ofi_recv *recv, const struct ofi_message *m)
 	recv_scatter(recv, m);
 	recv_credit(recv, m);
 	if (m->wire.flags & OFI_WIRE_ACK)
-		finish(m->peer, m->wire.cookie, 0);
+		recv_finish(m->peer, m->wire.cookie, 0);
 	ofi_recv_complete(recv, 0);
 }
 
-/* 0: the read is on its way */
+/* 0: the read is submitted */
 static int read_message(struct ofi_recv *recv, const struct ofi_message *m, uint64_t length)
 {
 	struct ofi_op *op = ofi_op_create(m->peer->domain, recv->ep, m->peer, OFI_OP_READ);
@@ -185,7 +190,7 @@ static void deliver_rts(struct ofi_recv *recv, const struct ofi_message *m)
 
 	if (length && !err)
 		return;
-	finish(m->peer, m->wire.cookie, err);
+	recv_finish(m->peer, m->wire.cookie, err);
 	ofi_recv_complete(recv, err);
 }
 
@@ -205,7 +210,7 @@ void ofi_recv_read_done(struct ofi_op *op)
 {
 	/* its region is not needed any more, whatever became of the read; or the peer is gone */
 	if (op->status != -ECANCELED && op->status != -ECONNABORTED)
-		finish(op->peer, op->fin_cookie, op->status);
+		recv_finish(op->peer, op->fin_cookie, op->status);
 	else
 		ofi_limits_answered(&op->peer->limits);
 	ofi_recv_complete(op->recv, op->status);
@@ -235,7 +240,7 @@ void ofi_recv_silence(struct ofi_ep *ep)
 		if (!recv)
 			continue;
 		ofi_recv_free(recv);
-		finish(op->peer, op->fin_cookie, -ECANCELED);
+		recv_finish(op->peer, op->fin_cookie, -ECANCELED);
 	}
 }
 
@@ -250,7 +255,7 @@ void ofi_message_discard(const struct ofi_message *m, int status)
 {
 	ofi_peer_give_credit(m->peer, ofi_message_cost(m));
 	if (wants_fin(m))
-		finish(m->peer, m->wire.cookie, status);
+		recv_finish(m->peer, m->wire.cookie, status);
 }
 
 void ofi_message_drop(struct ofi_message *m)

@@ -31,6 +31,8 @@ struct rma {
 	bool is_read, silent;
 };
 
+#define RMA(...) ((struct rma){__VA_ARGS__})
+
 /* ---- one operation ---- */
 
 static struct ofi_op *rma_begin(struct ofi_ep *ep, struct ofi_peer *peer, const struct rma *r,
@@ -159,23 +161,17 @@ static ssize_t rma_buffer(struct fid_ep *fid, const void *buf, size_t len, void 
 static ssize_t rma_readv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count,
 			 fi_addr_t peer, uint64_t addr, uint64_t key, void *context)
 {
-	return rma_vector(fid, iov, desc, count,
-			  (struct rma){.peer = peer,
-				       .addr = addr,
-				       .key = key,
-				       .context = context,
-				       .is_read = true});
+	return rma_vector(
+		fid, iov, desc, count,
+		RMA(.peer = peer, .addr = addr, .key = key, .context = context, .is_read = true));
 }
 
 static ssize_t rma_read(struct fid_ep *fid, void *buf, size_t len, void *desc, fi_addr_t peer,
 			uint64_t addr, uint64_t key, void *context)
 {
-	return rma_buffer(fid, buf, len, desc,
-			  (struct rma){.peer = peer,
-				       .addr = addr,
-				       .key = key,
-				       .context = context,
-				       .is_read = true});
+	return rma_buffer(
+		fid, buf, len, desc,
+		RMA(.peer = peer, .addr = addr, .key = key, .context = context, .is_read = true));
 }
 
 static ssize_t rma_msg(struct fid_ep *fid, const struct fi_msg_rma *msg, uint64_t flags,
@@ -206,14 +202,14 @@ static ssize_t rma_writev(struct fid_ep *fid, const struct iovec *iov, void **de
 			  fi_addr_t peer, uint64_t addr, uint64_t key, void *context)
 {
 	return rma_vector(fid, iov, desc, count,
-			  (struct rma){.peer = peer, .addr = addr, .key = key, .context = context});
+			  RMA(.peer = peer, .addr = addr, .key = key, .context = context));
 }
 
 static ssize_t rma_write(struct fid_ep *fid, const void *buf, size_t len, void *desc,
 			 fi_addr_t peer, uint64_t addr, uint64_t key, void *context)
 {
 	return rma_buffer(fid, buf, len, desc,
-			  (struct rma){.peer = peer, .addr = addr, .key = key, .context = context});
+			  RMA(.peer = peer, .addr = addr, .key = key, .context = context));
 }
 
 static ssize_t rma_writemsg(struct fid_ep *fid, const struct fi_msg_rma *msg, uint64_t flags)
@@ -225,7 +221,7 @@ static ssize_t rma_inject(struct fid_ep *fid, const void *buf, size_t len, fi_ad
 			  uint64_t addr, uint64_t key)
 {
 	return rma_buffer(fid, buf, len, NULL,
-			  (struct rma){.peer = peer, .addr = addr, .key = key, .silent = true});
+			  RMA(.peer = peer, .addr = addr, .key = key, .silent = true));
 }
 
 static ssize_t rma_writedata(struct fid_ep *fid, const void *buf, size_t len, void *desc,
@@ -233,24 +229,16 @@ static ssize_t rma_writedata(struct fid_ep *fid, const void *buf, size_t len, vo
 			     void *context)
 {
 	return rma_buffer(fid, buf, len, desc,
-			  (struct rma){.peer = peer,
-				       .addr = addr,
-				       .key = key,
-				       .data = data,
-				       .context = context,
-				       .flags = FI_REMOTE_CQ_DATA});
+			  RMA(.peer = peer, .addr = addr, .key = key, .data = data,
+			      .context = context, .flags = FI_REMOTE_CQ_DATA));
 }
 
 static ssize_t rma_injectdata(struct fid_ep *fid, const void *buf, size_t len, uint64_t data,
 			      fi_addr_t peer, uint64_t addr, uint64_t key)
 {
 	return rma_buffer(fid, buf, len, NULL,
-			  (struct rma){.peer = peer,
-				       .addr = addr,
-				       .key = key,
-				       .data = data,
-				       .flags = FI_REMOTE_CQ_DATA,
-				       .silent = true});
+			  RMA(.peer = peer, .addr = addr, .key = key, .data = data,
+			      .flags = FI_REMOTE_CQ_DATA, .silent = true));
 }
 
 struct fi_ops_rma ofi_rma_ops = {
@@ -286,6 +274,8 @@ struct atomic_call {
 	uint64_t flags; /* FI_COMPLETION */
 	bool silent;	/* an inject call: no entry in a CQ, whatever flags say */
 };
+
+#define ATOMIC(...) ((struct atomic_call){__VA_ARGS__})
 
 /* ---- one operation ---- */
 
@@ -434,15 +424,9 @@ static ssize_t base_pieces(struct fid_ep *fid, const struct fi_ioc *iov, void **
 			   enum fi_op op, void *context)
 {
 	(void)desc;
-	return atomic(fid, &(struct atomic_call){.operands = {iov, count},
-						 .peer = peer,
-						 .addr = addr,
-						 .key = key,
-						 .form = OFI_ATOMIC_BASE,
-						 .datatype = datatype,
-						 .op = op,
-						 .context = context,
-						 .flags = ofi_ep_of(fid)->tx_flags});
+	return atomic(fid, &ATOMIC(.operands = {iov, count}, .peer = peer, .addr = addr, .key = key,
+				   .form = OFI_ATOMIC_BASE, .datatype = datatype, .op = op,
+				   .context = context, .flags = ofi_ep_of(fid)->tx_flags));
 }
 
 static ssize_t fetch_pieces(struct fid_ep *fid, const struct fi_ioc *iov, void **desc, size_t count,
@@ -451,16 +435,10 @@ static ssize_t fetch_pieces(struct fid_ep *fid, const struct fi_ioc *iov, void *
 			    enum fi_op op, void *context)
 {
 	(void)desc, (void)result_desc;
-	return atomic(fid, &(struct atomic_call){.operands = {iov, count},
-						 .results = {results, n_results},
-						 .peer = peer,
-						 .addr = addr,
-						 .key = key,
-						 .form = OFI_ATOMIC_FETCH,
-						 .datatype = datatype,
-						 .op = op,
-						 .context = context,
-						 .flags = ofi_ep_of(fid)->tx_flags});
+	return atomic(fid, &ATOMIC(.operands = {iov, count}, .results = {results, n_results},
+				   .peer = peer, .addr = addr, .key = key, .form = OFI_ATOMIC_FETCH,
+				   .datatype = datatype, .op = op, .context = context,
+				   .flags = ofi_ep_of(fid)->tx_flags));
 }
 
 static ssize_t compare_pieces(struct fid_ep *fid, const struct fi_ioc *iov, void **desc,
@@ -470,17 +448,11 @@ static ssize_t compare_pieces(struct fid_ep *fid, const struct fi_ioc *iov, void
 			      enum fi_datatype datatype, enum fi_op op, void *context)
 {
 	(void)desc, (void)compare_desc, (void)result_desc;
-	return atomic(fid, &(struct atomic_call){.operands = {iov, count},
-						 .compares = {compares, n_compares},
-						 .results = {results, n_results},
-						 .peer = peer,
-						 .addr = addr,
-						 .key = key,
-						 .form = OFI_ATOMIC_COMPARE,
-						 .datatype = datatype,
-						 .op = op,
-						 .context = context,
-						 .flags = ofi_ep_of(fid)->tx_flags});
+	return atomic(fid,
+		      &ATOMIC(.operands = {iov, count}, .compares = {compares, n_compares},
+			      .results = {results, n_results}, .peer = peer, .addr = addr,
+			      .key = key, .form = OFI_ATOMIC_COMPARE, .datatype = datatype,
+			      .op = op, .context = context, .flags = ofi_ep_of(fid)->tx_flags));
 }
 
 /* ---- one buffer ---- */
@@ -504,14 +476,9 @@ static ssize_t inject_buffer(struct fid_ep *fid, const void *buf, size_t count, 
 {
 	const struct fi_ioc iov = values_piece(buf, count);
 
-	return atomic(fid, &(struct atomic_call){.operands = {&iov, 1},
-						 .peer = peer,
-						 .addr = addr,
-						 .key = key,
-						 .form = OFI_ATOMIC_BASE,
-						 .datatype = datatype,
-						 .op = op,
-						 .silent = true});
+	return atomic(fid, &ATOMIC(.operands = {&iov, 1}, .peer = peer, .addr = addr, .key = key,
+				   .form = OFI_ATOMIC_BASE, .datatype = datatype, .op = op,
+				   .silent = true));
 }
 
 static ssize_t fetch_buffer(struct fid_ep *fid, const void *buf, size_t count, void *desc,
@@ -539,7 +506,7 @@ static ssize_t compare_buffer(struct fid_ep *fid, const void *buf, size_t count,
 
 /* ---- with flags ---- */
 
-/* The rest of r is the atomic_message's. */
+/* The rest of r is the message's. */
 static ssize_t atomic_message(struct fid_ep *fid, const struct fi_msg_atomic *msg,
 			      struct atomic_call r)
 {
@@ -562,8 +529,7 @@ static ssize_t atomic_message(struct fid_ep *fid, const struct fi_msg_atomic *ms
 
 static ssize_t base_message(struct fid_ep *fid, const struct fi_msg_atomic *msg, uint64_t flags)
 {
-	return atomic_message(fid, msg,
-			      (struct atomic_call){.form = OFI_ATOMIC_BASE, .flags = flags});
+	return atomic_message(fid, msg, ATOMIC(.form = OFI_ATOMIC_BASE, .flags = flags));
 }
 
 static ssize_t fetch_message(struct fid_ep *fid, const struct fi_msg_atomic *msg,
@@ -571,10 +537,9 @@ static ssize_t fetch_message(struct fid_ep *fid, const struct fi_msg_atomic *msg
 			     uint64_t flags)
 {
 	(void)result_desc;
-	return atomic_message(fid, msg,
-			      (struct atomic_call){.form = OFI_ATOMIC_FETCH,
-						   .results = {results, n_results},
-						   .flags = flags});
+	return atomic_message(
+		fid, msg,
+		ATOMIC(.form = OFI_ATOMIC_FETCH, .results = {results, n_results}, .flags = flags));
 }
 
 static ssize_t compare_message(struct fid_ep *fid, const struct fi_msg_atomic *msg,
@@ -584,15 +549,13 @@ static ssize_t compare_message(struct fid_ep *fid, const struct fi_msg_atomic *m
 {
 	(void)compare_desc, (void)result_desc;
 	return atomic_message(fid, msg,
-			      (struct atomic_call){.form = OFI_ATOMIC_COMPARE,
-						   .compares = {compares, n_compares},
-						   .results = {results, n_results},
-						   .flags = flags});
+			      ATOMIC(.form = OFI_ATOMIC_COMPARE, .compares = {compares, n_compares},
+				     .results = {results, n_results}, .flags = flags));
 }
 
 /* ---- what there is ---- */
 
-static int is_valid(unsigned form, unsigned datatype, unsigned op, size_t *count)
+static int atomic_is_valid(unsigned form, unsigned datatype, unsigned op, size_t *count)
 {
 	if (!ofi_atomic_is_offered(form, datatype, op))
 		return -FI_EOPNOTSUPP;
@@ -604,20 +567,20 @@ static int is_valid(unsigned form, unsigned datatype, unsigned op, size_t *count
 static int base_valid(struct fid_ep *fid, enum fi_datatype datatype, enum fi_op op, size_t *count)
 {
 	(void)fid;
-	return is_valid(OFI_ATOMIC_BASE, datatype, op, count);
+	return atomic_is_valid(OFI_ATOMIC_BASE, datatype, op, count);
 }
 
 static int fetch_valid(struct fid_ep *fid, enum fi_datatype datatype, enum fi_op op, size_t *count)
 {
 	(void)fid;
-	return is_valid(OFI_ATOMIC_FETCH, datatype, op, count);
+	return atomic_is_valid(OFI_ATOMIC_FETCH, datatype, op, count);
 }
 
 static int compare_valid(struct fid_ep *fid, enum fi_datatype datatype, enum fi_op op,
 			 size_t *count)
 {
 	(void)fid;
-	return is_valid(OFI_ATOMIC_COMPARE, datatype, op, count);
+	return atomic_is_valid(OFI_ATOMIC_COMPARE, datatype, op, count);
 }
 
 int ofi_atomic_query(struct fid_domain *domain, enum fi_datatype datatype, enum fi_op op,
@@ -634,7 +597,7 @@ int ofi_atomic_query(struct fid_domain *domain, enum fi_datatype datatype, enum 
 		return -FI_EBADFLAGS;
 	if (flags & FI_TAGGED)
 		return -FI_EOPNOTSUPP;
-	err = is_valid(form, datatype, op, &attr->count);
+	err = atomic_is_valid(form, datatype, op, &attr->count);
 	if (!err)
 		attr->size = ofi_atomic_size(datatype);
 	return err;

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ofi_rx.c - records that arrive: messages, of one record or several; answers; keys; atomic operations.
+ *
+ * An atomic operation is done when it arrives, and answered. If the answer cannot be made, the
+ * operation is not done.
+ */
 #include "ofi/ofi.h"
 
 #include <stdlib.h>
@@ -234,7 +240,7 @@ static void on_forget(struct ofi_peer *peer, const struct ofi_wire *w)
 		ofi_keys_forget(&peer->keys, w->tag);
 }
 
-/* ---- atomic operations of a peer: done when they arrive, and answered, or not done ---- */
+/* ---- atomic operations of a peer ---- */
 
 /* 0; -EACCES: no such memory, or not with that right; -EINVAL: not aligned. */
 static int atomic_reach(const struct ofi_domain *domain, const struct ofi_atomic *a, void **target)
@@ -376,7 +382,7 @@ static bool is_admitted(struct ofi_peer *peer, const struct ofi_message *m)
 }
 
 /* bytes: of payload */
-static void on_message(struct ofi_message **partial, struct ofi_message *m, size_t bytes)
+static void rx_on_message(struct ofi_message **partial, struct ofi_message *m, size_t bytes)
 {
 	struct ofi_ep *ep = endpoint_of(m->peer, &m->wire);
 
@@ -438,6 +444,6 @@ void ofi_rx_record(struct ofi_peer *peer, struct ofi_message **partial, const vo
 		on_result(peer, &m.wire, m.payload, bytes);
 		break;
 	default: /* OFI_EAGER, OFI_RTS, OFI_WRITTEN */
-		on_message(partial, &m, bytes);
+		rx_on_message(partial, &m, bytes);
 	}
 }

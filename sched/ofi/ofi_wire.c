@@ -65,7 +65,7 @@ size_t ofi_wire_eager_bytes(uint64_t payload)
 }
 
 /* Copies so many bytes of *iov, from *at of its first piece on, and moves both on. */
-static void gather(uint8_t *out, uint64_t bytes, const struct iovec **iov, size_t *at)
+static void wire_gather(uint8_t *out, uint64_t bytes, const struct iovec **iov, size_t *at)
 {
 	while (bytes) {
 		uint64_t left = (*iov)->iov_len - *at, n = left < bytes ? left : bytes;
@@ -95,7 +95,7 @@ void ofi_wire_encode_eager(const struct ofi_wire *w, const struct iovec *iov, ui
 		payload -= n;
 		record.status = (uint32_t)payload;
 		ofi_wire_encode(&record, out);
-		gather(out + OFI_WIRE_BYTES, n, &iov, &at);
+		wire_gather(out + OFI_WIRE_BYTES, n, &iov, &at);
 		out += OFI_WIRE_BYTES + n;
 		record = (struct ofi_wire){
 			.kind = OFI_MORE, .src_ep = w->src_ep, .dst_ep = w->dst_ep};
