@@ -31,9 +31,9 @@
  *
  * Locking. A domain has one lock, since libfare's domain is used by one thread at a time, and the
  * application's threads and the progress thread are several. libfabric's calls take it
- * (ofi_lock()), and all that they call has it. It is given up by ofi_leave(), which empties the event
- * queue before; or by ofi_unlock() where no operation was started, received or completed. Functions
- * that are called without it say so.
+ * (ofi_lock()), and all that they call has it. It is given up by ofi_leave(), which empties the
+ * event queue before; or by ofi_unlock() where no operation was started, received or completed.
+ * Functions that are called without it say so.
  */
 #ifndef OFI_H
 #define OFI_H

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ofi_atomic_op.h - atomic operations (fi_atomic(3)): which there are, what each does to memory, and
- * what it is in a record (pure).
+ * ofi_atomic_op.h - atomic operations (fi_atomic(3)): which there are, what each does to memory,
+ * and what it is in a record (pure).
  *
- * Owns nothing. In: libfabric's names of types and operations, operands as they are in memory.
- * Out: changed memory, and what was there before. An element is read and replaced as a whole, by
- * the CPU's compare-and-swap: a thread of the application whose own access is atomic sees it as it
- * was before or after. Several elements of one operation are several such steps. Any thread.
+ * Owns nothing. In: libfabric's names of types and operations, operands as they are in memory. Out:
+ * changed memory, and what was there before. An element is read and replaced as a whole, by the
+ * CPU's compare-and-swap: a thread of the application whose own access is atomic sees it as it was
+ * before or after. Several elements of one operation are several such steps. Any thread.
  */
 #ifndef OFI_ATOMIC_OP_H
 #define OFI_ATOMIC_OP_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ofi_av.c - fi_av(3): endpoints' addresses and the numbers that stand for them, of both types; which
- * process a name stands for.
+ * ofi_av.c - fi_av(3): endpoints' addresses and the numbers that stand for them, of both types;
+ * which process a name stands for.
  *
  * Owns the map of both directions: fi_addr_t to (peer, endpoint), and back, for FI_SOURCE and
  * FI_DIRECTED_RECV. An entry that was inserted by a name (ofi_name.h) changes its peer.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ofi_complete.c - completions: which operations end as an entry of a CQ, and what the entry says; what
- * counters count; the ring of a queue.
+ * ofi_complete.c - completions: which operations end as an entry of a CQ, and what the entry says;
+ * what counters count; the ring of a queue.
  */
 #include "ofi/ofi.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ofi_ep.c - fi_endpoint(3), fi_cm(3): endpoints of type FI_EP_RDM are opened, bound, enabled, named and
- * closed.
+ * ofi_ep.c - fi_endpoint(3), fi_cm(3): endpoints of type FI_EP_RDM are opened, bound, enabled,
+ * named and closed.
  */
 #include "ofi/ofi.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ofi_info.c - fi_getinfo(3): what this provider offers for each local GPU, and whether that is what
- * the hints ask for; both ends as the caller names them; the GPU's planes as one network card.
+ * ofi_info.c - fi_getinfo(3): what this provider offers for each local GPU, and whether that is
+ * what the hints ask for; both ends as the caller names them; the GPU's planes as one network card.
  */
 #include "ofi/ofi.h"
 
@@ -85,6 +85,13 @@ static int ends_read(struct ofi_ends *out, const char *node, const char *service
 	if (!err && hints && !out->destination.n)
 		err = read_bytes(&out->destination, out->format, hints->dest_addr,
 				 hints->dest_addrlen);
+	for (int i = 0; i < out->source.n && !err; i++) {
+		if (out->source.at[i].port < ROCE_SOURCE_PORT_FIRST)
+			continue;
+		OFI_INFO(FI_LOG_CORE, "source port %u: processes are reached below %u\n",
+			 out->source.at[i].port, ROCE_SOURCE_PORT_FIRST);
+		err = -FI_ENODATA;
+	}
 	return err;
 }
 
@@ -587,6 +594,9 @@ static int add_gpu(struct fi_info **out, const struct fare *fare, unsigned gpu,
 	while (*out)
 		out = &(*out)->next;
 	*out = info;
+	/* a socket address cannot say which endpoint of a domain it is */
+	if (asked->ends.format != FI_FORMAT_UNSPEC)
+		info->domain_attr->ep_cnt = 1;
 	return ends_fill(&asked->ends, own, info);
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ofi_op.c - operations of this process toward a peer: their memory, the order in which they start, their
- * end. Toward this process itself messages are queued and memory is copied.
+ * ofi_op.c - operations of this process toward a peer: their memory, the order in which they start,
+ * their end. Toward this process itself messages are queued and memory is copied.
  *
- * A peer's operations that no group has yet wait in its queue, in order; each starts when the group has
- * room and nothing before it waits. No peer reaches this process's own messages: a group that comes
- * from its own address is refused, and a message that is announced is found by its sender's operation,
- * never by an address in a record.
+ * A peer's operations that no group has yet wait in its queue, in order; each starts when the group
+ * has room and nothing before it waits. No peer reaches this process's own messages: a group that
+ * comes from its own address is refused, and a message that is announced is found by its sender's
+ * operation, never by an address in a record.
  */
 #include "ofi/ofi.h"
 

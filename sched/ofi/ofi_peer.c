@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ofi_peer.c - the processes that this one exchanges data with: which there are, what is counted for each,
- * and the groups toward them.
+ * ofi_peer.c - the processes that this one exchanges data with: which there are, what is counted
+ * for each, and the groups toward them.
  */
 #include "ofi/ofi.h"
 

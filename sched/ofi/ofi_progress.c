@@ -2,11 +2,12 @@
 /*
  * ofi_progress.c - who polls libfare's domain, when, and what each of its events leads to.
  *
- * The application's calls poll, while they come. If none came for a tick (5 ms), the progress thread
- * waits on the domain's descriptor in its place, until the next call. So a process that computes for
- * seconds still acknowledges, answers reads and takes messages (FI_PROGRESS_AUTO), and one that polls
- * all the time shares nothing with the thread but a counter. While the application waits in a call
- * (fi_cq_sread()), that call polls, and the thread rests: what arrives wakes one of them.
+ * The application's calls poll, while they come. If none came for a tick (5 ms), the progress
+ * thread waits on the domain's descriptor in its place, until the next call. So a process that
+ * computes for seconds still acknowledges, answers reads and takes messages (FI_PROGRESS_AUTO), and
+ * one that polls all the time shares nothing with the thread but a counter. While the application
+ * waits in a call (fi_cq_sread()), that call polls, and the thread rests: what arrives wakes one of
+ * them.
  */
 #include "ofi/ofi.h"
 

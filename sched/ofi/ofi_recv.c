@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ofi_recv.c - receives, also of several messages (FI_MULTI_RECV); a message meets its receive, and long
- * ones are read from the sender's memory; messages that no receive takes.
+ * ofi_recv.c - receives, also of several messages (FI_MULTI_RECV); a message meets its receive, and
+ * long ones are read from the sender's memory; messages that no receive takes.
  */
 #include "ofi/ofi.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ofi_rx.c - records that arrive: messages, of one record or several; answers; keys; atomic operations.
+ * ofi_rx.c - records that arrive: messages, of one record or several; answers; keys; atomic
+ * operations.
  *
  * An atomic operation is done when it arrives, and answered. If the answer cannot be made, the
  * operation is not done.
