@@ -120,7 +120,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("ofi_multi");
+	Suite *suite = suite_create("ofi_recv");
 	TCase *tcase = tcase_create("ofi_multi");
 	SRunner *runner = srunner_create(suite);
 	int failed;

@@ -70,7 +70,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *s = suite_create("ofi_mr");
+	Suite *s = suite_create("ofi_domain");
 	TCase *tc = tcase_create("core");
 	int skip = own_net();
 

@@ -262,7 +262,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *s = suite_create("ofi_named");
+	Suite *s = suite_create("ofi_av");
 	TCase *tc = tcase_create("core");
 	int skip = own_net();
 

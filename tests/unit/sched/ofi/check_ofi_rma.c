@@ -519,7 +519,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *s = suite_create("ofi_atomic");
+	Suite *s = suite_create("ofi_rma");
 	TCase *tc = tcase_create("core");
 	SRunner *sr;
 	int failed, skip = own_net();

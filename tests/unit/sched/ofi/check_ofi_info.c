@@ -203,7 +203,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *s = suite_create("ofi_ends");
+	Suite *s = suite_create("ofi_info");
 	TCase *tc = tcase_create("core");
 	int skip = own_net();
 

@@ -122,7 +122,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *s = suite_create("ofi_self");
+	Suite *s = suite_create("ofi_op");
 	TCase *tc = tcase_create("core");
 	SRunner *sr;
 	int failed, skip = own_net();
