@@ -296,9 +296,8 @@ struct ofi_link {
  */
 struct ofi_peer {
 	UT_hash_handle hh;
-	struct ofi_peer *prev, *next;		  /* in ofi_events.peers */
-	struct ofi_peer *timed_prev, *timed_next; /* in ofi_peers.timed */
-	struct ofi_peer *left_prev, *left_next;	  /* in ofi_peers.left */
+	struct ofi_peer *prev, *next;		/* in ofi_events.peers */
+	struct ofi_peer *left_prev, *left_next; /* in ofi_peers.left */
 	struct ofi_domain *domain;
 	struct fare_address address; /* or a name alone (ofi_name.h) */
 	UT_hash_handle hh_name;	     /* in ofi_peers.by_name, while is_up */
@@ -316,14 +315,13 @@ struct ofi_peer {
 	uint32_t credit;	  /* kept no longer here: goes with the next message to it */
 	struct ofi_limits limits; /* of what it sends */
 	struct ofi_keys keys;	  /* of its regions */
-	bool is_self, is_changed, is_timed, is_left, credit_queued, is_cut;
+	bool is_self, is_changed, is_left, credit_queued, is_cut;
 	bool asks_keys;	    /* it keeps keys of regions here */
 	uint64_t reopen_ns; /* not before; 0: at once */
 };
 
 struct ofi_peers {
 	struct ofi_peer *by_address, *by_name;
-	struct ofi_peer *timed; /* whose operations wait: deadlines, links to be opened again */
 	/* without a link or an entry of an AV: here for what the application has not taken */
 	struct ofi_peer *left;
 	uint64_t said_ns;     /* when a line that peers can cause was last logged */
@@ -551,9 +549,6 @@ struct ofi_peer *ofi_peer_get(struct ofi_domain *domain, const struct fare_addre
 void ofi_peer_destroy(struct ofi_peer *peer);
 /* ofi_progress looks at it: it is freed, if nothing needs it any more. */
 void ofi_peer_changed(struct ofi_peer *peer);
-/* Deadlines are looked at while operations of it wait; no longer. */
-void ofi_peer_time(struct ofi_peer *peer);
-void ofi_peer_untime(struct ofi_peer *peer);
 void ofi_peer_set_left(struct ofi_peer *peer, bool is_left);
 /* A message can be sent to it without a new link. */
 bool ofi_peer_is_linked(const struct ofi_peer *peer);

@@ -504,8 +504,6 @@ void ofi_queue_run(struct ofi_peer *peer)
 		else if (op->ends_early && !op->reported)
 			report(op);
 	}
-	if (peer->queue)
-		ofi_peer_time(peer);
 }
 
 static void set_out(struct ofi_op *op)
@@ -603,7 +601,6 @@ static bool ask_again(struct ofi_op *op)
 	ofi_keys_forget(&op->peer->keys, op->key);
 	op->submitted = false;
 	DL_PREPEND(op->peer->queue, op);
-	ofi_peer_time(op->peer);
 	return true;
 }
 

@@ -49,22 +49,6 @@ void ofi_peer_changed(struct ofi_peer *peer)
 	DL_APPEND(peer->domain->events.peers, peer);
 }
 
-void ofi_peer_time(struct ofi_peer *peer)
-{
-	if (peer->is_timed)
-		return;
-	peer->is_timed = true;
-	DL_APPEND2(peer->domain->peers.timed, peer, timed_prev, timed_next);
-}
-
-void ofi_peer_untime(struct ofi_peer *peer)
-{
-	if (!peer->is_timed)
-		return;
-	peer->is_timed = false;
-	DL_DELETE2(peer->domain->peers.timed, peer, timed_prev, timed_next);
-}
-
 void ofi_peer_set_left(struct ofi_peer *peer, bool is_left)
 {
 	if (peer->is_left == is_left)
@@ -79,7 +63,6 @@ void ofi_peer_set_left(struct ofi_peer *peer, bool is_left)
 void ofi_peer_destroy(struct ofi_peer *peer)
 {
 	ofi_peer_set_left(peer, false);
-	ofi_peer_untime(peer);
 	peer->domain->peers.n_reopening -= peer->reopen_ns > 0;
 	HASH_DEL(peer->domain->peers.by_address, peer);
 	ofi_keys_fini(&peer->keys);

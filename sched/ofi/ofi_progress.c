@@ -125,7 +125,6 @@ static void end_link(struct ofi_link *link)
 	if (was_tx && !was_connected && peer->n_entries && may_come(status)) {
 		peer->reopen_ns = clock_now_ns() + REOPEN_NS;
 		peer->domain->peers.n_reopening++;
-		ofi_peer_time(peer);
 		return;
 	}
 	if (was_connected)
@@ -207,16 +206,13 @@ static void peers_tick(struct ofi_domain *domain, uint64_t now_ns)
 {
 	struct ofi_peer *peer, *next;
 
-	DL_FOREACH_SAFE2(domain->peers.timed, peer, next, timed_next)
-	{
+	HASH_ITER (hh, domain->peers.by_address, peer, next) {
 		ofi_queue_expire(peer, now_ns);
 		if (peer->reopen_ns && now_ns >= peer->reopen_ns) {
 			peer->reopen_ns = 0;
 			domain->peers.n_reopening--;
 			ofi_queue_run(peer);
 		}
-		if (!peer->queue && !peer->reopen_ns)
-			ofi_peer_untime(peer);
 	}
 	ofi_op_expire_unanswered(domain, now_ns);
 }
