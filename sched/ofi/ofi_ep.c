@@ -142,7 +142,7 @@ static int ep_control(struct fid *fid, int command, void *arg)
 
 /* ---- closing ---- */
 
-/* What was injected is on its way: nobody but this process can send it again. */
+/* What was injected: no other process can send it again. */
 static void linger(struct ofi_ep *ep)
 {
 	struct ofi_domain *domain = ep->domain;

@@ -469,7 +469,7 @@ static int op_start(struct ofi_op *op)
 	err = op->kind == OFI_OP_MESSAGE ? op_send_message(op)
 	      : op->kind == OFI_OP_WRITE ? write_memory(op)
 					 : read_memory(op);
-	/* closed: its event is on the way */
+	/* closed: its event still comes */
 	return err == -ENOBUFS || err == -ENOTCONN ? -EAGAIN : err;
 }
 
@@ -699,7 +699,7 @@ static void forget_key(struct ofi_domain *domain, uint64_t key)
 			continue;
 		w.status = peer->n_forgets == FORGETS_MAX ? OFI_FORGET_ALL : 0;
 		if (ofi_op_answer(peer, &w))
-			OFI_WARN(FI_LOG_MR, "no memory to tell a peer of a closed region\n");
+			OFI_WARN(FI_LOG_MR, "no memory for a message about a closed region\n");
 	}
 }
 
