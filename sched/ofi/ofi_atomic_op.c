@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "ofi/ofi_atomic_op.h"
 
+#include <errno.h>
 #include <string.h>
+
+#include "base/octets.h"
 
 enum class { NONE, UNSIGNED, SIGNED, REAL };
 
@@ -240,40 +243,35 @@ static uint64_t exchange(const struct type *t, unsigned op, void *at, uint64_t o
 	}
 }
 
-/* The i-th element; 0: there are none. */
-static uint64_t load(const uint8_t *elements, uint32_t i, unsigned bytes)
-{
+union value {
 	uint8_t e1;
 	uint16_t e2;
 	uint32_t e4;
 	uint64_t e8;
+};
+
+/* The i-th element; 0: there are none. */
+static uint64_t value_load(const uint8_t *elements, uint32_t i, unsigned bytes)
+{
+	union value v;
 
 	if (!elements)
 		return 0;
-	elements += (size_t)i * bytes;
-	switch (bytes) {
-	case 1:
-		return memcpy(&e1, elements, 1), e1;
-	case 2:
-		return memcpy(&e2, elements, 2), e2;
-	case 4:
-		return memcpy(&e4, elements, 4), e4;
-	default:
-		return memcpy(&e8, elements, 8), e8;
-	}
+	memcpy(&v, elements + (size_t)i * bytes, bytes);
+	return bytes == 1 ? v.e1 : bytes == 2 ? v.e2 : bytes == 4 ? v.e4 : v.e8;
 }
 
-static void store(uint8_t *elements, uint32_t i, unsigned bytes, uint64_t e8)
+static void value_store(uint8_t *elements, uint32_t i, unsigned bytes, uint64_t bits)
 {
-	const uint8_t e1 = (uint8_t)e8;
-	const uint16_t e2 = (uint16_t)e8;
-	const uint32_t e4 = (uint32_t)e8;
-	const void *from = bytes == 1	? (const void *)&e1
-			   : bytes == 2 ? (const void *)&e2
-			   : bytes == 4 ? (const void *)&e4
-					: (const void *)&e8;
+	union value v = {.e8 = bits};
 
-	memcpy(elements + (size_t)i * bytes, from, bytes);
+	if (bytes == 1)
+		v.e1 = (uint8_t)bits;
+	else if (bytes == 2)
+		v.e2 = (uint16_t)bits;
+	else if (bytes == 4)
+		v.e4 = (uint32_t)bits;
+	memcpy(elements + (size_t)i * bytes, &v, bytes);
 }
 
 void ofi_atomic_apply(const struct ofi_atomic *a, void *target, uint8_t *results)
@@ -282,10 +280,56 @@ void ofi_atomic_apply(const struct ofi_atomic *a, void *target, uint8_t *results
 	uint8_t *at = target;
 
 	for (uint32_t i = 0; i < a->count; i++, at += t->bytes) {
-		uint64_t old = exchange(t, a->op, at, load(a->operands, i, t->bytes),
-					load(a->compares, i, t->bytes));
+		uint64_t old = exchange(t, a->op, at, value_load(a->operands, i, t->bytes),
+					value_load(a->compares, i, t->bytes));
 
 		if (a->form != OFI_ATOMIC_BASE)
-			store(results, i, t->bytes, old);
+			value_store(results, i, t->bytes, old);
 	}
+}
+
+/* ---- in a record ---- */
+
+uint32_t ofi_atomic_most(unsigned form, unsigned datatype)
+{
+	size_t each = ofi_atomic_size(datatype) * (form == OFI_ATOMIC_COMPARE ? 2 : 1);
+
+	return (uint32_t)(OFI_ATOMIC_VALUES_MAX / each);
+}
+
+uint8_t *ofi_atomic_encode(const struct ofi_atomic *a, uint8_t *out)
+{
+	out = octets_store(out, a->address, 8);
+	out = octets_store(out, a->key, 8);
+	out = octets_store(out, a->count, 4);
+	out = octets_store(out, a->form, 1);
+	out = octets_store(out, a->datatype, 1);
+	out = octets_store(out, a->op, 1);
+	return octets_store(out, 0, 1);
+}
+
+int ofi_atomic_decode(const uint8_t *in, size_t bytes, uint64_t result_bytes,
+		      struct ofi_atomic *out)
+{
+	struct octets o;
+	uint64_t zero;
+
+	memset(out, 0, sizeof(*out));
+	octets_init(&o, in, bytes);
+	out->address = octets_get(&o, 8);
+	out->key = octets_get(&o, 8);
+	out->count = (uint32_t)octets_get(&o, 4);
+	out->form = (uint8_t)octets_get(&o, 1);
+	out->datatype = (uint8_t)octets_get(&o, 1);
+	out->op = (uint8_t)octets_get(&o, 1);
+	zero = octets_get(&o, 1);
+	if (o.failed || zero || !ofi_atomic_is_offered(out->form, out->datatype, out->op) ||
+	    !out->count || out->count > ofi_atomic_most(out->form, out->datatype))
+		return -EBADMSG;
+	if (ofi_atomic_result_bytes(out) != result_bytes ||
+	    o.left != ofi_atomic_operand_bytes(out) + ofi_atomic_compare_bytes(out))
+		return -EBADMSG;
+	out->operands = o.left ? o.p : NULL;
+	out->compares = ofi_atomic_compare_bytes(out) ? o.p + ofi_atomic_operand_bytes(out) : NULL;
+	return 0;
 }

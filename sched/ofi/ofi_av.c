@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ofi/ofi_av.h"
+/*
+ * ofi_av.c - fi_av(3): endpoints' addresses and the numbers that stand for them, of both types;
+ * which process a name stands for.
+ *
+ * Owns the map of both directions: fi_addr_t to (peer, endpoint), and back, for FI_SOURCE and
+ * FI_DIRECTED_RECV. An entry that was inserted by a name (ofi_name.h) changes its peer.
+ */
+#include "ofi/ofi.h"
 
 #include <netdb.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
 
-#include "ofi/ofi_domain.h"
-#include "ofi/ofi_ep.h"
 #include "ofi/ofi_name.h"
-#include "ofi/ofi_named.h"
-#include "ofi/ofi_no.h"
 
 /* in key.ep: the entry is a name, and its peer changes */
 #define BY_NAME (UINT64_C(1) << 16)
@@ -28,11 +30,6 @@ struct entry {
 	fi_addr_t number;
 };
 
-struct bound {
-	struct bound *prev, *next;
-	struct ofi_ep *ep;
-};
-
 struct ofi_av {
 	struct ofi_av *prev, *next; /* of the domain */
 	struct fid_av fid;
@@ -41,36 +38,31 @@ struct ofi_av {
 	struct entry **entries; /* by number; NULL: removed */
 	size_t n, size;
 	struct entry *by_key;
-	struct bound *eps;
+	unsigned n_bound; /* endpoints */
 };
 
-static struct ofi_av *of(struct fid_av *fid)
+static struct ofi_av *av_of(struct fid_av *fid)
 {
 	return container_of(fid, struct ofi_av, fid);
 }
 
-struct ofi_av *ofi_av_of(struct fid *fid)
-{
-	return container_of(fid, struct ofi_av, fid.fid);
-}
-
 /* ---- looking up ---- */
 
-static struct entry *at(const struct ofi_av *av, fi_addr_t number)
+static struct entry *entry_at(const struct ofi_av *av, fi_addr_t number)
 {
 	return number < av->n ? av->entries[number] : NULL;
 }
 
 struct ofi_peer *ofi_av_peer(const struct ofi_av *av, fi_addr_t address, uint16_t *ep)
 {
-	const struct entry *e = at(av, address);
+	const struct entry *e = entry_at(av, address);
 
 	if (e)
 		*ep = (uint16_t)e->key.ep;
 	return e ? e->peer : NULL;
 }
 
-static struct entry *find(const struct ofi_av *av, const struct ofi_peer *peer, uint64_t ep)
+static struct entry *entry_find(const struct ofi_av *av, const struct ofi_peer *peer, uint64_t ep)
 {
 	const struct key key = {peer, ep};
 	struct entry *e;
@@ -81,16 +73,16 @@ static struct entry *find(const struct ofi_av *av, const struct ofi_peer *peer, 
 
 fi_addr_t ofi_av_find(const struct ofi_av *av, const struct ofi_peer *peer, uint16_t ep)
 {
-	const struct entry *e = find(av, peer, ep);
+	const struct entry *e = entry_find(av, peer, ep);
 
 	if (!e && peer->n_names)
-		e = find(av, peer, ep | BY_NAME);
+		e = entry_find(av, peer, ep | BY_NAME);
 	return e ? e->number : FI_ADDR_NOTAVAIL;
 }
 
 /* ---- inserting ---- */
 
-static int make_room(struct ofi_av *av)
+static int av_make_room(struct ofi_av *av)
 {
 	size_t size = av->size ? 2 * av->size : 16;
 	struct entry **entries;
@@ -106,28 +98,29 @@ static int make_room(struct ofi_av *av)
 }
 
 /* Messages that came before the address of their sender. */
-static void name_sources(struct ofi_av *av, const struct entry *e)
+static void name_sources(const struct ofi_av *av, const struct entry *e)
 {
-	struct ofi_arrived *a;
-	struct bound *b;
+	for (unsigned i = 0; i < OFI_EPS_MAX; i++) {
+		struct ofi_ep *ep = av->domain->eps[i];
+		struct ofi_arrived *a;
 
-	DL_FOREACH (av->eps, b)
-		for (unsigned tagged = 0; tagged < 2; tagged++)
-			DL_FOREACH (b->ep->match.arrived[tagged], a) {
+		for (unsigned tagged = 0; ep && ep->av == av && tagged < 2; tagged++)
+			DL_FOREACH (ep->match.arrived[tagged], a) {
 				const struct ofi_message *m = (const struct ofi_message *)a;
 
 				if (m->peer == e->peer && m->wire.src_ep == (uint16_t)e->key.ep)
 					a->source = e->number;
 			}
+	}
 }
 
-static bool hash(struct ofi_av *av, struct entry *e)
+static bool entry_hash(struct ofi_av *av, struct entry *e)
 {
 	HASH_ADD(hh, av->by_key, key, sizeof(e->key), e);
 	return e->hh.tbl;
 }
 
-static void count(struct ofi_peer *peer, const struct entry *e, int by)
+static void entry_count(struct ofi_peer *peer, const struct entry *e, int by)
 {
 	peer->n_entries += (unsigned)by;
 	if (e->key.ep & BY_NAME)
@@ -135,23 +128,43 @@ static void count(struct ofi_peer *peer, const struct entry *e, int by)
 	ofi_peer_changed(peer);
 }
 
-static struct entry *add(struct ofi_av *av, struct ofi_peer *peer, uint64_t ep)
+static struct entry *entry_add(struct ofi_av *av, struct ofi_peer *peer, uint64_t ep)
 {
-	struct entry *e = make_room(av) ? NULL : calloc(1, sizeof(*e));
+	struct entry *e = av_make_room(av) ? NULL : calloc(1, sizeof(*e));
 
 	if (!e)
 		return NULL;
 	e->key = (struct key){peer, ep};
 	e->peer = peer;
 	e->number = av->n;
-	if (!hash(av, e)) {
+	if (!entry_hash(av, e)) {
 		free(e);
 		return NULL;
 	}
 	av->entries[av->n++] = e;
-	count(peer, e, 1);
+	entry_count(peer, e, 1);
 	name_sources(av, e);
 	return e;
+}
+
+static struct ofi_peer *find_up(const struct ofi_domain *domain, const struct fare_address *name)
+{
+	struct ofi_peer *peer;
+
+	HASH_FIND(hh_name, domain->peers.by_name, name, sizeof(*name), peer);
+	return peer;
+}
+
+/* The peer that a name stands for now. NULL: no memory. */
+static struct ofi_peer *peer_of_name(struct ofi_domain *domain, const struct fare_address *name)
+{
+	struct ofi_peer *peer = find_up(domain, name);
+	struct fare_address own;
+
+	if (peer)
+		return peer;
+	ofi_name_of(&domain->address, &own);
+	return ofi_peer_get(domain, memcmp(&own, name, sizeof(own)) ? name : &domain->address);
 }
 
 static int insert_one(struct ofi_av *av, const struct ofi_address *address, fi_addr_t *out)
@@ -163,14 +176,14 @@ static int insert_one(struct ofi_av *av, const struct ofi_address *address, fi_a
 
 	if (ofi_name_place(address, &at) || !at.port)
 		return -FI_EINVAL;
-	peer = ep & BY_NAME ? ofi_named_get(av->domain, &address->process)
+	peer = ep & BY_NAME ? peer_of_name(av->domain, &address->process)
 			    : ofi_peer_get(av->domain, &address->process);
 	if (!peer)
 		return -FI_ENOMEM;
 	ofi_peer_changed(peer);
-	e = find(av, peer, ep);
+	e = entry_find(av, peer, ep);
 	if (!e)
-		e = add(av, peer, ep);
+		e = entry_add(av, peer, ep);
 	if (!e)
 		return -FI_ENOMEM;
 	*out = e->number;
@@ -186,8 +199,8 @@ struct insertion {
 	int n; /* inserted */
 };
 
-static int begin(struct insertion *in, struct ofi_av *av, fi_addr_t *fi_addr, uint64_t flags,
-		 void *context)
+static int insertion_begin(struct insertion *in, struct ofi_av *av, fi_addr_t *fi_addr,
+			   uint64_t flags, void *context)
 {
 	if (flags & ~(uint64_t)(FI_MORE | FI_SYNC_ERR | FI_NUMERICHOST))
 		return -FI_EBADFLAGS;
@@ -216,11 +229,11 @@ static void insert_next(struct insertion *in, const struct ofi_address *address,
 static int av_insert(struct fid_av *fid, const void *addr, size_t count_of, fi_addr_t *fi_addr,
 		     uint64_t flags, void *context)
 {
-	uint32_t format = of(fid)->domain->format;
+	uint32_t format = av_of(fid)->domain->format;
 	size_t bytes = ofi_name_bytes(format);
 	struct ofi_address address;
 	struct insertion in;
-	int err = begin(&in, of(fid), fi_addr, flags, context);
+	int err = insertion_begin(&in, av_of(fid), fi_addr, flags, context);
 
 	if (err)
 		return err;
@@ -255,7 +268,7 @@ static int av_insertsvc(struct fid_av *fid, const char *node, const char *servic
 			fi_addr_t *fi_addr, uint64_t flags, void *context)
 {
 	struct insertion in;
-	int err = begin(&in, of(fid), fi_addr, flags, context);
+	int err = insertion_begin(&in, av_of(fid), fi_addr, flags, context);
 
 	if (err)
 		return err;
@@ -270,7 +283,7 @@ static int av_insertsym(struct fid_av *fid, const char *node, size_t nodecnt, co
 {
 	char node_i[NI_MAXHOST], service_j[NI_MAXSERV];
 	struct insertion in;
-	int err = begin(&in, of(fid), fi_addr, flags, context);
+	int err = insertion_begin(&in, av_of(fid), fi_addr, flags, context);
 
 	if (err)
 		return err;
@@ -289,28 +302,28 @@ static int av_insertsym(struct fid_av *fid, const char *node, size_t nodecnt, co
 
 /* ---- removing ---- */
 
-static void drop(struct ofi_av *av, struct entry *e)
+static void entry_drop(struct ofi_av *av, struct entry *e)
 {
 	if (e->hh.tbl)
 		HASH_DEL(av->by_key, e);
 	av->entries[e->number] = NULL;
-	count(e->peer, e, -1);
+	entry_count(e->peer, e, -1);
 	free(e);
 }
 
 static int av_remove(struct fid_av *fid, fi_addr_t *fi_addr, size_t count, uint64_t flags)
 {
-	struct ofi_av *av = of(fid);
+	struct ofi_av *av = av_of(fid);
 	int err = 0;
 
 	if (flags)
 		return -FI_EBADFLAGS;
 	ofi_lock(av->domain);
 	for (size_t i = 0; i < count; i++) {
-		struct entry *e = at(av, fi_addr[i]);
+		struct entry *e = entry_at(av, fi_addr[i]);
 
 		if (e)
-			drop(av, e);
+			entry_drop(av, e);
 		else
 			err = -FI_EINVAL;
 	}
@@ -322,12 +335,12 @@ static int av_lookup(struct fid_av *fid, fi_addr_t fi_addr, void *addr, size_t *
 {
 	struct ofi_address address = {0};
 	uint8_t text[OFI_NAME_BYTES_MAX];
-	struct ofi_av *av = of(fid);
+	struct ofi_av *av = av_of(fid);
 	size_t bytes = ofi_name_bytes(av->domain->format);
 	const struct entry *e;
 
 	ofi_lock(av->domain);
-	e = at(av, fi_addr);
+	e = entry_at(av, fi_addr);
 	if (e) {
 		address.process = e->peer->address;
 		if (e->key.ep & BY_NAME)
@@ -345,7 +358,7 @@ static int av_lookup(struct fid_av *fid, fi_addr_t fi_addr, void *addr, size_t *
 
 static const char *av_straddr(struct fid_av *fid, const void *addr, char *buf, size_t *len)
 {
-	uint32_t format = of(fid)->domain->format;
+	uint32_t format = av_of(fid)->domain->format;
 	struct ofi_address address;
 
 	if (ofi_name_decode(format, addr, ofi_name_bytes(format), &address))
@@ -357,65 +370,121 @@ static const char *av_straddr(struct fid_av *fid, const void *addr, char *buf, s
 /* ---- names that change hands ---- */
 
 /* Without memory the entry stands for nobody. */
-static void move(struct ofi_av *av, struct entry *e, struct ofi_peer *to)
+static void entry_move(struct ofi_av *av, struct entry *e, struct ofi_peer *to)
 {
 	HASH_DEL(av->by_key, e);
-	count(e->peer, e, -1);
+	entry_count(e->peer, e, -1);
 	e->peer = to;
 	e->key.peer = to;
-	count(to, e, 1);
-	if (!hash(av, e))
-		drop(av, e);
+	entry_count(to, e, 1);
+	if (!entry_hash(av, e))
+		entry_drop(av, e);
 	else
 		name_sources(av, e);
 }
 
-void ofi_avs_move(struct ofi_domain *domain, struct ofi_peer *from, struct ofi_peer *to)
+/* Names that stand for a peer stand for another from now on. */
+static void move_names(struct ofi_peer *from, struct ofi_peer *to)
 {
 	struct ofi_av *av;
 
-	DL_FOREACH (domain->avs, av)
+	DL_FOREACH (from->domain->avs, av)
 		for (size_t i = 0; i < av->n && from->n_names; i++) {
 			struct entry *e = av->entries[i];
 
 			if (e && e->peer == from && e->key.ep & BY_NAME)
-				move(av, e, to);
+				entry_move(av, e, to);
 		}
+}
+
+void ofi_av_name_down(struct ofi_peer *peer)
+{
+	struct ofi_peer *nobody;
+
+	if (!peer->is_up)
+		return;
+	HASH_DELETE(hh_name, peer->domain->peers.by_name, peer);
+	peer->is_up = false;
+	nobody = peer->n_names ? ofi_peer_get(peer->domain, &peer->name) : NULL;
+	if (nobody)
+		move_names(peer, nobody);
+}
+
+void ofi_av_name_up(struct ofi_peer *peer)
+{
+	struct ofi_domain *domain = peer->domain;
+	struct ofi_peer *other;
+
+	if (peer->is_up)
+		return;
+	ofi_name_of(&peer->address, &peer->name);
+	other = find_up(domain, &peer->name);
+	if (other) /* it is gone, and its links do not know it yet */
+		ofi_av_name_down(other);
+	HASH_ADD(hh_name, domain->peers.by_name, name, sizeof(peer->name), peer);
+	if (!peer->hh_name.tbl)
+		return;
+	peer->is_up = true;
+	HASH_FIND(hh, domain->peers.by_address, &peer->name, sizeof(peer->name), other);
+	if (!other)
+		return;
+	move_names(other, peer);
+	ofi_queue_move(other, peer);
+}
+
+bool ofi_av_name_connected(struct ofi_link *link)
+{
+	struct ofi_peer *nobody = link->peer, *peer = NULL;
+	const struct ofi_address named = {.process = nobody->address};
+	struct fare_address address;
+
+	if (!ofi_name_is(&named))
+		return true;
+	if (!fare_group_peer_address(link->group, &address))
+		peer = ofi_peer_get(nobody->domain, &address);
+	if (!peer)
+		return false;
+	DL_DELETE(nobody->links, link);
+	if (nobody->tx == link)
+		nobody->tx = NULL;
+	link->peer = peer;
+	peer->gpu = nobody->gpu;
+	DL_APPEND(peer->links, link);
+	if (!peer->tx)
+		peer->tx = link;
+	ofi_peer_changed(nobody);
+	ofi_peer_changed(peer);
+	ofi_av_name_up(peer);
+	return true;
 }
 
 /* ---- opening and closing ---- */
 
-void ofi_av_bind_ep(struct ofi_av *av, struct ofi_ep *ep)
+int ofi_av_bind(struct ofi_ep *ep, struct fid *av)
 {
-	struct bound *b = calloc(1, sizeof(*b));
-
-	if (!b)
-		return;
-	b->ep = ep;
-	DL_APPEND(av->eps, b);
+	if (ep->av)
+		return -FI_EINVAL;
+	ep->av = container_of(av, struct ofi_av, fid.fid);
+	ep->av->n_bound++;
+	return 0;
 }
 
-void ofi_av_unbind_ep(struct ofi_av *av, struct ofi_ep *ep)
+void ofi_av_unbind(struct ofi_ep *ep)
 {
-	struct bound *b, *next;
-
-	DL_FOREACH_SAFE (av->eps, b, next)
-		if (b->ep == ep) {
-			DL_DELETE(av->eps, b);
-			free(b);
-		}
+	if (ep->av)
+		ep->av->n_bound--;
 }
 
 static int av_close(struct fid *fid)
 {
-	struct ofi_av *av = ofi_av_of(fid);
+	struct ofi_av *av = container_of(fid, struct ofi_av, fid.fid);
 	bool busy;
 
 	ofi_lock(av->domain);
-	busy = av->eps;
+	busy = av->n_bound;
 	for (size_t i = 0; i < av->n && !busy; i++)
 		if (av->entries[i])
-			drop(av, av->entries[i]);
+			entry_drop(av, av->entries[i]);
 	av->domain->n_users -= !busy;
 	if (!busy)
 		DL_DELETE(av->domain->avs, av);
@@ -427,13 +496,7 @@ static int av_close(struct fid *fid)
 	return 0;
 }
 
-static struct fi_ops av_fi_ops = {
-	.size = sizeof(struct fi_ops),
-	.close = av_close,
-	.bind = ofi_no_bind,
-	.control = ofi_no_control,
-	.ops_open = ofi_no_ops_open,
-};
+static struct fi_ops av_fi_ops = OFI_FI_OPS(av_close, ofi_no_bind, ofi_no_control);
 
 static struct fi_ops_av av_ops = {
 	.size = sizeof(struct fi_ops_av),
@@ -458,9 +521,7 @@ int ofi_av_open(struct fid_domain *domain, struct fi_av_attr *attr, struct fid_a
 	av->domain = ofi_domain_of(domain);
 	av->type = attr->type == FI_AV_UNSPEC ? FI_AV_TABLE : attr->type;
 	attr->type = av->type;
-	av->fid.fid.fclass = FI_CLASS_AV;
-	av->fid.fid.context = context;
-	av->fid.fid.ops = &av_fi_ops;
+	av->fid.fid = (struct fid){FI_CLASS_AV, context, &av_fi_ops};
 	av->fid.ops = &av_ops;
 	ofi_lock(av->domain);
 	av->domain->n_users++;

@@ -1,56 +1,123 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ofi/ofi_complete.h"
+/*
+ * ofi_complete.c - completions: which operations end as an entry of a CQ, and what the entry says;
+ * what counters count; the ring of a queue.
+ */
+#include "ofi/ofi.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
-#include "ofi/ofi_cntr.h"
-#include "ofi/ofi_cq.h"
-#include "ofi/ofi_domain.h"
-#include "ofi/ofi_ep.h"
-#include "ofi/ofi_multi.h"
 #include "ofi/ofi_name.h"
-#include "ofi/ofi_op.h"
-#include "ofi/ofi_peer.h"
+
+#define FIRST_EVENTS 64u
+
+/* ---- a descriptor to wait on ---- */
+
+int ofi_signal_init(struct ofi_signal *signal)
+{
+	*signal = (struct ofi_signal){.fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
+	return signal->fd < 0 ? -errno : 0;
+}
+
+void ofi_signal_fini(struct ofi_signal *signal)
+{
+	if (signal->fd >= 0)
+		close(signal->fd);
+	*signal = OFI_SIGNAL_NONE;
+}
+
+void ofi_signal_raise(struct ofi_signal *signal)
+{
+	if (signal->fd < 0 || signal->raised)
+		return;
+	eventfd_write(signal->fd, 1);
+	signal->raised = true;
+}
+
+void ofi_signal_clear(struct ofi_signal *signal)
+{
+	eventfd_t value;
+
+	if (!signal->raised)
+		return;
+	eventfd_read(signal->fd, &value);
+	signal->raised = false;
+}
+
+/* ---- the ring of a completion queue ---- */
+
+static bool complete_grow(struct ofi_cq *cq)
+{
+	unsigned size = cq->size ? 2 * cq->size : FIRST_EVENTS;
+	struct ofi_cq_event *events = calloc(size, sizeof(*events));
+
+	if (!events)
+		return false;
+	for (unsigned i = 0; i < cq->n; i++)
+		events[i] = cq->events[(cq->head + i) & (cq->size - 1)];
+	free(cq->events);
+	cq->events = events;
+	cq->size = size;
+	cq->head = 0;
+	return true;
+}
+
+/* The event is not here any more. */
+static void let_go(const struct ofi_cq_event *event)
+{
+	free(event->unknown);
+	if (event->kept_bytes)
+		ofi_peer_give_credit(event->peer, event->kept_bytes);
+}
+
+void ofi_complete(struct ofi_cq *cq, const struct ofi_cq_event *event)
+{
+	if (cq->domain->is_inherited) { /* the signal is the parent's */
+		free(event->unknown);
+		return;
+	}
+	if (cq->n == cq->size && !complete_grow(cq)) {
+		cq->domain->broken = true; /* a completion less: reads say so from now on */
+		let_go(event);
+		return;
+	}
+	cq->events[(cq->head + cq->n++) & (cq->size - 1)] = *event;
+	ofi_signal_raise(&cq->signal);
+}
+
+void ofi_complete_drop(struct ofi_cq *cq)
+{
+	const struct ofi_cq_event event = cq->events[cq->head];
+
+	cq->head = (cq->head + 1) & (cq->size - 1);
+	if (!--cq->n)
+		ofi_signal_clear(&cq->signal);
+	let_go(&event);
+}
+
+/* ---- what completes ---- */
 
 bool ofi_complete_wants_entry(const struct ofi_ep *ep, bool tx, uint64_t flags)
 {
 	return flags & FI_COMPLETION || !(tx ? ep->tx_selective : ep->rx_selective);
 }
 
-/* Where no entry is made, what it would have counted is given back. */
-static void complete(struct ofi_cq *cq, bool wanted, const struct ofi_cq_event *event)
-{
-	if (cq && (wanted || event->err))
-		ofi_cq_add(cq, event);
-	else if (event->kept_bytes)
-		ofi_peer_give_credit(event->peer, event->kept_bytes);
-}
-
-static void count(struct ofi_cntr *cntr, const struct ofi_cq_event *event)
+static void count_event(struct ofi_cntr *cntr, const struct ofi_cq_event *event)
 {
 	if (cntr)
-		ofi_cntr_count(cntr, event->err);
+		*(event->err ? &cntr->errors : &cntr->value) += 1;
 }
 
-/*
- * FI_SOURCE_ERR: what arrives from an address that is not in the AV ends as an error that names the
- * address. Nothing else is wrong with it.
- */
-static void name_unknown(const struct ofi_ep *ep, bool wanted, struct ofi_cq_event *event,
-			 const struct ofi_address *from)
+static void add_event(struct ofi_cq *cq, bool wanted, const struct ofi_cq_event *event)
 {
-	uint32_t format = ep->domain->format;
-
-	if (!(ep->caps & FI_SOURCE_ERR) || !ep->rx_cq || !wanted || event->err ||
-	    event->source != FI_ADDR_NOTAVAIL)
-		return;
-	event->err = FI_EADDRNOTAVAIL;
-	event->unknown = malloc(ofi_name_bytes(format));
-	if (event->unknown)
-		ofi_name_encode(format, from, event->unknown);
+	if (cq && (wanted || event->err))
+		ofi_complete(cq, event);
+	else /* where no entry is made, what it would have counted is given back */
+		let_go(event);
 }
 
-void ofi_complete_op(struct ofi_ep *ep, const struct ofi_op *op)
+void ofi_complete_op(const struct ofi_op *op)
 {
 	const struct ofi_cq_event event = {.entry = {.op_context = op->context,
 						     .flags = op->flags,
@@ -61,54 +128,27 @@ void ofi_complete_op(struct ofi_ep *ep, const struct ofi_op *op)
 				: op->flags & FI_WRITE ? OFI_CNTR_WRITE
 						       : OFI_CNTR_SEND;
 
-	count(ep->cntr[cntr], &event);
-	complete(ep->tx_cq, op->wants_entry, &event);
+	count_event(op->ep->cntr[cntr], &event);
+	add_event(op->ep->tx_cq, op->wants_entry, &event);
 }
 
-void ofi_complete_recv(struct ofi_recv *recv, int status)
+/*
+ * FI_SOURCE_ERR: what arrives from an address that is not in the AV ends as an error that names the
+ * address. Nothing else is wrong with it, so it counts as a success.
+ */
+void ofi_complete_rx(struct ofi_ep *ep, enum ofi_ep_cntr cntr, bool wanted,
+		     struct ofi_cq_event *event, const struct ofi_address *from)
 {
-	struct ofi_ep *ep = recv->ep;
-	uint64_t got = recv->length < recv->room ? recv->length : recv->room;
-	bool gives_back = ofi_multi_gives_back(recv);
-	struct ofi_cq_event event = {
-		.entry = {.op_context = recv->context,
-			  .flags = FI_RECV | (recv->posted.tagged ? FI_TAGGED : FI_MSG) |
-				   (recv->wire.flags & OFI_WIRE_DATA ? FI_REMOTE_CQ_DATA : 0) |
-				   (gives_back ? FI_MULTI_RECV : 0),
-			  .len = status ? 0 : got,
-			  .buf = recv->n_iov ? recv->iov[0].iov_base : NULL,
-			  .data = recv->wire.data,
-			  .tag = recv->wire.tag},
-		.source = recv->source,
-		.err = -status,
-		.kept_bytes = recv->kept_bytes,
-		.peer = recv->peer};
+	uint32_t format = ep->domain->format;
+	bool names_source = ep->caps & FI_SOURCE_ERR && ep->rx_cq && wanted && !event->err &&
+			    event->source == FI_ADDR_NOTAVAIL;
 
-	if (!status && recv->length > recv->room) {
-		event.err = FI_ETRUNC;
-		event.olen = recv->length - recv->room;
+	count_event(ep->cntr[cntr], event);
+	if (names_source) {
+		event->err = FI_EADDRNOTAVAIL;
+		event->unknown = malloc(ofi_name_bytes(format));
+		if (event->unknown)
+			ofi_name_encode(format, from, event->unknown);
 	}
-	/* the application is always told when it has its buffer back */
-	recv->kept_bytes = 0;
-	count(ep->cntr[OFI_CNTR_RECV], &event);
-	name_unknown(ep, recv->wants_entry || gives_back, &event, &recv->from);
-	complete(ep->rx_cq, recv->wants_entry || gives_back, &event);
-	ofi_multi_free(recv);
-}
-
-void ofi_complete_written(struct ofi_ep *ep, struct ofi_peer *peer, uint64_t source,
-			  const struct ofi_wire *w)
-{
-	const struct ofi_address from = {peer->address, w->src_ep};
-	struct ofi_cq_event event = {
-		.entry = {.flags = FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA,
-			  .len = w->length,
-			  .data = w->data},
-		.source = source,
-		.kept_bytes = (uint32_t)ofi_wire_cost(OFI_WRITTEN, 0),
-		.peer = peer};
-
-	count(ep->cntr[OFI_CNTR_REMOTE_WRITE], &event);
-	name_unknown(ep, true, &event, &from);
-	complete(ep->rx_cq, true, &event);
+	add_event(ep->rx_cq, wanted, event);
 }

@@ -1,107 +1,52 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ofi/ofi_cq.h"
+/*
+ * ofi_cq.c - fi_cq(3), fi_cntr(3), fi_eq(3): what an application reads and waits for.
+ */
+#include "ofi/ofi.h"
 
-#include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
+#include <utlist.h>
 
-#include "ofi/ofi_domain.h"
-#include "ofi/ofi_name.h"
-#include "ofi/ofi_no.h"
-#include "ofi/ofi_signal.h"
 #include "base/clock.h"
-#include "ofi/ofi_strerror.h"
+#include "ofi/ofi_name.h"
 
-#define FIRST_EVENTS 64u
+/* The provider's errors are libfabric's own. buf takes len bytes of the text; NULL or 0: none. */
+static const char *strerror_of(int prov_errno, char *buf, size_t len)
+{
+	if (buf && len)
+		snprintf(buf, len, "%s", fi_strerror(prov_errno));
+	return fi_strerror(prov_errno);
+}
 
-struct ofi_cq {
-	struct fid_cq fid;
-	struct ofi_domain *domain;
-	enum fi_cq_format format;
-	unsigned n_bound;
-	struct ofi_cq_event *events; /* a ring, of a power of two */
-	unsigned size, head, n;
-	bool has_read; /* the last read took entries */
-	/* the signal is raised while there are events; epoll is readable then, and when libfare is
-	 * due */
-	struct ofi_signal signal;
-	int epoll;
-	bool interrupted;
-	uint8_t err_data[OFI_NAME_BYTES_MAX]; /* what the last fi_cq_readerr() points to */
-};
+static const char *cq_strerror(struct fid_cq *fid, int prov_errno, const void *err_data, char *buf,
+			       size_t len)
+{
+	(void)fid, (void)err_data;
+	return strerror_of(prov_errno, buf, len);
+}
 
-static struct ofi_cq *of(struct fid_cq *fid)
+static const char *eq_strerror(struct fid_eq *fid, int prov_errno, const void *err_data, char *buf,
+			       size_t len)
+{
+	(void)fid, (void)err_data;
+	return strerror_of(prov_errno, buf, len);
+}
+
+/* ==== fi_cq(3): of every format; waiting by descriptor, in the call, or not at all ==== */
+
+static struct ofi_cq *cq_of(struct fid_cq *fid)
 {
 	return container_of(fid, struct ofi_cq, fid);
 }
 
-struct ofi_cq *ofi_cq_of(struct fid *fid)
-{
-	return container_of(fid, struct ofi_cq, fid.fid);
-}
-
-void ofi_cq_bound(struct ofi_cq *cq, int by)
-{
-	cq->n_bound += (unsigned)by;
-}
-
-/* ---- the ring ---- */
-
-static bool grow(struct ofi_cq *cq)
-{
-	unsigned size = cq->size ? 2 * cq->size : FIRST_EVENTS;
-	struct ofi_cq_event *events = calloc(size, sizeof(*events));
-
-	if (!events)
-		return false;
-	for (unsigned i = 0; i < cq->n; i++)
-		events[i] = cq->events[(cq->head + i) & (cq->size - 1)];
-	free(cq->events);
-	cq->events = events;
-	cq->size = size;
-	cq->head = 0;
-	return true;
-}
-
-/* The event is not here any more. */
-static void let_go(const struct ofi_cq_event *event)
-{
-	free(event->unknown);
-	if (event->kept_bytes)
-		ofi_peer_give_credit(event->peer, event->kept_bytes);
-}
-
-void ofi_cq_add(struct ofi_cq *cq, const struct ofi_cq_event *event)
-{
-	if (cq->domain->is_inherited) { /* the signal is the parent's */
-		free(event->unknown);
-		return;
-	}
-	if (cq->n == cq->size && !grow(cq)) {
-		cq->domain->broken = true; /* a completion less: reads say so from now on */
-		let_go(event);
-		return;
-	}
-	cq->events[(cq->head + cq->n++) & (cq->size - 1)] = *event;
-	ofi_signal_raise(&cq->signal);
-}
-
-static const struct ofi_cq_event *first(const struct ofi_cq *cq)
+static const struct ofi_cq_event *first_event(const struct ofi_cq *cq)
 {
 	return cq->n ? &cq->events[cq->head] : NULL;
-}
-
-static void drop_first(struct ofi_cq *cq)
-{
-	const struct ofi_cq_event event = cq->events[cq->head];
-
-	cq->head = (cq->head + 1) & (cq->size - 1);
-	if (!--cq->n)
-		ofi_signal_clear(&cq->signal);
-	let_go(&event);
 }
 
 /* ---- reading ---- */
@@ -123,21 +68,21 @@ static size_t entry_bytes(enum fi_cq_format format)
 	return sizeof(struct fi_cq_tagged_entry);
 }
 
-static ssize_t take(struct ofi_cq *cq, void *buf, size_t count, fi_addr_t *source)
+static ssize_t take_entries(struct ofi_cq *cq, void *buf, size_t count, fi_addr_t *source)
 {
 	size_t bytes = entry_bytes(cq->format), n = 0;
 	const struct ofi_cq_event *event;
 
-	while (n < count && (event = first(cq)) && !event->err) {
+	while (n < count && (event = first_event(cq)) && !event->err) {
 		memcpy((uint8_t *)buf + n * bytes, &event->entry, bytes);
 		if (source)
 			source[n] = event->source;
 		n++;
-		drop_first(cq);
+		ofi_complete_drop(cq);
 	}
 	if (n)
 		return (ssize_t)n;
-	return first(cq) ? -FI_EAVAIL : cq->domain->broken ? -FI_EOTHER : -FI_EAGAIN;
+	return first_event(cq) ? -FI_EAVAIL : cq->domain->broken ? -FI_EOTHER : -FI_EAGAIN;
 }
 
 /*
@@ -146,20 +91,20 @@ static ssize_t take(struct ofi_cq *cq, void *buf, size_t count, fi_addr_t *sourc
  */
 static ssize_t cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *source)
 {
-	struct ofi_cq *cq = of(fid);
+	struct ofi_cq *cq = cq_of(fid);
 	ssize_t n;
 
 	ofi_lock(cq->domain);
 	if (cq->domain->is_inherited) {
-		ofi_unlock(cq->domain);
+		ofi_leave(cq->domain);
 		return -ECHILD;
 	}
 	/* what the process sent to itself wakes nobody: it is delivered by a poll */
-	if (!count || (!cq->n && (!cq->has_read || cq->domain->peers.own)))
+	if (!count || (!cq->n && (!cq->has_read || cq->domain->own)))
 		ofi_progress_by_application(cq->domain);
-	n = count ? take(cq, buf, count, source) : cq->n ? 0 : -FI_EAGAIN;
+	n = count ? take_entries(cq, buf, count, source) : cq->n ? 0 : -FI_EAGAIN;
 	cq->has_read = n > 0;
-	ofi_unlock(cq->domain);
+	ofi_leave(cq->domain);
 	return n;
 }
 
@@ -188,13 +133,13 @@ static void give_err_data(struct ofi_cq *cq, struct fi_cq_err_entry *buf, const 
 
 static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *buf, uint64_t flags)
 {
-	struct ofi_cq *cq = of(fid);
+	struct ofi_cq *cq = cq_of(fid);
 	const struct ofi_cq_event *event;
 	ssize_t n = -FI_EAGAIN;
 
 	(void)flags;
 	ofi_lock(cq->domain);
-	event = cq->domain->is_inherited ? NULL : first(cq);
+	event = cq->domain->is_inherited ? NULL : first_event(cq);
 	if (event && event->err) {
 		n = 1;
 		buf->op_context = event->entry.op_context;
@@ -207,9 +152,9 @@ static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *buf, uint6
 		buf->err = event->err;
 		buf->prov_errno = event->err;
 		give_err_data(cq, buf, event->unknown);
-		drop_first(cq);
+		ofi_complete_drop(cq);
 	}
-	ofi_unlock(cq->domain);
+	ofi_leave(cq->domain);
 	return n;
 }
 
@@ -231,12 +176,12 @@ static bool was_interrupted(struct ofi_cq *cq)
 	cq->interrupted = false;
 	if (was && !cq->n)
 		ofi_signal_clear(&cq->signal);
-	ofi_unlock(cq->domain);
+	ofi_leave(cq->domain);
 	return was;
 }
 
 /* Something may have come, or it is time to look. 0 or -errno. */
-static int wait_for(struct ofi_cq *cq, int ms)
+static int cq_wait(struct ofi_cq *cq, int ms)
 {
 	struct pollfd p = {.fd = cq->epoll, .events = POLLIN};
 	int most = ofi_progress_most_ms(cq->domain), n;
@@ -250,7 +195,7 @@ static int wait_for(struct ofi_cq *cq, int ms)
 static ssize_t cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *source,
 			    const void *cond, int timeout)
 {
-	struct ofi_cq *cq = of(fid);
+	struct ofi_cq *cq = cq_of(fid);
 	uint64_t end_ns = clock_now_ns() + (timeout > 0 ? (uint64_t)timeout * 1000000 : 0);
 	int err = 0;
 	ssize_t n;
@@ -263,7 +208,7 @@ static ssize_t cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr
 
 		if (!ms || was_interrupted(cq))
 			break;
-		err = wait_for(cq, ms);
+		err = cq_wait(cq, ms);
 		if (err)
 			return err;
 	}
@@ -277,39 +222,32 @@ static ssize_t cq_sread(struct fid_cq *fid, void *buf, size_t count, const void 
 
 static int cq_signal(struct fid_cq *fid)
 {
-	struct ofi_cq *cq = of(fid);
+	struct ofi_cq *cq = cq_of(fid);
 
 	ofi_lock(cq->domain);
 	cq->interrupted = true;
 	if (!cq->domain->is_inherited)
 		ofi_signal_raise(&cq->signal);
-	ofi_unlock(cq->domain);
+	ofi_leave(cq->domain);
 	return 0;
 }
 
 int ofi_cq_trywait(struct fid *fid)
 {
-	struct ofi_cq *cq = ofi_cq_of(fid);
+	struct ofi_cq *cq = container_of(fid, struct ofi_cq, fid.fid);
 	bool any;
 
 	ofi_lock(cq->domain);
 	ofi_progress_by_application(cq->domain);
 	any = cq->n;
-	ofi_unlock(cq->domain);
+	ofi_leave(cq->domain);
 	ofi_progress_by_fd(cq->domain);
 	return any ? -FI_EAGAIN : 0;
 }
 
-static const char *cq_strerror(struct fid_cq *fid, int prov_errno, const void *err_data, char *buf,
-			       size_t len)
-{
-	(void)fid, (void)err_data;
-	return ofi_strerror(prov_errno, buf, len);
-}
-
 /* ---- opening and closing ---- */
 
-static void destroy(struct ofi_cq *cq)
+static void cq_destroy(struct ofi_cq *cq)
 {
 	ofi_signal_fini(&cq->signal);
 	if (cq->epoll >= 0)
@@ -320,25 +258,25 @@ static void destroy(struct ofi_cq *cq)
 
 static int cq_close(struct fid *fid)
 {
-	struct ofi_cq *cq = ofi_cq_of(fid);
+	struct ofi_cq *cq = container_of(fid, struct ofi_cq, fid.fid);
 	struct ofi_domain *domain = cq->domain;
 	bool busy;
 
 	ofi_lock(domain);
 	busy = cq->n_bound;
 	while (!busy && cq->n)
-		drop_first(cq);
+		ofi_complete_drop(cq);
 	domain->n_users -= !busy;
-	ofi_unlock(domain);
+	ofi_leave(domain);
 	if (busy)
 		return -FI_EBUSY;
-	destroy(cq);
+	cq_destroy(cq);
 	return 0;
 }
 
 static int cq_control(struct fid *fid, int command, void *arg)
 {
-	struct ofi_cq *cq = ofi_cq_of(fid);
+	struct ofi_cq *cq = container_of(fid, struct ofi_cq, fid.fid);
 
 	if (command == FI_GETWAITOBJ) {
 		*(enum fi_wait_obj *)arg = cq->epoll < 0 ? FI_WAIT_NONE : FI_WAIT_FD;
@@ -350,13 +288,7 @@ static int cq_control(struct fid *fid, int command, void *arg)
 	return 0;
 }
 
-static struct fi_ops cq_fi_ops = {
-	.size = sizeof(struct fi_ops),
-	.close = cq_close,
-	.bind = ofi_no_bind,
-	.control = cq_control,
-	.ops_open = ofi_no_ops_open,
-};
+static struct fi_ops cq_fi_ops = OFI_FI_OPS(cq_close, ofi_no_bind, cq_control);
 
 static struct fi_ops_cq cq_ops = {
 	.size = sizeof(struct fi_ops_cq),
@@ -404,16 +336,282 @@ int ofi_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_c
 	if (attr->wait_obj != FI_WAIT_NONE)
 		err = make_waitable(cq);
 	if (err) {
-		destroy(cq);
+		cq_destroy(cq);
 		return err;
 	}
-	cq->fid.fid.fclass = FI_CLASS_CQ;
-	cq->fid.fid.context = context;
-	cq->fid.fid.ops = &cq_fi_ops;
+	cq->fid.fid = (struct fid){FI_CLASS_CQ, context, &cq_fi_ops};
 	cq->fid.ops = &cq_ops;
-	ofi_lock(cq->domain);
-	cq->domain->n_users++;
-	ofi_unlock(cq->domain);
+	ofi_domain_hold(cq->domain);
 	*out = &cq->fid;
+	return 0;
+}
+
+/* ==== fi_cntr(3) ==== */
+
+#define LOOK_MS 1 /* another thread may have counted meanwhile */
+
+static struct ofi_cntr *cntr_of(struct fid_cntr *fid)
+{
+	return container_of(fid, struct ofi_cntr, fid);
+}
+
+static uint64_t cntr_look(struct ofi_cntr *cntr, const uint64_t *what)
+{
+	uint64_t value;
+
+	ofi_lock(cntr->domain);
+	ofi_progress_by_application(cntr->domain);
+	value = *what;
+	ofi_leave(cntr->domain);
+	return value;
+}
+
+static uint64_t cntr_read(struct fid_cntr *fid)
+{
+	return cntr_look(cntr_of(fid), &cntr_of(fid)->value);
+}
+
+static uint64_t cntr_readerr(struct fid_cntr *fid)
+{
+	return cntr_look(cntr_of(fid), &cntr_of(fid)->errors);
+}
+
+static int cntr_change(struct ofi_cntr *cntr, uint64_t *what, uint64_t value, bool add)
+{
+	ofi_lock(cntr->domain);
+	*what = add ? *what + value : value;
+	ofi_unlock(cntr->domain);
+	return 0;
+}
+
+static int cntr_add(struct fid_cntr *fid, uint64_t value)
+{
+	return cntr_change(cntr_of(fid), &cntr_of(fid)->value, value, true);
+}
+
+static int cntr_set(struct fid_cntr *fid, uint64_t value)
+{
+	return cntr_change(cntr_of(fid), &cntr_of(fid)->value, value, false);
+}
+
+static int cntr_adderr(struct fid_cntr *fid, uint64_t value)
+{
+	return cntr_change(cntr_of(fid), &cntr_of(fid)->errors, value, true);
+}
+
+static int cntr_seterr(struct fid_cntr *fid, uint64_t value)
+{
+	return cntr_change(cntr_of(fid), &cntr_of(fid)->errors, value, false);
+}
+
+static int cntr_wait(struct fid_cntr *fid, uint64_t threshold, int timeout)
+{
+	struct ofi_cntr *cntr = cntr_of(fid);
+	struct pollfd p = {.fd = fare_domain_fd(cntr->domain->fare_domain), .events = POLLIN};
+	uint64_t end_ns = clock_now_ns() + (timeout > 0 ? (uint64_t)timeout * 1000000 : 0);
+	uint64_t errors = cntr_look(cntr, &cntr->errors);
+
+	while (cntr_look(cntr, &cntr->value) < threshold) {
+		if (cntr_look(cntr, &cntr->errors) != errors)
+			return -FI_EAVAIL;
+		if (timeout >= 0 && clock_now_ns() >= end_ns)
+			return -FI_ETIMEDOUT;
+		ofi_progress_begin_wait(cntr->domain);
+		poll(&p, 1, LOOK_MS);
+		ofi_progress_end_wait(cntr->domain);
+	}
+	return 0;
+}
+
+static int cntr_close(struct fid *fid)
+{
+	struct ofi_cntr *cntr = container_of(fid, struct ofi_cntr, fid.fid);
+	bool busy;
+
+	ofi_lock(cntr->domain);
+	busy = cntr->n_bound;
+	cntr->domain->n_users -= !busy;
+	ofi_unlock(cntr->domain);
+	if (busy)
+		return -FI_EBUSY;
+	free(cntr);
+	return 0;
+}
+
+static struct fi_ops cntr_fi_ops = OFI_FI_OPS(cntr_close, ofi_no_bind, ofi_no_control);
+
+static struct fi_ops_cntr cntr_ops = {
+	.size = sizeof(struct fi_ops_cntr),
+	.read = cntr_read,
+	.readerr = cntr_readerr,
+	.add = cntr_add,
+	.set = cntr_set,
+	.wait = cntr_wait,
+	.adderr = cntr_adderr,
+	.seterr = cntr_seterr,
+};
+
+int ofi_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr, struct fid_cntr **out,
+		  void *context)
+{
+	struct ofi_cntr *cntr;
+
+	if (attr->events != FI_CNTR_EVENTS_COMP ||
+	    (attr->wait_obj != FI_WAIT_NONE && attr->wait_obj != FI_WAIT_UNSPEC))
+		return -FI_ENOSYS;
+	cntr = calloc(1, sizeof(*cntr));
+	if (!cntr)
+		return -FI_ENOMEM;
+	cntr->domain = ofi_domain_of(domain);
+	cntr->fid.fid = (struct fid){FI_CLASS_CNTR, context, &cntr_fi_ops};
+	cntr->fid.ops = &cntr_ops;
+	ofi_domain_hold(cntr->domain);
+	*out = &cntr->fid;
+	return 0;
+}
+
+/*
+ * ==== fi_eq(3): an event queue holds only what the application itself writes to it, as nothing
+ * here is asynchronous but data ====
+ */
+
+struct event {
+	struct event *prev, *next;
+	uint32_t kind;
+	size_t bytes;
+	uint8_t data[];
+};
+
+struct ofi_eq {
+	struct fid_eq fid;
+	struct ofi_fabric *fabric;
+	pthread_mutex_t lock;
+	struct event *events;
+	struct ofi_signal signal; /* raised while there are events */
+};
+
+static struct ofi_eq *eq_of(struct fid_eq *fid)
+{
+	return container_of(fid, struct ofi_eq, fid);
+}
+
+static void eq_drop_first(struct ofi_eq *eq)
+{
+	struct event *e = eq->events;
+
+	DL_DELETE(eq->events, e);
+	free(e);
+	if (!eq->events)
+		ofi_signal_clear(&eq->signal);
+}
+
+static ssize_t eq_read(struct fid_eq *fid, uint32_t *event, void *buf, size_t len, uint64_t flags)
+{
+	struct ofi_eq *eq = eq_of(fid);
+	ssize_t n = -FI_EAGAIN;
+
+	pthread_mutex_lock(&eq->lock);
+	if (eq->events && eq->events->bytes > len) {
+		n = -FI_ETOOSMALL;
+	} else if (eq->events) {
+		*event = eq->events->kind;
+		n = (ssize_t)eq->events->bytes;
+		memcpy(buf, eq->events->data, eq->events->bytes);
+		if (!(flags & FI_PEEK))
+			eq_drop_first(eq);
+	}
+	pthread_mutex_unlock(&eq->lock);
+	return n;
+}
+
+static ssize_t eq_readerr(struct fid_eq *fid, struct fi_eq_err_entry *buf, uint64_t flags)
+{
+	(void)fid, (void)buf, (void)flags;
+	return -FI_EAGAIN;
+}
+
+static ssize_t eq_write(struct fid_eq *fid, uint32_t event, const void *buf, size_t len,
+			uint64_t flags)
+{
+	struct ofi_eq *eq = eq_of(fid);
+	struct event *e = calloc(1, sizeof(*e) + len);
+
+	(void)flags;
+	if (!e)
+		return -FI_ENOMEM;
+	e->kind = event;
+	e->bytes = len;
+	memcpy(e->data, buf, len);
+	pthread_mutex_lock(&eq->lock);
+	DL_APPEND(eq->events, e);
+	ofi_signal_raise(&eq->signal);
+	pthread_mutex_unlock(&eq->lock);
+	return (ssize_t)len;
+}
+
+static ssize_t eq_sread(struct fid_eq *fid, uint32_t *event, void *buf, size_t len, int timeout,
+			uint64_t flags)
+{
+	struct pollfd p = {.fd = eq_of(fid)->signal.fd, .events = POLLIN};
+
+	if (poll(&p, 1, timeout) <= 0)
+		return -FI_EAGAIN;
+	return eq_read(fid, event, buf, len, flags);
+}
+
+static int eq_close(struct fid *fid)
+{
+	struct ofi_eq *eq = container_of(fid, struct ofi_eq, fid.fid);
+
+	while (eq->events)
+		eq_drop_first(eq);
+	ofi_signal_fini(&eq->signal);
+	pthread_mutex_destroy(&eq->lock);
+	__atomic_fetch_sub(&eq->fabric->n_users, 1, __ATOMIC_RELEASE);
+	free(eq);
+	return 0;
+}
+
+static int eq_control(struct fid *fid, int command, void *arg)
+{
+	if (command != FI_GETWAIT)
+		return -FI_ENOSYS;
+	*(int *)arg = container_of(fid, struct ofi_eq, fid.fid)->signal.fd;
+	return 0;
+}
+
+static struct fi_ops eq_fi_ops = OFI_FI_OPS(eq_close, ofi_no_bind, eq_control);
+
+static struct fi_ops_eq eq_ops = {
+	.size = sizeof(struct fi_ops_eq),
+	.read = eq_read,
+	.readerr = eq_readerr,
+	.write = eq_write,
+	.sread = eq_sread,
+	.strerror = eq_strerror,
+};
+
+int ofi_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr, struct fid_eq **out,
+		void *context)
+{
+	struct ofi_eq *eq;
+	int err;
+
+	if (attr->wait_obj > FI_WAIT_FD || attr->wait_obj == FI_WAIT_SET)
+		return -FI_ENOSYS;
+	eq = calloc(1, sizeof(*eq));
+	if (!eq)
+		return -FI_ENOMEM;
+	err = ofi_signal_init(&eq->signal);
+	if (err) {
+		free(eq);
+		return err;
+	}
+	pthread_mutex_init(&eq->lock, NULL);
+	eq->fabric = container_of(fabric, struct ofi_fabric, fid);
+	__atomic_fetch_add(&eq->fabric->n_users, 1, __ATOMIC_RELAXED);
+	eq->fid.fid = (struct fid){FI_CLASS_EQ, context, &eq_fi_ops};
+	eq->fid.ops = &eq_ops;
+	*out = &eq->fid;
 	return 0;
 }

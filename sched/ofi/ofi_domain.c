@@ -1,61 +1,178 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ofi/ofi_domain.h"
+/*
+ * ofi_domain.c - the provider's entry; fi_fabric(3), fi_domain(3): one local GPU in one process;
+ * fi_mr(3): the application's regions.
+ */
+#include "ofi/ofi.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "ofi/ofi_atomic.h"
-#include "ofi/ofi_av.h"
-#include "ofi/ofi_cntr.h"
-#include "ofi/ofi_cq.h"
-#include "ofi/ofi_ep.h"
-#include "ofi/ofi_fabric.h"
-#include "ofi/ofi_info.h"
-#include "ofi/ofi_link.h"
 #include "ofi/ofi_name.h"
-#include "ofi/ofi_no.h"
-#include "ofi/ofi_op.h"
-#include "ofi/ofi_prov.h"
-#include "ofi/ofi_self.h"
 #include "why.h"
 
 /* ---- what is not offered ---- */
 
-static int no_context(struct fid_domain *domain, struct fi_tx_attr *attr, struct fid_stx **stx,
-		      void *context)
+OFI_NOT_OFFERED(int, no_context, struct fid_domain *domain, struct fi_tx_attr *attr,
+		struct fid_stx **stx, void *context)
+OFI_NOT_OFFERED(int, no_srx, struct fid_domain *domain, struct fi_rx_attr *attr, struct fid_ep **ep,
+		void *context)
+OFI_NOT_OFFERED(int, no_scalable, struct fid_domain *domain, struct fi_info *info,
+		struct fid_ep **ep, void *context)
+OFI_NOT_OFFERED(int, no_poll, struct fid_domain *domain, struct fi_poll_attr *attr,
+		struct fid_poll **poll)
+OFI_NOT_OFFERED(int, no_collective, struct fid_domain *domain, enum fi_collective_op coll,
+		struct fi_collective_attr *attr, uint64_t flags)
+OFI_NOT_OFFERED(int, no_passive_ep, struct fid_fabric *fabric, struct fi_info *info,
+		struct fid_pep **pep, void *context)
+OFI_NOT_OFFERED(int, no_wait_open, struct fid_fabric *fabric, struct fi_wait_attr *attr,
+		struct fid_wait **waitset)
+
+/* ---- regions ---- */
+
+static int mr_close(struct fid *fid)
 {
-	(void)domain, (void)attr, (void)stx, (void)context;
-	return -FI_ENOSYS;
+	struct ofi_mr *mr = container_of(fid, struct ofi_mr, fid.fid);
+	struct ofi_domain *domain = mr->domain;
+
+	ofi_lock(domain);
+	if (mr->rights)
+		HASH_DEL(domain->mrs_by_key, mr);
+	HASH_DELETE(hh_desc, domain->mrs_by_desc, mr);
+	ofi_op_forget_mr(mr);
+	fare_mr_deregister(mr->mr);
+	domain->n_users--;
+	ofi_leave(domain);
+	free(mr);
+	return 0;
 }
 
-static int no_srx(struct fid_domain *domain, struct fi_rx_attr *attr, struct fid_ep **ep,
-		  void *context)
+/* Endpoints and counters may be bound; regions belong to the domain all the same. */
+static int mr_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 {
-	(void)domain, (void)attr, (void)ep, (void)context;
-	return -FI_ENOSYS;
+	(void)fid, (void)flags;
+	return bfid->fclass == FI_CLASS_EP ? 0 : -FI_ENOSYS;
 }
 
-static int no_scalable(struct fid_domain *domain, struct fi_info *info, struct fid_ep **ep,
-		       void *context)
+static int mr_control(struct fid *fid, int command, void *arg)
 {
-	(void)domain, (void)info, (void)ep, (void)context;
-	return -FI_ENOSYS;
+	(void)fid, (void)arg;
+	return command == FI_ENABLE ? 0 : -FI_ENOSYS;
 }
 
-static int no_poll(struct fid_domain *domain, struct fi_poll_attr *attr, struct fid_poll **poll)
+static struct fi_ops mr_fi_ops = OFI_FI_OPS(mr_close, mr_bind, mr_control);
+
+static unsigned rights_of(uint64_t access)
 {
-	(void)domain, (void)attr, (void)poll;
-	return -FI_ENOSYS;
+	return (access & FI_REMOTE_WRITE ? FARE_REMOTE_WRITE : 0) |
+	       (access & FI_REMOTE_READ ? FARE_REMOTE_READ : 0);
 }
 
-static int no_collective(struct fid_domain *domain, enum fi_collective_op coll,
-			 struct fi_collective_attr *attr, uint64_t flags)
+/* 0, -FI_ENOKEY: another region has it, or -FI_ENOMEM */
+static int take_key(struct ofi_domain *domain, struct ofi_mr *mr, uint64_t requested_key)
 {
-	(void)domain, (void)coll, (void)attr, (void)flags;
-	return -FI_ENOSYS;
+	mr->key = domain->is_scalable ? requested_key : fare_mr_rkey(mr->mr);
+	mr->fid.key = mr->key;
+	if (!mr->rights)
+		return 0;
+	if (ofi_mr_find(domain, mr->key))
+		return -FI_ENOKEY;
+	HASH_ADD(hh, domain->mrs_by_key, key, sizeof(mr->key), mr);
+	return mr->hh.tbl ? 0 : -FI_ENOMEM;
 }
 
-/* ---- opening and closing ---- */
+/* 0 or -FI_ENOMEM, and then it has no key any more. */
+static int take_desc(struct ofi_domain *domain, struct ofi_mr *mr)
+{
+	HASH_ADD(hh_desc, domain->mrs_by_desc, fid.mem_desc, sizeof(mr->fid.mem_desc), mr);
+	if (mr->hh_desc.tbl)
+		return 0;
+	if (mr->rights)
+		HASH_DEL(domain->mrs_by_key, mr);
+	return -FI_ENOMEM;
+}
+
+static int mr_reg_locked(struct ofi_domain *domain, struct ofi_mr *mr, uint64_t requested_key)
+{
+	int err = fare_mr_register(&mr->mr, domain->fare_domain, (void *)mr->addr, mr->length,
+				   mr->rights);
+
+	if (err)
+		return err;
+	mr->fid.mem_desc = mr;
+	err = take_key(domain, mr, requested_key);
+	if (!err)
+		err = take_desc(domain, mr);
+	if (err) {
+		fare_mr_deregister(mr->mr);
+		return err;
+	}
+	domain->n_users++;
+	return 0;
+}
+
+static int mr_reg_attr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t flags,
+		       struct fid_mr **out)
+{
+	struct ofi_domain *domain = container_of(fid, struct ofi_domain, fid.fid);
+	struct ofi_mr *mr;
+	int err;
+
+	if (flags & ~(uint64_t)FI_RMA_EVENT || fid->fclass != FI_CLASS_DOMAIN)
+		return -FI_EINVAL;
+	if (attr->iov_count != 1 || attr->iface != FI_HMEM_SYSTEM)
+		return -FI_ENOSYS;
+	mr = calloc(1, sizeof(*mr));
+	if (!mr)
+		return -FI_ENOMEM;
+	mr->fid.fid = (struct fid){FI_CLASS_MR, attr->context, &mr_fi_ops};
+	mr->domain = domain;
+	mr->addr = (uintptr_t)attr->mr_iov[0].iov_base;
+	mr->length = attr->mr_iov[0].iov_len;
+	mr->rights = rights_of(attr->access);
+	ofi_lock(domain);
+	err = mr_reg_locked(domain, mr, attr->requested_key);
+	if (err)
+		ofi_peers_say_memory(domain, "a region cannot be registered", err);
+	ofi_unlock(domain);
+	if (err) {
+		free(mr);
+		return err;
+	}
+	*out = &mr->fid;
+	return 0;
+}
+
+static int mr_reg_v(struct fid *fid, const struct iovec *iov, size_t count, uint64_t access,
+		    uint64_t offset, uint64_t requested_key, uint64_t flags, struct fid_mr **out,
+		    void *context)
+{
+	const struct fi_mr_attr attr = {.mr_iov = iov,
+					.iov_count = count,
+					.access = access,
+					.offset = offset,
+					.requested_key = requested_key,
+					.context = context};
+
+	return mr_reg_attr(fid, &attr, flags, out);
+}
+
+static int mr_reg(struct fid *fid, const void *buf, size_t len, uint64_t access, uint64_t offset,
+		  uint64_t requested_key, uint64_t flags, struct fid_mr **out, void *context)
+{
+	const struct iovec iov = {.iov_base = (void *)(uintptr_t)buf, .iov_len = len};
+
+	return mr_reg_v(fid, &iov, 1, access, offset, requested_key, flags, out, context);
+}
+
+static struct fi_ops_mr mr_ops = {
+	.size = sizeof(struct fi_ops_mr),
+	.reg = mr_reg,
+	.regv = mr_reg_v,
+	.regattr = mr_reg_attr,
+};
+
+/* ---- the domain ---- */
 
 static int source_of(const struct fi_info *info, struct peer_address *out)
 {
@@ -67,21 +184,6 @@ static int source_of(const struct fi_info *info, struct peer_address *out)
 		return 0;
 	err = ofi_name_decode(info->addr_format, info->src_addr, info->src_addrlen, &address);
 	return err ? err : ofi_name_place(&address, out);
-}
-
-int ofi_domain_check_source(const struct ofi_domain *d, const void *addr, size_t bytes)
-{
-	struct ofi_address own = {.process = d->address}, address;
-	struct peer_address at, wanted;
-	int err = ofi_name_decode(d->format, addr, bytes, &address);
-
-	if (err)
-		return -FI_EINVAL;
-	ofi_name_place(&own, &at);
-	ofi_name_place(&address, &wanted);
-	if (!wanted.port)
-		wanted.port = at.port;
-	return peer_address_equal(&at, &wanted) ? 0 : -FI_EADDRNOTAVAIL;
 }
 
 static int open_fare(struct ofi_domain *d, unsigned gpu, const struct peer_address *source)
@@ -119,27 +221,10 @@ static int open_fare(struct ofi_domain *d, unsigned gpu, const struct peer_addre
 	return 0;
 }
 
-/*
- * The parent's thread, connections and descriptors that wake somebody are not the child's. What is
- * left is memory, and the child's own descriptors, which closing gives back.
- */
-void ofi_domain_inherit(struct ofi_domain *d)
-{
-	if (d->is_inherited)
-		return;
-	d->is_inherited = d->broken = true;
-	pthread_mutex_init(&d->lock, NULL);
-	ofi_progress_inherit(&d->progress);
-}
-
 /* All that the application opened on it is closed. */
-static void destroy(struct ofi_domain *d)
+static void domain_destroy(struct ofi_domain *d)
 {
 	ofi_progress_fini(d);
-	ofi_self_fini(d);
-	ofi_peers_close_links(d);
-	ofi_op_destroy_all(d);
-	ofi_peers_fini(d);
 	ofi_cookies_fini(&d->cookies);
 	fare_domain_close(d->fare_domain);
 	fare_detach(d->fare);
@@ -158,17 +243,11 @@ static int domain_close(struct fid *fid)
 	ofi_unlock(d);
 	if (busy)
 		return -FI_EBUSY;
-	destroy(d);
+	domain_destroy(d);
 	return 0;
 }
 
-static struct fi_ops domain_fi_ops = {
-	.size = sizeof(struct fi_ops),
-	.close = domain_close,
-	.bind = ofi_no_bind,
-	.control = ofi_no_control,
-	.ops_open = ofi_no_ops_open,
-};
+static struct fi_ops domain_fi_ops = OFI_FI_OPS(domain_close, ofi_no_bind, ofi_no_control);
 
 static struct fi_ops_domain domain_ops = {
 	.size = sizeof(struct fi_ops_domain),
@@ -195,8 +274,8 @@ static int gpu_of(const struct fi_info *info, unsigned *out)
 	return *end ? -FI_EINVAL : 0;
 }
 
-int ofi_domain_open(struct fid_fabric *fabric, struct fi_info *info, struct fid_domain **out,
-		    void *context)
+static int domain_open(struct fid_fabric *fabric, struct fi_info *info, struct fid_domain **out,
+		       void *context)
 {
 	struct peer_address source;
 	struct ofi_domain *d;
@@ -218,19 +297,81 @@ int ofi_domain_open(struct fid_fabric *fabric, struct fi_info *info, struct fid_
 	d->format = info->addr_format;
 	d->is_scalable = ofi_info_is_scalable(info);
 	pthread_mutex_init(&d->lock, NULL);
-	ofi_env_read(&ofi_provider, &d->env);
+	ofi_env_read(&d->env);
 	err = open_fare(d, gpu, &source);
 	if (!err)
 		err = ofi_progress_init(d);
 	if (err) {
-		destroy(d);
+		domain_destroy(d);
 		return err;
 	}
-	d->fid.fid.fclass = FI_CLASS_DOMAIN;
-	d->fid.fid.context = context;
-	d->fid.fid.ops = &domain_fi_ops;
+	d->fid.fid = (struct fid){FI_CLASS_DOMAIN, context, &domain_fi_ops};
 	d->fid.ops = &domain_ops;
-	d->fid.mr = &ofi_mr_ops;
+	d->fid.mr = &mr_ops;
 	*out = &d->fid;
 	return 0;
+}
+
+/* ---- the fabric ---- */
+
+static int fabric_close(struct fid *fid)
+{
+	struct ofi_fabric *fabric = container_of(fid, struct ofi_fabric, fid.fid);
+
+	if (__atomic_load_n(&fabric->n_users, __ATOMIC_ACQUIRE))
+		return -FI_EBUSY;
+	free(fabric);
+	return 0;
+}
+
+static int fabric_trywait(struct fid_fabric *fabric, struct fid **fids, int count)
+{
+	int err = 0;
+
+	(void)fabric;
+	for (int i = 0; i < count && !err; i++)
+		if (fids[i]->fclass == FI_CLASS_CQ)
+			err = ofi_cq_trywait(fids[i]);
+	return err;
+}
+
+static struct fi_ops fabric_fi_ops = OFI_FI_OPS(fabric_close, ofi_no_bind, ofi_no_control);
+
+static struct fi_ops_fabric fabric_ops = {
+	.size = sizeof(struct fi_ops_fabric),
+	.domain = domain_open,
+	.passive_ep = no_passive_ep,
+	.eq_open = ofi_eq_open,
+	.wait_open = no_wait_open,
+	.trywait = fabric_trywait,
+};
+
+int ofi_fabric_open(struct fi_fabric_attr *attr, struct fid_fabric **out, void *context)
+{
+	struct ofi_fabric *fabric;
+
+	if (attr->name && strcmp(attr->name, OFI_FABRIC_NAME))
+		return -FI_EINVAL;
+	fabric = calloc(1, sizeof(*fabric));
+	if (!fabric)
+		return -FI_ENOMEM;
+	fabric->fid.fid = (struct fid){FI_CLASS_FABRIC, context, &fabric_fi_ops};
+	fabric->fid.ops = &fabric_ops;
+	fabric->fid.api_version = attr->api_version;
+	*out = &fabric->fid;
+	return 0;
+}
+
+/* ---- the provider's entry ---- */
+
+FI_EXT_INI;
+
+/* libfabric keeps each definition of a parameter, and this object stays (-z nodelete). */
+FI_EXT_INI
+{
+	if (!ofi_provider.getinfo)
+		ofi_env_define();
+	ofi_provider.getinfo = ofi_getinfo;
+	ofi_provider.fabric = ofi_fabric_open;
+	return &ofi_provider;
 }

@@ -10,6 +10,21 @@
 #define WINDOW_MAX   (1 << 30)
 #define LINGER_MS    5000
 
+static void cleanup(void)
+{
+}
+
+/*
+ * The interface of the headers that this was built with: fi_getinfo() leaves a provider out if a
+ * program asks for a later one. The entry (ofi_domain.c) adds what is called.
+ */
+struct fi_provider ofi_provider = {
+	.version = FI_VERSION(0, 1),
+	.fi_version = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION),
+	.name = "fare",
+	.cleanup = cleanup,
+};
+
 struct param {
 	const char *name;
 	enum fi_param_type type;
@@ -35,48 +50,66 @@ static const struct param params[] = {
 };
 #define N_PARAMS (sizeof(params) / sizeof(params[0]))
 
-void ofi_env_define(struct fi_provider *provider)
+void ofi_env_define(void)
 {
 	for (unsigned i = 0; i < N_PARAMS; i++)
-		fi_param_define(provider, params[i].name, params[i].type, "%s", params[i].help);
+		fi_param_define(&ofi_provider, params[i].name, params[i].type, "%s",
+				params[i].help);
 }
 
 /* FI_FARE_NAME, else the variable that libfare's other plugins read. */
-static const char *text(struct fi_provider *provider, const char *name, const char *other)
+static const char *env_text(const char *name, const char *other)
 {
 	char *value = NULL;
 
-	return !fi_param_get_str(provider, name, &value) && value ? value : getenv(other);
+	return !fi_param_get_str(&ofi_provider, name, &value) && value ? value : getenv(other);
 }
 
-static uint64_t number(struct fi_provider *provider, const char *name, uint64_t otherwise,
-		       uint64_t least, uint64_t most)
+static uint64_t env_number(const char *name, uint64_t otherwise, uint64_t most)
 {
 	size_t value;
 
-	if (fi_param_get_size_t(provider, name, &value))
+	if (fi_param_get_size_t(&ofi_provider, name, &value))
 		return otherwise;
-	return value < least ? least : value > most ? most : value;
+	return value > most ? most : value;
 }
 
-static bool boolean(struct fi_provider *provider, const char *name, bool otherwise)
+static bool env_boolean(const char *name, bool otherwise)
 {
 	int value;
 
-	return fi_param_get_bool(provider, name, &value) ? otherwise : value != 0;
+	return fi_param_get_bool(&ofi_provider, name, &value) ? otherwise : value != 0;
 }
 
-void ofi_env_read(struct fi_provider *p, struct ofi_env *out)
+void ofi_env_read(struct ofi_env *out)
 {
-	out->run_dir = text(p, "run_dir", "FARE_RUN_DIR");
-	out->provider = text(p, "provider", "FARE_PROVIDER");
-	out->key_file = text(p, "key_file", "FARE_KEY_FILE");
+	out->run_dir = env_text("run_dir", "FARE_RUN_DIR");
+	out->provider = env_text("provider", "FARE_PROVIDER");
+	out->key_file = env_text("key_file", "FARE_KEY_FILE");
 	out->trusted_network =
-		boolean(p, "trusted_network", getenv("FARE_TRUSTED_NETWORK") != NULL);
-	out->secret = number(p, "secret", 0, 0, UINT64_MAX);
-	out->eager_bytes = (uint32_t)number(p, "eager_bytes", EAGER_BYTES, 0, OFI_EAGER_MAX);
-	out->window_bytes = (uint32_t)number(p, "window_bytes", WINDOW_BYTES, 0, WINDOW_MAX);
-	out->deadline_ms = (uint32_t)number(p, "deadline_ms", 0, 0, UINT32_MAX);
-	out->linger_ms = (uint32_t)number(p, "linger_ms", LINGER_MS, 0, UINT32_MAX);
-	out->progress_thread = boolean(p, "progress_thread", true);
+		env_boolean("trusted_network", getenv("FARE_TRUSTED_NETWORK") != NULL);
+	out->secret = env_number("secret", 0, UINT64_MAX);
+	out->eager_bytes = (uint32_t)env_number("eager_bytes", EAGER_BYTES, OFI_EAGER_MAX);
+	out->window_bytes = (uint32_t)env_number("window_bytes", WINDOW_BYTES, WINDOW_MAX);
+	out->deadline_ms = (uint32_t)env_number("deadline_ms", 0, UINT32_MAX);
+	out->linger_ms = (uint32_t)env_number("linger_ms", LINGER_MS, UINT32_MAX);
+	out->progress_thread = env_boolean("progress_thread", true);
+}
+
+int ofi_no_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
+{
+	(void)fid, (void)bfid, (void)flags;
+	return -FI_ENOSYS;
+}
+
+int ofi_no_control(struct fid *fid, int command, void *arg)
+{
+	(void)fid, (void)command, (void)arg;
+	return -FI_ENOSYS;
+}
+
+int ofi_no_ops_open(struct fid *fid, const char *name, uint64_t flags, void **ops, void *context)
+{
+	(void)fid, (void)name, (void)flags, (void)ops, (void)context;
+	return -FI_ENOSYS;
 }

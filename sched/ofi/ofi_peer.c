@@ -1,30 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ofi/ofi_peer.h"
+/*
+ * ofi_peer.c - the processes that this one exchanges data with: which there are, what is counted
+ * for each, and the groups toward them.
+ */
+#include "ofi/ofi.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
 
-#include "ofi/ofi_domain.h"
-#include "ofi/ofi_link.h"
-#include "ofi/ofi_name.h"
-#include "ofi/ofi_named.h"
-#include "ofi/ofi_op.h"
-#include "ofi/ofi_prov.h"
-#include "ofi/ofi_queue.h"
-#include "ofi/ofi_rx.h"
 #include "base/clock.h"
-#include "ofi/ofi_wire.h"
+#include "ofi/ofi_name.h"
+#include "why.h"
 
-#define REOPEN_NS     UINT64_C(100000000)
 #define SAY_NS	      UINT64_C(1000000000)
-#define CREDIT_SHARES 4 /* a peer is told of a quarter of its window at the latest */
-/* One for each direction, and others whose end this process has not seen yet. */
-#define LINKS_MAX 8u
+#define CREDIT_SHARES 4 /* a quarter of its window: the peer gets credit at the latest then */
 /* Peers that are gone may leave as much here as so many may that are not; those of one address. */
 #define LEFT_SHARES 4
-/* That wait for a peer that takes none; the next says that all regions may be closed. */
-#define FORGETS_MAX 64u
 
 /* ---- peers ---- */
 
@@ -49,38 +41,15 @@ struct ofi_peer *ofi_peer_get(struct ofi_domain *domain, const struct fare_addre
 	return peer;
 }
 
-bool ofi_peer_is_name(const struct ofi_peer *peer)
-{
-	const struct ofi_address address = {.process = peer->address};
-
-	return ofi_name_is(&address);
-}
-
 void ofi_peer_changed(struct ofi_peer *peer)
 {
-	if (peer->is_dirty)
+	if (peer->is_changed)
 		return;
-	peer->is_dirty = true;
-	DL_APPEND(peer->domain->peers.dirty, peer);
+	peer->is_changed = true;
+	DL_APPEND(peer->domain->events.peers, peer);
 }
 
-void ofi_peer_time(struct ofi_peer *peer)
-{
-	if (peer->is_timed)
-		return;
-	peer->is_timed = true;
-	DL_APPEND2(peer->domain->peers.timed, peer, timed_prev, timed_next);
-}
-
-static void untime(struct ofi_peer *peer)
-{
-	if (!peer->is_timed)
-		return;
-	peer->is_timed = false;
-	DL_DELETE2(peer->domain->peers.timed, peer, timed_prev, timed_next);
-}
-
-static void set_left(struct ofi_peer *peer, bool is_left)
+void ofi_peer_set_left(struct ofi_peer *peer, bool is_left)
 {
 	if (peer->is_left == is_left)
 		return;
@@ -91,38 +60,13 @@ static void set_left(struct ofi_peer *peer, bool is_left)
 		DL_DELETE2(peer->domain->peers.left, peer, left_prev, left_next);
 }
 
-static void destroy(struct ofi_peer *peer)
+void ofi_peer_destroy(struct ofi_peer *peer)
 {
-	ofi_named_down(peer);
-	set_left(peer, false);
-	untime(peer);
+	ofi_peer_set_left(peer, false);
 	peer->domain->peers.n_reopening -= peer->reopen_ns > 0;
 	HASH_DEL(peer->domain->peers.by_address, peer);
 	ofi_keys_fini(&peer->keys);
 	free(peer);
-}
-
-/* Frees it if nothing needs it any more. What is kept of it names it, and is counted in limits. */
-static void free_if_idle(struct ofi_peer *peer)
-{
-	bool is_idle = !peer->links && !peer->n_entries && !peer->is_self;
-
-	set_left(peer, is_idle);
-	if (is_idle && !peer->n_ops && !peer->limits.bytes && !peer->is_dirty)
-		destroy(peer);
-}
-
-void ofi_peer_add_op(struct ofi_peer *peer)
-{
-	peer->n_ops++;
-}
-
-void ofi_peer_remove_op(struct ofi_peer *peer, struct ofi_op *op)
-{
-	if (!op->sent_bytes || op->is_atomic) /* the answer is what gives it back */
-		ofi_peer_uncharge(op);
-	if (!--peer->n_ops)
-		ofi_peer_changed(peer);
 }
 
 bool ofi_peer_is_linked(const struct ofi_peer *peer)
@@ -135,17 +79,6 @@ bool ofi_peer_is_linked(const struct ofi_peer *peer)
 	return peer->is_self;
 }
 
-bool ofi_peers_are_full(const struct ofi_domain *domain, const struct in6_addr *address)
-{
-	const struct ofi_peer *peer;
-	uint64_t bytes = 0;
-
-	DL_FOREACH2 (domain->peers.left, peer, left_next)
-		if (!memcmp(&peer->gpu, address, sizeof(*address)))
-			bytes += sizeof(*peer) + peer->limits.bytes;
-	return bytes >= LEFT_SHARES * ofi_wire_room(OFI_RTS, domain->env.window_bytes);
-}
-
 bool ofi_peers_may_say(struct ofi_domain *domain)
 {
 	uint64_t now = clock_now_ns();
@@ -154,6 +87,16 @@ bool ofi_peers_may_say(struct ofi_domain *domain)
 		return false;
 	domain->peers.said_ns = now;
 	return true;
+}
+
+void ofi_peers_say_memory(struct ofi_domain *domain, const char *what, int err)
+{
+	char why[WHY_BYTES];
+
+	if (!ofi_peers_may_say(domain))
+		return;
+	why_memory(err, domain->env.provider, why);
+	OFI_WARN(FI_LOG_MR, "%s: %s\n", what, why);
 }
 
 /* ---- credit ---- */
@@ -186,38 +129,24 @@ void ofi_peer_taken(struct ofi_peer *peer, uint64_t bytes)
 
 void ofi_peer_give_credit(struct ofi_peer *peer, uint64_t bytes)
 {
-	const struct ofi_wire w = {.kind = OFI_CREDIT};
-	uint32_t window = peer->domain->env.window_bytes;
-
 	ofi_peer_taken(peer, bytes);
 	/* one whose links have ended counts from 0 again */
 	if (!ofi_peer_is_linked(peer))
 		return;
-	peer->owed += (uint32_t)bytes;
-	if (peer->credit_queued ||
-	    peer->owed < (window ? window : OFI_RESERVE_BYTES) / CREDIT_SHARES)
-		return;
-	peer->credit_queued = true; /* until it is sent, which may be at once */
-	if (ofi_rx_answer(peer, &w))
-		peer->credit_queued = false;
+	peer->credit += (uint32_t)bytes;
+	if (ofi_peer_credit_is_due(peer))
+		ofi_peer_changed(peer);
 }
 
-void ofi_peers_forget_key(struct ofi_domain *domain, uint64_t key)
+bool ofi_peer_credit_is_due(const struct ofi_peer *peer)
 {
-	struct ofi_wire w = {.kind = OFI_FORGET, .tag = key};
-	struct ofi_peer *peer, *next;
+	uint32_t window = peer->domain->env.window_bytes;
 
-	HASH_ITER (hh, domain->peers.by_address, peer, next) {
-		if (!peer->asks_keys || !peer->tx || !peer->tx->connected || peer->tx->closed ||
-		    peer->n_forgets > FORGETS_MAX)
-			continue;
-		w.status = peer->n_forgets == FORGETS_MAX ? OFI_FORGET_ALL : 0;
-		if (ofi_rx_answer(peer, &w))
-			OFI_WARN(FI_LOG_MR, "no memory to tell a peer of a closed region\n");
-	}
+	return !peer->credit_queued &&
+	       peer->credit >= (window ? window : OFI_RESERVE_BYTES) / CREDIT_SHARES;
 }
 
-/* ---- a peer that does not keep to the protocol ---- */
+/* ---- links ---- */
 
 void ofi_peer_disconnect(struct ofi_peer *peer)
 {
@@ -233,224 +162,128 @@ void ofi_peer_cut(struct ofi_peer *peer, const char *why)
 	if (!peer->is_cut && ofi_peers_may_say(peer->domain))
 		OFI_WARN(FI_LOG_EP_CTRL, "a peer is cut off: %s\n", why);
 	peer->is_cut = true;
-	ofi_rx_drop(peer);
 	ofi_peer_disconnect(peer);
 }
 
-/* ---- events ---- */
-
-static unsigned count_links(const struct ofi_peer *peer)
+struct ofi_link *ofi_link_add(struct ofi_peer *peer, struct fare_group *group)
 {
-	const struct ofi_link *link;
-	unsigned n;
+	struct ofi_link *link = calloc(1, sizeof(*link));
 
-	DL_COUNT(peer->links, link, n);
-	return n;
+	if (!link)
+		return NULL;
+	link->peer = peer;
+	link->group = group;
+	fare_group_peer(group, &peer->gpu);
+	fare_group_set_context(group, link);
+	DL_APPEND(peer->links, link);
+	return link;
 }
 
-/* The peer is who the group says that it is; none is this process itself. */
-static void on_accepted(struct ofi_domain *domain, struct fare_group *group)
+static struct ofi_greeting own_greeting(const struct ofi_domain *domain)
 {
-	struct fare_address address;
-	struct ofi_peer *peer = NULL;
-	struct ofi_link *link = NULL;
+	return (struct ofi_greeting){.version = OFI_WIRE_VERSION,
+				     .window_bytes = domain->env.window_bytes};
+}
 
-	if (!fare_group_peer_address(group, &address))
-		peer = ofi_peer_get(domain, &address);
-	if (peer && !peer->is_self && !peer->is_cut && count_links(peer) < LINKS_MAX)
-		link = ofi_link_add(peer, group);
-	if (link) {
-		link->connected = true;
-		ofi_named_up(peer);
-	} else {
-		fare_group_disconnect(group);
+static int open_link(struct ofi_peer *peer)
+{
+	struct ofi_domain *domain = peer->domain;
+	uint8_t greeting[OFI_GREETING_BYTES];
+	const struct ofi_greeting own = own_greeting(domain);
+	const struct fare_group_options options = {.mode = FARE_MODE_SPRAY,
+						   .message_bytes = OFI_RECORD_BYTES,
+						   .in_order = true,
+						   .private_data = greeting,
+						   .private_bytes = sizeof(greeting)};
+	struct fare_group *group;
+	int err;
+
+	ofi_greeting_encode(&own, greeting);
+	err = fare_group_open_to(&group, domain->fare_domain, &peer->address, &options);
+	if (err) {
+		ofi_peers_say_memory(domain, "a connection cannot be opened", err);
+		return err;
 	}
-	if (peer)
-		ofi_peer_changed(peer);
+	peer->tx = ofi_link_add(peer, group);
+	if (!peer->tx) {
+		fare_group_close(group);
+		return -ENOMEM;
+	}
+	return 0;
 }
 
-/* The peer has accepted; what it has answered must be of this protocol, too. */
-static void on_connected(struct ofi_link *link)
+int ofi_link_ensure(struct ofi_peer *peer)
 {
-	size_t bytes;
-	const void *reply = fare_group_private(link->group, &bytes);
+	struct ofi_link *link;
+	int err = 0;
 
-	ofi_peer_changed(link->peer);
-	link->status = ofi_link_check_greeting(link->peer->domain, reply, bytes);
-	if (!link->status && ofi_peer_is_name(link->peer) && !ofi_named_connected(link))
-		link->status = -ENOMEM;
-	link->connected = !link->status;
-	if (link->status || link->peer->is_cut)
-		fare_group_disconnect(link->group);
+	if (!peer->tx)
+		DL_FOREACH (peer->links, link)
+			if (link->connected && !link->closed)
+				peer->tx = link;
+	if (!peer->tx && peer->is_cut)
+		return -ECONNABORTED;
+	if (!peer->tx && peer->reopen_ns)
+		return -EAGAIN;
+	if (!peer->tx)
+		err = open_link(peer);
+	if (err)
+		return err;
+	return peer->tx->connected && !peer->tx->closed ? 0 : -EAGAIN;
+}
+
+int ofi_link_check_greeting(struct ofi_domain *domain, const void *data, size_t bytes)
+{
+	uint32_t own_bytes = domain->env.window_bytes;
+	struct ofi_greeting peer;
+	int err = ofi_greeting_decode(data, bytes, &peer);
+
+	if (!err && peer.window_bytes == own_bytes)
+		return 0;
+	if (!ofi_peers_may_say(domain))
+		return -EPROTONOSUPPORT;
+	if (err == -EPROTONOSUPPORT)
+		OFI_WARN(FI_LOG_EP_CTRL,
+			 "a peer has version 0x%02x of this provider's protocol, this process "
+			 "0x%02x: use one release of fared at all processes\n",
+			 (unsigned)(uint8_t)peer.version, (unsigned)OFI_WIRE_VERSION);
+	else if (err)
+		OFI_WARN(FI_LOG_EP_CTRL, "a peer does not have this provider's protocol\n");
 	else
-		ofi_named_up(link->peer);
+		OFI_WARN(FI_LOG_EP_CTRL,
+			 "a peer has FI_FARE_WINDOW_BYTES=%u, this process %u: they must be the "
+			 "same at all processes\n",
+			 peer.window_bytes, own_bytes);
+	return -EPROTONOSUPPORT;
 }
 
-/* A message of several records is complete with the last of them, and fails with the first. */
-static void on_completed(const struct fare_event *e, struct ofi_peer *peer)
+/*
+ * What peers from that address have left here is so much that no other from there is accepted,
+ * until the application has taken some of it.
+ */
+static bool peers_are_full(const struct ofi_domain *domain, const struct in6_addr *address)
 {
-	struct ofi_op *op = (struct ofi_op *)(uintptr_t)e->context;
+	const struct ofi_peer *peer;
+	uint64_t bytes = 0;
 
-	if (e->status != -ETIMEDOUT || e->kind == FARE_EVENT_RELEASED)
-		op->n_held--; /* else its event still comes */
-	if (e->kind == FARE_EVENT_RELEASED) {
-		ofi_op_settle(op, 0, 0);
-		return;
-	}
-	if (op->kind == OFI_OP_WRITE)
-		peer->n_writes--;
-	ofi_peer_changed(peer);
-	if (e->status)
-		ofi_peer_uncharge(op); /* it may not have arrived: the receiver is lenient */
-	if (e->status == -EACCES && ofi_queue_again(op))
-		return;
-	if (!e->status && (op->n_held || !op->submitted))
-		return;
-	ofi_queue_drop(op);
-	ofi_op_settle(op, OFI_WAIT_FARE | (e->status ? OFI_WAIT_FIN : 0), e->status);
+	DL_FOREACH2 (domain->peers.left, peer, left_next)
+		if (!memcmp(&peer->gpu, address, sizeof(*address)))
+			bytes += sizeof(*peer) + peer->limits.bytes;
+	return bytes >= LEFT_SHARES * ofi_wire_room(OFI_RTS, domain->env.window_bytes);
 }
 
-static void on_closed(struct ofi_link *link, int status)
+int ofi_link_on_request(void *arg, struct fare_request *request)
 {
-	link->closed = true;
-	link->status = link->status ? link->status : status;
-	ofi_peer_changed(link->peer);
-}
+	struct ofi_domain *domain = arg;
+	const struct ofi_greeting own = own_greeting(domain);
+	int err = ofi_link_check_greeting(domain, request->data, request->bytes);
 
-void ofi_peers_on_event(struct ofi_domain *domain, const struct fare_event *e)
-{
-	struct ofi_link *link = fare_group_context(e->group);
-
-	if (e->kind == FARE_EVENT_ACCEPTED) {
-		on_accepted(domain, e->group);
-	} else if (!link) {
-		if (e->kind == FARE_EVENT_CLOSED)
-			fare_group_close(e->group);
-	} else if (e->kind == FARE_EVENT_CONNECTED) {
-		on_connected(link);
-	} else if (e->kind == FARE_EVENT_MESSAGE) {
-		ofi_rx_record(link->peer, &link->partial, e->data, e->bytes);
-	} else if (e->kind == FARE_EVENT_COMPLETED || e->kind == FARE_EVENT_RELEASED) {
-		on_completed(e, link->peer);
-	} else if (e->kind == FARE_EVENT_CLOSED) {
-		on_closed(link, e->status);
-	}
-}
-
-/* ---- what ends ---- */
-
-/* Messages that the peer was to read or to answer: it is gone, or will not. */
-static void fail_waiting(struct ofi_peer *peer, int status)
-{
-	struct ofi_cookies *c = &peer->domain->cookies;
-
-	for (uint32_t i = 0; i < c->n_slots; i++) {
-		struct ofi_op *op = ofi_cookies_at(c, i);
-
-		if (op && op->peer == peer && op->submitted)
-			ofi_op_settle(op, OFI_WAIT_FIN, status);
-	}
-}
-
-/* Nobody answered so far: somebody may later, unless a deadline says that it is late. */
-static bool may_come(int status)
-{
-	return status == -ETIMEDOUT || status == -EHOSTUNREACH || status == -ENETUNREACH ||
-	       status == -EADDRINUSE || status == -EUSERS;
-}
-
-static void end_link(struct ofi_link *link)
-{
-	struct ofi_peer *peer = link->peer;
-	bool was_tx = peer->tx == link, was_connected = link->connected;
-	int status = link->status ? link->status : -ECANCELED;
-
-	DL_DELETE(peer->links, link);
-	fare_group_close(link->group);
-	ofi_rx_end(&link->partial);
-	free(link);
-	if (was_tx) {
-		peer->tx = NULL;
-		peer->credit_queued = false;
-	}
-	if (was_tx && !was_connected && peer->n_entries && may_come(status)) {
-		peer->reopen_ns = clock_now_ns() + REOPEN_NS;
-		peer->domain->peers.n_reopening++;
-		ofi_peer_time(peer);
-		return;
-	}
-	if (was_connected)
-		fail_waiting(peer, -ECONNABORTED);
-	if (was_tx || (!peer->links && !peer->n_entries))
-		ofi_queue_fail(peer, was_connected ? -ECONNABORTED : status);
-	if (was_tx)
-		peer->out_bytes = 0;
-	if (!peer->links)
-		ofi_named_down(peer);
-}
-
-void ofi_peers_sweep(struct ofi_domain *domain)
-{
-	struct ofi_link *link, *next;
-	struct ofi_peer *peer;
-
-	while ((peer = domain->peers.dirty)) {
-		DL_DELETE(domain->peers.dirty, peer);
-		peer->is_dirty = false;
-		DL_FOREACH_SAFE (peer->links, link, next)
-			if (link->closed)
-				end_link(link);
-		ofi_queue_run(peer);
-		free_if_idle(peer);
-	}
-}
-
-static void fail_unanswered(struct ofi_domain *domain, uint64_t now_ns)
-{
-	for (uint32_t i = 0; i < domain->cookies.n_slots; i++) {
-		struct ofi_op *op = ofi_cookies_at(&domain->cookies, i);
-
-		if (op && op->submitted && op->deadline_ns && now_ns >= op->deadline_ns)
-			ofi_op_settle(op, OFI_WAIT_FIN, -ETIMEDOUT);
-	}
-}
-
-void ofi_peers_tick(struct ofi_domain *domain, uint64_t now_ns)
-{
-	struct ofi_peer *peer, *next;
-
-	DL_FOREACH_SAFE2(domain->peers.timed, peer, next, timed_next)
-	{
-		ofi_queue_expire(peer, now_ns);
-		if (peer->reopen_ns && now_ns >= peer->reopen_ns) {
-			peer->reopen_ns = 0;
-			domain->peers.n_reopening--;
-			ofi_queue_run(peer);
-		}
-		if (!peer->queue && !peer->reopen_ns)
-			untime(peer);
-	}
-	fail_unanswered(domain, now_ns);
-}
-
-void ofi_peers_close_links(struct ofi_domain *domain)
-{
-	struct ofi_peer *peer, *next_peer;
-	struct ofi_link *link, *next;
-
-	HASH_ITER (hh, domain->peers.by_address, peer, next_peer)
-		DL_FOREACH_SAFE (peer->links, link, next) {
-			DL_DELETE(peer->links, link);
-			fare_group_close(link->group);
-			free(link->partial);
-			free(link);
-		}
-}
-
-void ofi_peers_fini(struct ofi_domain *domain)
-{
-	struct ofi_peer *peer, *next;
-
-	HASH_ITER (hh, domain->peers.by_address, peer, next)
-		destroy(peer);
+	if (err)
+		return err;
+	/* it asks again */
+	if (peers_are_full(domain, &request->peer))
+		return -EUSERS;
+	ofi_greeting_encode(&own, request->reply);
+	request->reply_bytes = OFI_GREETING_BYTES;
+	return 0;
 }

@@ -1,30 +1,220 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ofi/ofi_progress.h"
+/*
+ * ofi_progress.c - who polls libfare's domain, when, and what each of its events leads to.
+ *
+ * The application's calls poll, while they come. If none came for a tick (5 ms), the progress
+ * thread waits on the domain's descriptor in its place, until the next call. So a process that
+ * computes for seconds still acknowledges, answers reads and takes messages (FI_PROGRESS_AUTO), and
+ * one that polls all the time shares nothing with the thread but a counter. While the application
+ * waits in a call (fi_cq_sread()), that call polls, and the thread rests: what arrives wakes one of
+ * them.
+ */
+#include "ofi/ofi.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
+#include <utlist.h>
 
-#include "ofi/ofi_domain.h"
-#include "ofi/ofi_prov.h"
 #include "base/clock.h"
-#include "ofi/ofi_rx.h"
-#include "ofi/ofi_self.h"
 
 #define EVENTS	  32
 #define ROUNDS	  16 /* then the caller goes on, however much arrives */
 #define TICK_MS	  5  /* without a call for so long, the thread takes over */
 #define TIMERS_MS 100
 #define MS	  UINT64_C(1000000)
+#define REOPEN_NS UINT64_C(100000000)
+/* One for each direction, and others whose end this process has not seen yet. */
+#define LINKS_MAX 8u
+
+/* ---- events of libfare ---- */
+
+/* The peer is who the group says that it is; none is this process itself. */
+static void on_accepted(struct ofi_domain *domain, struct fare_group *group)
+{
+	struct fare_address address;
+	struct ofi_peer *peer = NULL;
+	struct ofi_link *link = NULL;
+	unsigned n = LINKS_MAX;
+
+	if (!fare_group_peer_address(group, &address))
+		peer = ofi_peer_get(domain, &address);
+	if (peer && !peer->is_self && !peer->is_cut)
+		DL_COUNT(peer->links, link, n);
+	link = n < LINKS_MAX ? ofi_link_add(peer, group) : NULL;
+	if (link) {
+		link->connected = true;
+		ofi_av_name_up(peer);
+	} else {
+		fare_group_disconnect(group);
+	}
+	if (peer)
+		ofi_peer_changed(peer);
+}
+
+/* The peer has accepted; what it has answered must be of this protocol, too. */
+static void on_connected(struct ofi_link *link)
+{
+	size_t bytes;
+	const void *reply = fare_group_private(link->group, &bytes);
+
+	ofi_peer_changed(link->peer);
+	link->status = ofi_link_check_greeting(link->peer->domain, reply, bytes);
+	if (!link->status && !ofi_av_name_connected(link))
+		link->status = -ENOMEM;
+	link->connected = !link->status;
+	if (link->status || link->peer->is_cut)
+		fare_group_disconnect(link->group);
+	else
+		ofi_av_name_up(link->peer);
+}
+
+static void on_closed(struct ofi_link *link, int status)
+{
+	link->closed = true;
+	link->status = link->status ? link->status : status;
+	ofi_peer_changed(link->peer);
+}
+
+static void on_event(struct ofi_domain *domain, const struct fare_event *e)
+{
+	struct ofi_link *link = fare_group_context(e->group);
+
+	if (e->kind == FARE_EVENT_ACCEPTED) {
+		on_accepted(domain, e->group);
+	} else if (!link) {
+		if (e->kind == FARE_EVENT_CLOSED)
+			fare_group_close(e->group);
+	} else if (e->kind == FARE_EVENT_CONNECTED) {
+		on_connected(link);
+	} else if (e->kind == FARE_EVENT_MESSAGE) {
+		ofi_rx_record(link->peer, &link->partial, e->data, e->bytes);
+	} else if (e->kind == FARE_EVENT_COMPLETED || e->kind == FARE_EVENT_RELEASED) {
+		ofi_op_on_event(e);
+	} else if (e->kind == FARE_EVENT_CLOSED) {
+		on_closed(link, e->status);
+	}
+}
+
+/* ---- the event queue ---- */
+
+/* Nobody answered so far: somebody may later, unless a deadline says that it is late. */
+static bool may_come(int status)
+{
+	return status == -ETIMEDOUT || status == -EHOSTUNREACH || status == -ENETUNREACH ||
+	       status == -EADDRINUSE || status == -EUSERS;
+}
+
+static void end_link(struct ofi_link *link)
+{
+	struct ofi_peer *peer = link->peer;
+	bool was_tx = peer->tx == link, was_connected = link->connected;
+	int status = link->status ? link->status : -ECANCELED;
+
+	DL_DELETE(peer->links, link);
+	fare_group_close(link->group);
+	if (link->partial)
+		ofi_message_drop(link->partial);
+	free(link);
+	if (was_tx) {
+		peer->tx = NULL;
+		peer->credit_queued = false;
+	}
+	if (was_tx && !was_connected && peer->n_entries && may_come(status)) {
+		peer->reopen_ns = clock_now_ns() + REOPEN_NS;
+		peer->domain->peers.n_reopening++;
+		return;
+	}
+	if (was_connected)
+		ofi_op_fail_unanswered(peer, -ECONNABORTED);
+	if (was_tx || (!peer->links && !peer->n_entries))
+		ofi_queue_fail(peer, was_connected ? -ECONNABORTED : status);
+	if (was_tx)
+		peer->out_bytes = 0;
+	if (!peer->links)
+		ofi_av_name_down(peer);
+}
+
+/* Frees it if nothing needs it any more. What is kept of it names it, and is counted in limits. */
+static void free_if_idle(struct ofi_peer *peer)
+{
+	bool is_idle = !peer->links && !peer->n_entries && !peer->is_self;
+
+	ofi_peer_set_left(peer, is_idle);
+	if (is_idle && !peer->n_ops && !peer->limits.bytes && !peer->is_changed) {
+		ofi_av_name_down(peer);
+		ofi_peer_destroy(peer);
+	}
+}
+
+static void send_credit(struct ofi_peer *peer)
+{
+	const struct ofi_wire w = {.kind = OFI_CREDIT};
+
+	peer->credit_queued = true; /* until it is sent, which may be at once */
+	if (ofi_op_answer(peer, &w))
+		peer->credit_queued = false;
+}
+
+static void settle_peer(struct ofi_peer *peer)
+{
+	struct ofi_link *link, *next;
+
+	DL_DELETE(peer->domain->events.peers, peer);
+	peer->is_changed = false;
+	DL_FOREACH_SAFE (peer->links, link, next)
+		if (link->closed)
+			end_link(link);
+	if (ofi_peer_credit_is_due(peer) && ofi_peer_is_linked(peer))
+		send_credit(peer);
+	ofi_queue_run(peer);
+	free_if_idle(peer);
+}
+
+static void settle_reads(struct ofi_domain *domain)
+{
+	struct ofi_op *op;
+
+	while ((op = domain->events.reads)) {
+		DL_DELETE(domain->events.reads, op);
+		op->is_event = false;
+		ofi_recv_read_done(op);
+		ofi_op_settle(op, 0, 0);
+	}
+}
+
+void ofi_progress_settle(struct ofi_domain *domain)
+{
+	settle_reads(domain);
+	/* in a child of fork() links and peers stay as they are */
+	while (domain->events.peers && !domain->is_inherited) {
+		settle_peer(domain->events.peers);
+		settle_reads(domain);
+	}
+}
 
 /* ---- one turn ---- */
 
 static bool has_timers(const struct ofi_domain *domain)
 {
 	return domain->peers.n_reopening || domain->env.deadline_ms;
+}
+
+static void peers_tick(struct ofi_domain *domain, uint64_t now_ns)
+{
+	struct ofi_peer *peer, *next;
+
+	HASH_ITER (hh, domain->peers.by_address, peer, next) {
+		ofi_queue_expire(peer, now_ns);
+		if (peer->reopen_ns && now_ns >= peer->reopen_ns) {
+			peer->reopen_ns = 0;
+			domain->peers.n_reopening--;
+			ofi_queue_run(peer);
+		}
+	}
+	ofi_op_expire_unanswered(domain, now_ns);
 }
 
 static void run_timers(struct ofi_domain *domain)
@@ -37,7 +227,7 @@ static void run_timers(struct ofi_domain *domain)
 	if (now < domain->progress.tick_ns)
 		return;
 	domain->progress.tick_ns = now + TIMERS_MS * MS;
-	ofi_peers_tick(domain, now);
+	peers_tick(domain, now);
 }
 
 static void on_broken(struct ofi_domain *domain, int err)
@@ -47,6 +237,17 @@ static void on_broken(struct ofi_domain *domain, int err)
 	domain->broken = true;
 }
 
+static void deliver_own(struct ofi_domain *domain)
+{
+	struct ofi_own_message *m;
+
+	while ((m = ofi_op_next_own(domain))) {
+		ofi_rx_record(m->peer, NULL, m->data, m->bytes);
+		settle_reads(domain);
+		free(m);
+	}
+}
+
 void ofi_progress_turn(struct ofi_domain *domain)
 {
 	struct fare_event events[EVENTS];
@@ -54,19 +255,18 @@ void ofi_progress_turn(struct ofi_domain *domain)
 
 	if (domain->is_inherited)
 		return;
+	run_timers(domain);
 	for (int round = 0; n == EVENTS && round < ROUNDS; round++) {
 		n = fare_domain_poll(domain->fare_domain, events, EVENTS);
 		if (n < 0)
 			on_broken(domain, n);
 		for (int i = 0; i < n; i++)
-			ofi_peers_on_event(domain, &events[i]);
+			on_event(domain, &events[i]);
 		ofi_rx_settle(domain);
-		while (ofi_self_deliver(domain))
-			;
+		deliver_own(domain);
 		/* no event is left that names a group that this closes */
-		ofi_peers_sweep(domain);
+		ofi_progress_settle(domain);
 	}
-	run_timers(domain);
 }
 
 void ofi_progress_by_application(struct ofi_domain *domain)
@@ -100,12 +300,6 @@ int ofi_progress_most_ms(struct ofi_domain *domain)
 	return bounded ? TIMERS_MS : -1;
 }
 
-void ofi_progress_by_fd(struct ofi_domain *domain)
-{
-	if (domain->progress.has_thread)
-		eventfd_write(domain->progress.wake, 1);
-}
-
 /* ---- the thread ---- */
 
 static uint64_t calls(struct ofi_progress *p)
@@ -114,7 +308,7 @@ static uint64_t calls(struct ofi_progress *p)
 }
 
 /* While calls wait; they look at what arrives. True: it was woken for another reason. */
-static bool rest(struct ofi_progress *p)
+static bool progress_rest(struct ofi_progress *p)
 {
 	struct pollfd wake = {.fd = p->wake, .events = POLLIN};
 	eventfd_t value;
@@ -140,14 +334,14 @@ static uint64_t wait_for_pause(struct ofi_progress *p)
 			eventfd_read(p->wake, &value);
 			return calls(p);
 		}
-		if (atomic_load(&p->waiting) && rest(p))
+		if (atomic_load(&p->waiting) && progress_rest(p))
 			return calls(p);
 		now = calls(p);
 	} while (now != seen || atomic_load(&p->waiting));
 	return now;
 }
 
-static void *run(void *arg)
+static void *progress_run(void *arg)
 {
 	struct ofi_domain *domain = arg;
 	struct ofi_progress *p = &domain->progress;
@@ -180,7 +374,7 @@ static int start_thread(struct ofi_domain *domain)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = pthread_create(&domain->progress.thread, NULL, run, domain);
+	err = pthread_create(&domain->progress.thread, NULL, progress_run, domain);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	domain->progress.has_thread = !err;
 	return -err;
@@ -194,17 +388,8 @@ int ofi_progress_init(struct ofi_domain *domain)
 	return domain->env.progress_thread ? start_thread(domain) : 0;
 }
 
-void ofi_progress_inherit(struct ofi_progress *p)
+static void end_thread(struct ofi_progress *p)
 {
-	p->has_thread = false;
-	atomic_store(&p->waiting, 0);
-	atomic_store(&p->rests, false);
-}
-
-void ofi_progress_fini(struct ofi_domain *domain)
-{
-	struct ofi_progress *p = &domain->progress;
-
 	if (p->has_thread) {
 		atomic_store(&p->stop, true);
 		eventfd_write(p->wake, 1);
@@ -214,4 +399,35 @@ void ofi_progress_fini(struct ofi_domain *domain)
 	if (p->wake >= 0)
 		close(p->wake);
 	p->wake = -1;
+}
+
+static void end_links(struct ofi_domain *domain)
+{
+	struct ofi_peer *peer, *next_peer;
+	struct ofi_link *link, *next;
+
+	HASH_ITER (hh, domain->peers.by_address, peer, next_peer)
+		DL_FOREACH_SAFE (peer->links, link, next) {
+			DL_DELETE(peer->links, link);
+			fare_group_close(link->group);
+			free(link->partial);
+			free(link);
+		}
+}
+
+void ofi_progress_fini(struct ofi_domain *domain)
+{
+	struct ofi_peer *peer, *next;
+	struct ofi_own_message *m;
+
+	end_thread(&domain->progress);
+	while ((m = ofi_op_next_own(domain)))
+		free(m);
+	end_links(domain); /* so no operation is a group's any more */
+	while (domain->ops)
+		ofi_op_destroy(domain->ops);
+	HASH_ITER (hh, domain->peers.by_address, peer, next) {
+		ofi_av_name_down(peer);
+		ofi_peer_destroy(peer);
+	}
 }

@@ -1,203 +1,267 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ofi/ofi_recv.h"
+/*
+ * ofi_recv.c - receives, also of several messages (FI_MULTI_RECV); a message meets its receive, and
+ * long ones are read from the sender's memory; messages that no receive takes.
+ */
+#include "ofi/ofi.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
-#include <rdma/fi_errno.h>
-#include <rdma/fi_tagged.h>
+/* ---- a receive, and the parts of a buffer for several messages ---- */
 
-#include "ofi/ofi_complete.h"
-#include "ofi/ofi_cq.h"
-#include "ofi/ofi_domain.h"
-#include "ofi/ofi_ep.h"
-#include "ofi/ofi_info.h"
-#include "ofi/ofi_multi.h"
-#include "ofi/ofi_send.h"
-
-static struct ofi_recv *create(struct ofi_ep *ep, const struct ofi_receive *r)
+struct ofi_recv *ofi_recv_part(struct ofi_recv *recv, uint64_t bytes)
 {
-	struct ofi_recv *recv = calloc(1, sizeof(*recv));
+	struct ofi_recv *part;
+	uint64_t left;
 
-	if (!recv)
+	if (!recv->is_multi)
+		return recv;
+	part = calloc(1, sizeof(*part));
+	if (!part)
 		return NULL;
-	/* without FI_DIRECTED_RECV the source is not looked at */
-	recv->posted.source = ep->caps & FI_DIRECTED_RECV ? r->source : OFI_ANY_SOURCE;
-	recv->posted.tag = r->tag;
-	recv->posted.ignore = r->ignore;
-	recv->posted.tagged = r->tagged;
-	recv->ep = ep;
-	recv->context = r->context;
-	recv->wants_entry = ofi_complete_wants_entry(ep, false, r->flags);
-	recv->n_iov = r->count;
-	for (size_t i = 0; i < r->count; i++) {
-		recv->iov[i] = r->iov[i];
-		recv->desc[i] = r->desc ? r->desc[i] : NULL;
+	left = recv->room - recv->used;
+	part->whole = recv;
+	part->ep = recv->ep;
+	part->context = recv->context;
+	part->wants_entry = recv->wants_entry;
+	part->room = bytes < left ? bytes : left;
+	part->n_iov = 1;
+	part->iov[0].iov_base = (uint8_t *)recv->iov[0].iov_base + recv->used;
+	part->iov[0].iov_len = part->room;
+	part->desc[0] = recv->desc[0];
+	recv->ep->n_rx++;
+	recv->n_parts++;
+	recv->used += part->room;
+	left -= part->room;
+	recv->is_spent = !left || left < recv->least;
+	return part;
+}
+
+bool ofi_recv_is_spent(const struct ofi_recv *recv)
+{
+	return !recv->is_multi || recv->is_spent;
+}
+
+bool ofi_recv_end(struct ofi_recv *recv)
+{
+	recv->is_spent = true;
+	return !recv->n_parts;
+}
+
+bool ofi_recv_gives_back(const struct ofi_recv *recv)
+{
+	return recv->is_multi ||
+	       (recv->whole && recv->whole->is_spent && recv->whole->n_parts == 1);
+}
+
+void ofi_recv_free(struct ofi_recv *recv)
+{
+	struct ofi_recv *whole = recv->whole;
+
+	recv->ep->n_rx--;
+	if (recv->kept_bytes)
+		ofi_peer_give_credit(recv->peer, recv->kept_bytes);
+	free(recv);
+	if (!whole || --whole->n_parts || !whole->is_spent)
+		return;
+	whole->ep->n_rx--;
+	free(whole);
+}
+
+void ofi_recv_complete(struct ofi_recv *recv, int status)
+{
+	uint64_t got = recv->length < recv->room ? recv->length : recv->room;
+	bool gives_back = ofi_recv_gives_back(recv);
+	struct ofi_cq_event event = {
+		.entry = {.op_context = recv->context,
+			  .flags = FI_RECV | (recv->posted.tagged ? FI_TAGGED : FI_MSG) |
+				   (recv->wire.flags & OFI_WIRE_DATA ? FI_REMOTE_CQ_DATA : 0) |
+				   (gives_back ? FI_MULTI_RECV : 0),
+			  .len = status ? 0 : got,
+			  .buf = recv->n_iov ? recv->iov[0].iov_base : NULL,
+			  .data = recv->wire.data,
+			  .tag = recv->wire.tag},
+		.source = recv->source,
+		.err = -status,
+		.kept_bytes = recv->kept_bytes,
+		.peer = recv->peer};
+
+	if (!status && recv->length > recv->room) {
+		event.err = FI_ETRUNC;
+		event.olen = recv->length - recv->room;
 	}
-	recv->room = ofi_iov_bytes(r->iov, r->count);
-	recv->is_multi = !r->tagged && r->flags & FI_MULTI_RECV;
-	recv->least = ep->min_multi_recv;
-	return recv;
+	recv->kept_bytes = 0;
+	/* a buffer that is given back always has an entry */
+	ofi_complete_rx(recv->ep, OFI_CNTR_RECV, recv->wants_entry || gives_back, &event,
+			&recv->from);
+	ofi_recv_free(recv);
 }
 
-static ssize_t make(struct ofi_recv **out, struct ofi_ep *ep, const struct ofi_receive *r)
-{
-	int err = ofi_ep_has_room(ep, false);
+/* ---- a message meets its receive ---- */
 
-	if (err)
-		return err;
-	*out = create(ep, r);
-	if (!*out)
-		return -FI_ENOMEM;
-	ep->n_rx++;
-	return 0;
+static void recv_finish(struct ofi_peer *peer, uint32_t cookie, int status)
+{
+	const struct ofi_wire fin = {
+		.kind = OFI_FIN, .cookie = cookie, .status = (uint32_t)-status};
+
+	/* without a link the peer waits no longer; no new one is opened for that */
+	if (!ofi_peer_is_linked(peer) || ofi_op_answer(peer, &fin))
+		ofi_limits_answered(&peer->limits);
 }
 
-/* Messages that wait go into it, until it takes no more; then it waits itself. */
-static ssize_t post(struct ofi_ep *ep, const struct ofi_receive *r)
+/* As far as there is room. */
+static void recv_place(const struct ofi_recv *recv, uint64_t at, const uint8_t *data,
+		       uint64_t length)
 {
-	struct ofi_recv *recv, *part;
-	bool is_spent = false;
-	ssize_t err = make(&recv, ep, r);
+	for (size_t i = 0; i < recv->n_iov && length; i++) {
+		uint64_t room = recv->iov[i].iov_len, n;
 
-	if (err)
-		return err;
-	while (!is_spent) {
-		struct ofi_arrived *a = ofi_match_arrived(&ep->match, &recv->posted);
-
-		part = a ? ofi_multi_part(recv, ((struct ofi_message *)a)->length) : NULL;
-		if (!part) {
-			/* without memory for a part its message waits for the next receive */
-			ofi_match_post(&ep->match, &recv->posted);
-			return 0;
+		if (at >= room) {
+			at -= room;
+			continue;
 		}
-		is_spent = ofi_multi_is_spent(recv);
-		ofi_match_remove(&ep->match, a);
-		ofi_rx_deliver(part, (struct ofi_message *)a);
-		free(a);
+		n = room - at < length ? room - at : length;
+		memcpy((uint8_t *)recv->iov[i].iov_base + at, data, n);
+		data += n;
+		length -= n;
+		at = 0;
 	}
-	return 0;
 }
 
-/* ---- looking ---- */
-
-static void tell(struct ofi_ep *ep, const struct ofi_receive *r, const struct ofi_message *m)
+static void recv_scatter(const struct ofi_recv *recv, const struct ofi_message *m)
 {
-	struct ofi_cq_event event = {.entry = {.op_context = r->context,
-					       .flags = FI_RECV | (r->tagged ? FI_TAGGED : FI_MSG),
-					       .tag = r->tag},
-				     .source = FI_ADDR_NOTAVAIL,
-				     .err = m ? 0 : FI_ENOMSG};
+	uint64_t at = 0;
 
-	if (m) {
-		event.entry.len = m->length;
-		event.entry.tag = m->wire.tag;
-		event.entry.data = m->wire.data;
-		event.entry.flags |= m->wire.flags & OFI_WIRE_DATA ? FI_REMOTE_CQ_DATA : 0;
-		event.source = m->arrived.source;
+	if (!m->n_parts)
+		recv_place(recv, 0, m->payload, m->length);
+	for (unsigned i = 0; i < m->n_parts; i++) {
+		recv_place(recv, at, m->parts[i].iov_base, m->parts[i].iov_len);
+		at += m->parts[i].iov_len;
 	}
-	if (ep->rx_cq)
-		ofi_cq_add(ep->rx_cq, &event);
 }
 
-static void claim(struct ofi_ep *ep, struct ofi_message *m, void *context)
+/* No posted receive bounds the entries that a buffer for several makes: those count on. */
+static void recv_credit(struct ofi_recv *recv, const struct ofi_message *m)
 {
-	m->claimed_by = context;
-	m->arrived.next = (struct ofi_arrived *)ep->claimed;
-	ep->claimed = m;
+	recv->peer = m->peer;
+	recv->kept_bytes = recv->whole ? OFI_KEPT_BYTES : 0;
+	ofi_peer_give_credit(m->peer, ofi_message_cost(m) - recv->kept_bytes);
 }
 
-static void discard(struct ofi_message *m)
+static void deliver_eager(struct ofi_recv *recv, const struct ofi_message *m)
 {
-	ofi_rx_discard(m);
-	free(m);
+	recv_scatter(recv, m);
+	recv_credit(recv, m);
+	if (m->wire.flags & OFI_WIRE_ACK)
+		recv_finish(m->peer, m->wire.cookie, 0);
+	ofi_recv_complete(recv, 0);
 }
 
-static ssize_t peek(struct ofi_ep *ep, const struct ofi_receive *r)
+/* 0: the read is submitted */
+static int read_message(struct ofi_recv *recv, const struct ofi_message *m, uint64_t length)
 {
-	const struct ofi_posted wanted = {.source = ep->caps & FI_DIRECTED_RECV ? r->source
-										: OFI_ANY_SOURCE,
-					  .tag = r->tag,
-					  .ignore = r->ignore,
-					  .tagged = r->tagged};
-	struct ofi_message *m = (struct ofi_message *)ofi_match_arrived(&ep->match, &wanted);
+	struct ofi_op *op = ofi_op_create(m->peer->domain, recv->ep, m->peer, OFI_OP_READ);
+	int err;
 
-	if (!m) {
-		ofi_progress_by_application(ep->domain);
-		m = (struct ofi_message *)ofi_match_arrived(&ep->match, &wanted);
-	}
-	tell(ep, r, m);
-	if (m && r->flags & FI_CLAIM) {
-		ofi_match_remove(&ep->match, &m->arrived);
-		claim(ep, m, r->context);
-	} else if (m && r->flags & FI_DISCARD) {
-		ofi_match_remove(&ep->match, &m->arrived);
-		discard(m);
-	}
-	return 0;
-}
-
-/* The message that this context has claimed. */
-static struct ofi_message *take_claimed(struct ofi_ep *ep, const void *context)
-{
-	struct ofi_message *m, *before = NULL;
-
-	for (m = ep->claimed; m && m->claimed_by != context;
-	     m = (struct ofi_message *)m->arrived.next)
-		before = m;
-	if (!m)
-		return NULL;
-	if (before)
-		before->arrived.next = m->arrived.next;
-	else
-		ep->claimed = (struct ofi_message *)m->arrived.next;
-	return m;
-}
-
-static ssize_t receive_claimed(struct ofi_ep *ep, const struct ofi_receive *r)
-{
-	struct ofi_message *m = take_claimed(ep, r->context);
-	struct ofi_recv *recv;
-	ssize_t err;
-
-	if (!m)
-		return -FI_ENOMSG;
-	if (r->flags & FI_DISCARD) {
-		tell(ep, r, m);
-		discard(m);
-		return 0;
-	}
-	err = make(&recv, ep, r);
+	if (!op)
+		return -ENOMEM;
+	err = ofi_op_take_memory(op, recv->iov, recv->desc, recv->n_iov, length, 0);
 	if (err) {
-		claim(ep, m, r->context);
+		ofi_op_destroy(op);
 		return err;
 	}
-	ofi_rx_deliver(recv, m);
-	free(m);
+	op->recv = recv;
+	op->remote_addr = m->wire.address;
+	op->rkey = m->wire.rkey;
+	op->fin_cookie = m->wire.cookie;
+	ofi_op_submit(op);
 	return 0;
 }
 
-static ssize_t receive_locked(struct ofi_ep *ep, const struct ofi_receive *r)
+static void deliver_rts(struct ofi_recv *recv, const struct ofi_message *m)
 {
-	if (!ep->enabled)
-		return -FI_EOPBADSTATE;
-	if (r->count > OFI_IOV_MAX)
-		return -FI_EINVAL;
-	if (r->flags & FI_MULTI_RECV && !r->tagged && r->count != 1)
-		return -FI_EINVAL;
-	if (r->flags & FI_PEEK)
-		return peek(ep, r);
-	if (r->flags & FI_CLAIM)
-		return receive_claimed(ep, r);
-	return post(ep, r);
+	uint64_t length = m->length < recv->room ? m->length : recv->room;
+	int err;
+
+	recv_credit(recv, m);
+	err = length ? read_message(recv, m, length) : 0;
+
+	if (length && !err)
+		return;
+	recv_finish(m->peer, m->wire.cookie, err);
+	ofi_recv_complete(recv, err);
 }
 
-ssize_t ofi_receive(struct ofi_ep *ep, const struct ofi_receive *receive)
+void ofi_recv_deliver(struct ofi_recv *recv, const struct ofi_message *m)
 {
-	ssize_t err;
+	recv->wire = m->wire;
+	recv->source = m->arrived.source;
+	recv->from = (struct ofi_address){m->peer->address, m->wire.src_ep};
+	recv->length = m->length;
+	if (m->wire.kind == OFI_EAGER)
+		deliver_eager(recv, m);
+	else
+		deliver_rts(recv, m);
+}
 
-	ofi_lock(ep->domain);
-	err = receive_locked(ep, receive);
-	ofi_unlock(ep->domain);
-	return err;
+void ofi_recv_read_done(struct ofi_op *op)
+{
+	/* its region is not needed any more, whatever became of the read; or the peer is gone */
+	if (op->status != -ECANCELED && op->status != -ECONNABORTED)
+		recv_finish(op->peer, op->fin_cookie, op->status);
+	else
+		ofi_limits_answered(&op->peer->limits);
+	ofi_recv_complete(op->recv, op->status);
+	op->recv = NULL;
+}
+
+static struct ofi_op *find_unreported(const struct ofi_ep *ep)
+{
+	struct ofi_op *op;
+
+	DL_FOREACH2 (ep->domain->ops, op, all_next)
+		if (op->ep == ep && !op->reported)
+			return op;
+	return NULL;
+}
+
+/* An answer to the peer may start, and so end, any other operation: the search begins anew. */
+void ofi_recv_silence(struct ofi_ep *ep)
+{
+	struct ofi_op *op;
+
+	while ((op = find_unreported(ep))) {
+		struct ofi_recv *recv = op->recv;
+
+		op->reported = true;
+		op->recv = NULL;
+		if (!recv)
+			continue;
+		ofi_recv_free(recv);
+		recv_finish(op->peer, op->fin_cookie, -ECANCELED);
+	}
+}
+
+/* ---- messages that no receive takes ---- */
+
+static bool wants_fin(const struct ofi_message *m)
+{
+	return m->wire.kind == OFI_RTS || m->wire.flags & OFI_WIRE_ACK;
+}
+
+void ofi_message_discard(const struct ofi_message *m, int status)
+{
+	ofi_peer_give_credit(m->peer, ofi_message_cost(m));
+	if (wants_fin(m))
+		recv_finish(m->peer, m->wire.cookie, status);
+}
+
+void ofi_message_drop(struct ofi_message *m)
+{
+	ofi_peer_taken(m->peer, ofi_message_cost(m));
+	if (wants_fin(m))
+		ofi_limits_answered(&m->peer->limits);
+	free(m);
 }

@@ -1,200 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ofi/ofi_rx.h"
+/*
+ * ofi_rx.c - records that arrive: messages, of one record or several; answers; keys; atomic
+ * operations.
+ *
+ * An atomic operation is done when it arrives, and answered. If the answer cannot be made, the
+ * operation is not done.
+ */
+#include "ofi/ofi.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
 
-#include "ofi/ofi_atomic_rx.h"
-#include "ofi/ofi_av.h"
-#include "ofi/ofi_complete.h"
-#include "ofi/ofi_domain.h"
-#include "ofi/ofi_ep.h"
-#include "ofi/ofi_multi.h"
-#include "ofi/ofi_op.h"
-#include "ofi/ofi_prov.h"
-#include "ofi/ofi_queue.h"
+#include "ofi/ofi_atomic_op.h"
 
-/* ---- answers ---- */
-
-int ofi_rx_answer(struct ofi_peer *peer, const struct ofi_wire *w)
-{
-	struct ofi_op *op = ofi_op_create(peer->domain, NULL, peer, OFI_OP_MESSAGE);
-
-	if (!op)
-		return -ENOMEM;
-	if (ofi_op_set_message(op, w)) {
-		ofi_op_destroy(op);
-		return -ENOMEM;
-	}
-	/* nothing here need be done before a peer knows a region, and it may wait for that alone */
-	if (w->kind == OFI_FOUND)
-		ofi_queue_submit_first(op);
-	else
-		ofi_queue_submit(op);
-	return 0;
-}
-
-static void finish(struct ofi_peer *peer, uint32_t cookie, int status)
-{
-	const struct ofi_wire fin = {
-		.kind = OFI_FIN, .cookie = cookie, .status = (uint32_t)-status};
-
-	/* without a link the peer waits no longer; no new one is opened for that */
-	if (!ofi_peer_is_linked(peer) || ofi_rx_answer(peer, &fin))
-		ofi_limits_answered(&peer->limits);
-}
-
-void ofi_rx_refuse(struct ofi_peer *peer, uint32_t cookie)
-{
-	finish(peer, cookie, -ECANCELED);
-}
-
-/* ---- delivery ---- */
-
-/* As far as there is room. */
-static void place(const struct ofi_recv *recv, uint64_t at, const uint8_t *data, uint64_t length)
-{
-	for (size_t i = 0; i < recv->n_iov && length; i++) {
-		uint64_t room = recv->iov[i].iov_len, n;
-
-		if (at >= room) {
-			at -= room;
-			continue;
-		}
-		n = room - at < length ? room - at : length;
-		memcpy((uint8_t *)recv->iov[i].iov_base + at, data, n);
-		data += n;
-		length -= n;
-		at = 0;
-	}
-}
-
-static void scatter(const struct ofi_recv *recv, const struct ofi_message *m)
-{
-	uint64_t at = 0;
-
-	if (!m->n_parts)
-		place(recv, 0, m->payload, m->length);
-	for (unsigned i = 0; i < m->n_parts; i++) {
-		place(recv, at, m->parts[i].iov_base, m->parts[i].iov_len);
-		at += m->parts[i].iov_len;
-	}
-}
-
-static uint64_t cost_of(const struct ofi_message *m)
-{
-	return ofi_wire_cost(m->wire.kind, m->length);
-}
-
-/* No posted receive bounds the entries that a buffer for several makes: those count on. */
-static void give_credit(struct ofi_recv *recv, const struct ofi_message *m)
-{
-	recv->peer = m->peer;
-	recv->kept_bytes = recv->whole ? OFI_KEPT_BYTES : 0;
-	ofi_peer_give_credit(m->peer, cost_of(m) - recv->kept_bytes);
-}
-
-static void deliver_eager(struct ofi_recv *recv, const struct ofi_message *m)
-{
-	scatter(recv, m);
-	give_credit(recv, m);
-	if (m->wire.flags & OFI_WIRE_ACK)
-		finish(m->peer, m->wire.cookie, 0);
-	ofi_complete_recv(recv, 0);
-}
-
-/* 0: the read is on its way */
-static int read_message(struct ofi_recv *recv, const struct ofi_message *m, uint64_t length)
-{
-	struct ofi_op *op = ofi_op_create(m->peer->domain, recv->ep, m->peer, OFI_OP_READ);
-	int err;
-
-	if (!op)
-		return -ENOMEM;
-	err = ofi_op_take_memory(op, recv->iov, recv->desc, recv->n_iov, length, 0);
-	if (err) {
-		ofi_op_destroy(op);
-		return err;
-	}
-	op->recv = recv;
-	op->remote_addr = m->wire.address;
-	op->rkey = m->wire.rkey;
-	op->fin_cookie = m->wire.cookie;
-	ofi_queue_submit(op);
-	return 0;
-}
-
-static void deliver_rts(struct ofi_recv *recv, const struct ofi_message *m)
-{
-	uint64_t length = m->length < recv->room ? m->length : recv->room;
-	int err;
-
-	give_credit(recv, m);
-	err = length ? read_message(recv, m, length) : 0;
-
-	if (length && !err)
-		return;
-	finish(m->peer, m->wire.cookie, err);
-	ofi_complete_recv(recv, err);
-}
-
-void ofi_rx_read_done(struct ofi_op *op)
-{
-	/* its region is not needed any more, whatever became of the read; or the peer is gone */
-	if (op->status != -ECANCELED && op->status != -ECONNABORTED)
-		finish(op->peer, op->fin_cookie, op->status);
-	else
-		ofi_limits_answered(&op->peer->limits);
-	ofi_complete_recv(op->recv, op->status);
-}
-
-void ofi_rx_deliver(struct ofi_recv *recv, const struct ofi_message *m)
-{
-	recv->wire = m->wire;
-	recv->source = m->arrived.source;
-	recv->from = (struct ofi_address){m->peer->address, m->wire.src_ep};
-	recv->length = m->length;
-	if (m->wire.kind == OFI_EAGER)
-		deliver_eager(recv, m);
-	else
-		deliver_rts(recv, m);
-}
-
-void ofi_rx_discard(const struct ofi_message *m)
-{
-	ofi_peer_give_credit(m->peer, cost_of(m));
-	if (m->wire.kind == OFI_RTS || m->wire.flags & OFI_WIRE_ACK)
-		finish(m->peer, m->wire.cookie, 0);
-}
-
-static void drop_from(struct ofi_ep *ep, struct ofi_peer *peer)
-{
-	struct ofi_arrived *a, *next;
-
-	for (unsigned tagged = 0; tagged < 2; tagged++)
-		DL_FOREACH_SAFE (ep->match.arrived[tagged], a, next) {
-			struct ofi_message *m = (struct ofi_message *)a;
-
-			if (m->peer != peer)
-				continue;
-			ofi_match_remove(&ep->match, a);
-			ofi_peer_taken(peer, cost_of(m));
-			if (m->wire.kind == OFI_RTS || m->wire.flags & OFI_WIRE_ACK)
-				ofi_limits_answered(&peer->limits);
-			free(m);
-		}
-}
-
-void ofi_rx_drop(struct ofi_peer *peer)
-{
-	for (unsigned i = 0; i < OFI_EPS_MAX; i++)
-		if (peer->domain->eps[i])
-			drop_from(peer->domain->eps[i], peer);
-}
-
-/* ---- arrival ---- */
+/* ---- a message for an endpoint ---- */
 
 /* False: no receive takes it. */
 static bool meet(struct ofi_ep *ep, struct ofi_message *m)
@@ -206,17 +26,17 @@ static bool meet(struct ofi_ep *ep, struct ofi_message *m)
 	m->arrived.tag = m->wire.tag;
 	m->arrived.tagged = m->wire.flags & OFI_WIRE_TAGGED;
 	posted = ofi_match_posted(&ep->match, &m->arrived);
-	recv = posted ? ofi_multi_part((struct ofi_recv *)posted, m->length) : NULL;
+	recv = posted ? ofi_recv_part((struct ofi_recv *)posted, m->length) : NULL;
 	if (!recv)
 		return false;
-	if (ofi_multi_is_spent((struct ofi_recv *)posted))
+	if (ofi_recv_is_spent((struct ofi_recv *)posted))
 		ofi_match_unpost(&ep->match, posted);
-	ofi_rx_deliver(recv, m);
+	ofi_recv_deliver(recv, m);
 	return true;
 }
 
 /* On the heap, with room for all of its payload; what is here of that. NULL: no memory. */
-static struct ofi_message *copy(const struct ofi_message *m)
+static struct ofi_message *copy_message(const struct ofi_message *m)
 {
 	uint8_t *at;
 	struct ofi_message *kept =
@@ -226,7 +46,7 @@ static struct ofi_message *copy(const struct ofi_message *m)
 		/* a message less: reads of completions say so from now on */
 		OFI_WARN(FI_LOG_EP_DATA, "no memory for a message\n");
 		m->peer->domain->broken = true;
-		ofi_peer_taken(m->peer, cost_of(m));
+		ofi_peer_taken(m->peer, ofi_message_cost(m));
 		return NULL;
 	}
 	*kept = *m;
@@ -245,7 +65,7 @@ static struct ofi_message *copy(const struct ofi_message *m)
 
 static void arrive(struct ofi_ep *ep, struct ofi_message *m)
 {
-	struct ofi_message *kept = meet(ep, m) ? NULL : copy(m);
+	struct ofi_message *kept = meet(ep, m) ? NULL : copy_message(m);
 
 	if (kept)
 		ofi_match_arrive(&ep->match, &kept->arrived);
@@ -263,18 +83,18 @@ void ofi_rx_settle(struct ofi_domain *domain)
 	struct ofi_gather *g = &domain->gather;
 
 	if (g->partial)
-		*g->partial = copy(&g->m);
+		*g->partial = copy_message(&g->m);
 	g->partial = NULL;
 }
 
-static void gather(struct ofi_gather *g, const uint8_t *payload, size_t bytes)
+static void gather_record(struct ofi_gather *g, const uint8_t *payload, size_t bytes)
 {
 	g->parts[g->m.n_parts++] =
 		(struct iovec){.iov_base = (void *)(uintptr_t)payload, .iov_len = bytes};
 }
 
 /* Its first record. */
-static void begin(struct ofi_message **partial, const struct ofi_message *m, size_t bytes)
+static void gather_first(struct ofi_message **partial, const struct ofi_message *m, size_t bytes)
 {
 	struct ofi_domain *domain = m->peer->domain;
 	struct ofi_gather *g = &domain->gather;
@@ -283,20 +103,7 @@ static void begin(struct ofi_message **partial, const struct ofi_message *m, siz
 	g->m = *m;
 	g->m.parts = g->parts;
 	g->partial = partial;
-	gather(g, m->payload, bytes);
-}
-
-void ofi_rx_end(struct ofi_message **partial)
-{
-	struct ofi_message *m = *partial;
-
-	if (!m)
-		return;
-	*partial = NULL;
-	ofi_peer_taken(m->peer, cost_of(m));
-	if (m->wire.flags & OFI_WIRE_ACK)
-		ofi_limits_answered(&m->peer->limits);
-	free(m);
+	gather_record(g, m->payload, bytes);
 }
 
 /* Its sender has left out the rest: a record was past its deadline. */
@@ -307,9 +114,7 @@ static void give_up(struct ofi_message **partial)
 	if (!m)
 		return;
 	*partial = NULL;
-	ofi_peer_give_credit(m->peer, cost_of(m));
-	if (m->wire.flags & OFI_WIRE_ACK)
-		ofi_rx_refuse(m->peer, m->wire.cookie);
+	ofi_message_discard(m, -ECANCELED);
 	free(m);
 }
 
@@ -323,7 +128,7 @@ static void arrive_whole(struct ofi_message *m)
 		return;
 	}
 	if (!ep)
-		ofi_rx_discard(m);
+		ofi_message_discard(m, 0);
 	free(m);
 }
 
@@ -337,7 +142,7 @@ static bool gather_more(struct ofi_domain *domain, struct ofi_message **partial,
 	if (g->partial != partial || g->m.n_parts == OFI_GATHER_MAX ||
 	    w->status + bytes != g->m.missing)
 		return false;
-	gather(g, payload, bytes);
+	gather_record(g, payload, bytes);
 	g->m.missing = w->status;
 	if (g->m.missing)
 		return true;
@@ -346,7 +151,7 @@ static bool gather_more(struct ofi_domain *domain, struct ofi_message **partial,
 	if (ep)
 		arrive(ep, &g->m);
 	else
-		ofi_rx_discard(&g->m);
+		ofi_message_discard(&g->m, 0);
 	return true;
 }
 
@@ -374,7 +179,7 @@ static void on_more(struct ofi_domain *domain, struct ofi_message **partial,
 	arrive_whole(m);
 }
 
-/* ---- answers from the peer ---- */
+/* ---- what ends with one record ---- */
 
 static void on_fin(struct ofi_peer *peer, const struct ofi_wire *w)
 {
@@ -384,9 +189,18 @@ static void on_fin(struct ofi_peer *peer, const struct ofi_wire *w)
 		ofi_op_settle(op, OFI_WAIT_FIN, w->status ? -EREMOTEIO : 0);
 }
 
-static void on_written(struct ofi_ep *ep, struct ofi_message *m)
+static void on_written(struct ofi_ep *ep, const struct ofi_message *m)
 {
-	ofi_complete_written(ep, m->peer, ofi_av_find(ep->av, m->peer, m->wire.src_ep), &m->wire);
+	const struct ofi_address from = {m->peer->address, m->wire.src_ep};
+	struct ofi_cq_event event = {
+		.entry = {.flags = FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA,
+			  .len = m->wire.length,
+			  .data = m->wire.data},
+		.source = ofi_av_find(ep->av, m->peer, m->wire.src_ep),
+		.kept_bytes = (uint32_t)ofi_message_cost(m),
+		.peer = m->peer};
+
+	ofi_complete_rx(ep, OFI_CNTR_REMOTE_WRITE, true, &event, &from);
 }
 
 /* ---- keys ---- */
@@ -394,7 +208,7 @@ static void on_written(struct ofi_ep *ep, struct ofi_message *m)
 static void on_find(struct ofi_peer *peer, const struct ofi_wire *w)
 {
 	const struct ofi_domain *domain = peer->domain;
-	const struct ofi_mr *mr = domain->is_scalable ? ofi_mr_find(&domain->mrs, w->tag) : NULL;
+	const struct ofi_mr *mr = domain->is_scalable ? ofi_mr_find(domain, w->tag) : NULL;
 	struct ofi_wire found = {.kind = OFI_FOUND, .cookie = w->cookie, .status = EACCES};
 
 	if (mr) {
@@ -404,7 +218,7 @@ static void on_find(struct ofi_peer *peer, const struct ofi_wire *w)
 		found.rkey = fare_mr_rkey(mr->mr);
 	}
 	peer->asks_keys = true;
-	if (ofi_rx_answer(peer, &found))
+	if (ofi_op_answer(peer, &found))
 		ofi_limits_answered(&peer->limits);
 }
 
@@ -427,27 +241,133 @@ static void on_forget(struct ofi_peer *peer, const struct ofi_wire *w)
 		ofi_keys_forget(&peer->keys, w->tag);
 }
 
-/* True: it is not for an endpoint, but for the process. */
-static bool is_for_process(struct ofi_peer *peer, const struct ofi_wire *w)
+/* ---- atomic operations of a peer ---- */
+
+/* 0; -EACCES: no such memory, or not with that right; -EINVAL: not aligned. */
+static int atomic_reach(const struct ofi_domain *domain, const struct ofi_atomic *a, void **target)
 {
-	switch (w->kind) {
-	case OFI_FIN:
-		on_fin(peer, w);
-		return true;
-	case OFI_CREDIT:
-		return true;
-	case OFI_FIND:
-		on_find(peer, w);
-		return true;
-	case OFI_FOUND:
-		on_found(peer, w);
-		return true;
-	case OFI_FORGET:
-		on_forget(peer, w);
-		return true;
-	default:
-		return false;
+	size_t size = ofi_atomic_size(a->datatype);
+	unsigned rights = (ofi_atomic_changes(a) ? FARE_REMOTE_WRITE : 0) |
+			  (ofi_atomic_result_bytes(a) ? FARE_REMOTE_READ : 0);
+
+	*target = ofi_mr_reach(domain, a->key, a->address, a->count * size, rights);
+	if (!*target)
+		return -EACCES;
+	return (uintptr_t)*target % size ? -EINVAL : 0;
+}
+
+/* What the peer is answered, and where its result goes. NULL: no memory. */
+static struct ofi_op *atomic_answer(struct ofi_peer *peer, const struct ofi_wire *w, int err,
+				    uint8_t **results)
+{
+	const struct ofi_wire answer = {
+		.kind = OFI_RESULT, .cookie = w->cookie, .status = (uint32_t)-err};
+	struct ofi_op *op = ofi_op_create(peer->domain, NULL, peer, OFI_OP_MESSAGE);
+
+	if (op && ofi_op_set_record(op, &answer, err ? 0 : w->status, results)) {
+		ofi_op_destroy(op);
+		return NULL;
 	}
+	return op;
+}
+
+static void on_atomic(struct ofi_peer *peer, const struct ofi_wire *w, const uint8_t *body,
+		      size_t bytes)
+{
+	uint8_t *results = NULL;
+	void *target = NULL;
+	struct ofi_atomic a;
+	struct ofi_op *answer;
+	int err = ofi_atomic_decode(body, bytes, w->status, &a);
+
+	if (!err)
+		err = atomic_reach(peer->domain, &a, &target);
+	answer = atomic_answer(peer, w, err, &results);
+	if (!answer) {
+		/* the peer is not left waiting: its operations fail */
+		ofi_peer_taken(peer, ofi_wire_cost(OFI_ATOMIC, w->status));
+		ofi_limits_answered(&peer->limits);
+		ofi_peer_disconnect(peer);
+		return;
+	}
+	if (err)
+		ofi_peer_taken(peer, w->status); /* the answer is shorter than was counted */
+	else
+		ofi_atomic_apply(&a, target, results);
+	ofi_op_submit(answer);
+}
+
+/* ---- answers to those of this process ---- */
+
+static uint64_t result_bytes(const struct ofi_op *op)
+{
+	uint64_t bytes = 0;
+
+	for (unsigned i = 0; i < op->n_results; i++)
+		bytes += op->results[i].iov_len;
+	return bytes;
+}
+
+static void scatter_results(const struct ofi_op *op, const uint8_t *data)
+{
+	for (unsigned i = 0; i < op->n_results; i++) {
+		memcpy(op->results[i].iov_base, data, op->results[i].iov_len);
+		data += op->results[i].iov_len;
+	}
+}
+
+static int result_status(const struct ofi_wire *w)
+{
+	switch (w->status) {
+	case 0:
+		return 0;
+	case EACCES:
+	case EINVAL:
+		return -(int)w->status;
+	default:
+		return -EREMOTEIO;
+	}
+}
+
+static void on_result(struct ofi_peer *peer, const struct ofi_wire *w, const uint8_t *body,
+		      size_t bytes)
+{
+	struct ofi_op *op = ofi_op_find(peer->domain, peer, w->cookie);
+	int err = result_status(w);
+
+	/* what was not sent yet cannot have an answer */
+	if (!op || !op->is_atomic || !op->submitted)
+		return;
+	if (!err && bytes != result_bytes(op))
+		err = -EREMOTEIO;
+	if (!err && !op->reported)
+		scatter_results(op, body);
+	ofi_op_settle(op, OFI_WAIT_FARE | OFI_WAIT_FIN, err);
+}
+
+/* ---- any record ---- */
+
+static void drop_from(struct ofi_ep *ep, struct ofi_peer *peer)
+{
+	struct ofi_arrived *a, *next;
+
+	for (unsigned tagged = 0; tagged < 2; tagged++)
+		DL_FOREACH_SAFE (ep->match.arrived[tagged], a, next) {
+			struct ofi_message *m = (struct ofi_message *)a;
+
+			if (m->peer != peer)
+				continue;
+			ofi_match_remove(&ep->match, a);
+			ofi_message_drop(m);
+		}
+}
+
+/* All messages of that peer that no receive has taken. Its sender gets no answer. */
+static void drop_messages(struct ofi_peer *peer)
+{
+	for (unsigned i = 0; i < OFI_EPS_MAX; i++)
+		if (peer->domain->eps[i])
+			drop_from(peer->domain->eps[i], peer);
 }
 
 static bool is_admitted(struct ofi_peer *peer, const struct ofi_message *m)
@@ -456,13 +376,14 @@ static bool is_admitted(struct ofi_peer *peer, const struct ofi_message *m)
 		return false;
 	if (ofi_limits_admit(&peer->limits, peer->domain->env.window_bytes, &m->wire, m->length))
 		return true;
+	drop_messages(peer);
 	ofi_peer_cut(peer, "it sends more than its window, or wants more answers than it can wait "
 			   "for");
 	return false;
 }
 
 /* bytes: of payload */
-static void on_message(struct ofi_message **partial, struct ofi_message *m, size_t bytes)
+static void rx_on_message(struct ofi_message **partial, struct ofi_message *m, size_t bytes)
 {
 	struct ofi_ep *ep = endpoint_of(m->peer, &m->wire);
 
@@ -471,9 +392,9 @@ static void on_message(struct ofi_message **partial, struct ofi_message *m, size
 	if (partial)
 		give_up(partial);
 	if (m->missing && partial)
-		begin(partial, m, bytes);
+		gather_first(partial, m, bytes);
 	else if (!ep || m->missing)
-		ofi_rx_discard(m);
+		ofi_message_discard(m, 0);
 	else if (m->wire.kind == OFI_WRITTEN)
 		on_written(ep, m);
 	else
@@ -498,12 +419,32 @@ void ofi_rx_record(struct ofi_peer *peer, struct ofi_message **partial, const vo
 	if (!is_admitted(peer, &m))
 		return;
 	peer->out_bytes -= m.wire.credit < peer->out_bytes ? m.wire.credit : peer->out_bytes;
-	if (m.wire.kind == OFI_MORE)
-		on_more(peer->domain, partial, &m.wire, m.payload, bytes - payload);
-	else if (m.wire.kind == OFI_ATOMIC)
-		ofi_atomic_arrive(peer, &m.wire, m.payload, bytes - payload);
-	else if (m.wire.kind == OFI_RESULT)
-		ofi_atomic_answered(peer, &m.wire, m.payload, bytes - payload);
-	else if (!is_for_process(peer, &m.wire))
-		on_message(partial, &m, bytes - payload);
+	bytes -= payload;
+	switch (m.wire.kind) {
+	case OFI_FIN:
+		on_fin(peer, &m.wire);
+		break;
+	case OFI_CREDIT:
+		break;
+	case OFI_FIND:
+		on_find(peer, &m.wire);
+		break;
+	case OFI_FOUND:
+		on_found(peer, &m.wire);
+		break;
+	case OFI_FORGET:
+		on_forget(peer, &m.wire);
+		break;
+	case OFI_MORE:
+		on_more(peer->domain, partial, &m.wire, m.payload, bytes);
+		break;
+	case OFI_ATOMIC:
+		on_atomic(peer, &m.wire, m.payload, bytes);
+		break;
+	case OFI_RESULT:
+		on_result(peer, &m.wire, m.payload, bytes);
+		break;
+	default: /* OFI_EAGER, OFI_RTS, OFI_WRITTEN */
+		rx_on_message(partial, &m, bytes);
+	}
 }

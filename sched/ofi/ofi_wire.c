@@ -65,7 +65,7 @@ size_t ofi_wire_eager_bytes(uint64_t payload)
 }
 
 /* Copies so many bytes of *iov, from *at of its first piece on, and moves both on. */
-static void gather(uint8_t *out, uint64_t bytes, const struct iovec **iov, size_t *at)
+static void wire_gather(uint8_t *out, uint64_t bytes, const struct iovec **iov, size_t *at)
 {
 	while (bytes) {
 		uint64_t left = (*iov)->iov_len - *at, n = left < bytes ? left : bytes;
@@ -95,7 +95,7 @@ void ofi_wire_encode_eager(const struct ofi_wire *w, const struct iovec *iov, ui
 		payload -= n;
 		record.status = (uint32_t)payload;
 		ofi_wire_encode(&record, out);
-		gather(out + OFI_WIRE_BYTES, n, &iov, &at);
+		wire_gather(out + OFI_WIRE_BYTES, n, &iov, &at);
 		out += OFI_WIRE_BYTES + n;
 		record = (struct ofi_wire){
 			.kind = OFI_MORE, .src_ep = w->src_ep, .dst_ep = w->dst_ep};
@@ -184,4 +184,38 @@ int ofi_address_decode(const uint8_t in[OFI_ADDRESS_BYTES], struct ofi_address *
 	right = octets_get(&o, 4) == MAGIC;
 	out->ep = (uint16_t)octets_get(&o, 2);
 	return right && !octets_get(&o, 2) ? 0 : -EINVAL;
+}
+
+/* ---- limits ---- */
+
+#define LENIENCE 2
+
+static bool wants_answer(const struct ofi_wire *w)
+{
+	return w->kind == OFI_RTS || w->kind == OFI_FIND || w->kind == OFI_ATOMIC ||
+	       (w->kind == OFI_EAGER && w->flags & OFI_WIRE_ACK);
+}
+
+bool ofi_limits_admit(struct ofi_limits *l, uint32_t window_bytes, const struct ofi_wire *w,
+		      uint64_t length)
+{
+	uint64_t cost = ofi_wire_cost(w->kind, length);
+
+	if (cost && l->bytes + cost > LENIENCE * ofi_wire_room(w->kind, window_bytes))
+		return false;
+	if (wants_answer(w) && l->due >= OFI_COOKIES_MAX)
+		return false;
+	l->bytes += cost;
+	l->due += wants_answer(w);
+	return true;
+}
+
+void ofi_limits_taken(struct ofi_limits *l, uint64_t bytes)
+{
+	l->bytes -= bytes < l->bytes ? bytes : l->bytes;
+}
+
+void ofi_limits_answered(struct ofi_limits *l)
+{
+	l->due -= l->due > 0;
 }

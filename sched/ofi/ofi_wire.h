@@ -3,7 +3,7 @@
  * ofi_wire.h - the messages that two libfabric endpoints exchange over a group (pure).
  *
  * Each record is one fare_group_send(): a header, and for OFI_EAGER, OFI_MORE, OFI_ATOMIC and
- * OFI_RESULT payload behind it (of the last two: ofi_atomic_wire.h).
+ * OFI_RESULT payload behind it (of the last two: ofi_atomic_op.h).
  * A long eager message is several records, one behind the other by the same link. Big-endian:
  *
  *   kind (1) | flags (1) | source endpoint (2) | destination endpoint (2) | 0 (2) |
@@ -106,6 +106,35 @@ static inline uint8_t ofi_wire_kind(const uint8_t *message)
 }
 /* *payload: where the payload of an OFI_EAGER begins. 0 or -EBADMSG. */
 int ofi_wire_decode(const uint8_t *in, size_t bytes, struct ofi_wire *out, size_t *payload);
+
+/* Operations of this process that wait for answers: eight endpoints' (OFI_TX_SIZE). 2^n. */
+#define OFI_COOKIES_MAX (1u << 13)
+
+/*
+ * What a peer may make this process keep, counted at the receiver: bytes of what it has sent and
+ * the application has not taken (messages that no receive has taken; entries of a CQ that are not
+ * read and that no posted receive bounds: remote CQ data, messages in a buffer for several; results
+ * of atomic operations that are not sent), and answers that are due to it (OFI_FIN, OFI_FOUND,
+ * OFI_RESULT). A peer that keeps to the protocol stays below both limits by itself: its window
+ * counts the same bytes until it has credit for them, and a cookie is not used again before its
+ * answer. One that does not is cut off.
+ *
+ * The receiver allows twice what a sender allows itself: a sender counts from 0 again when its link
+ * has ended, and what came by it may still be here.
+ */
+struct ofi_limits {
+	uint64_t bytes; /* arrived, not taken: ofi_wire_cost() */
+	uint32_t due;	/* answers */
+};
+
+/* Counts a record that has arrived; length: of its message's payload. False: it is beyond a limit,
+ * and not counted. */
+bool ofi_limits_admit(struct ofi_limits *l, uint32_t window_bytes, const struct ofi_wire *w,
+		      uint64_t length);
+/* So many bytes are kept no longer. */
+void ofi_limits_taken(struct ofi_limits *l, uint64_t bytes);
+/* An answer was given to libfare, or will never be. */
+void ofi_limits_answered(struct ofi_limits *l);
 
 /*
  * What both ends of a group say of themselves: "fareofi", version (1), window (4). Who they are is

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ofi/ofi_atomic_wire.h"
+#include "ofi/ofi_atomic_op.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -39,7 +39,7 @@
 
 #include "base/clock.h"
 #include "bed.h"
-#include "ofi/ofi_atomic_wire.h"
+#include "ofi/ofi_atomic_op.h"
 #include "ofi/ofi_wire.h"
 #include "ofi_victim.h"
 

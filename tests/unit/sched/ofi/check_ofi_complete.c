@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* FI_SOURCE and FI_SOURCE_ERR: what is said of messages whose sender is in no AV. */
+#include <poll.h>
+
 #include "ofi_pair.h"
 
 static struct end server, client;
@@ -94,10 +96,49 @@ START_TEST(an_unknown_source_is_no_error_by_itself)
 }
 END_TEST
 
+/* ---- what is waited on ---- */
+
+static bool is_readable(const struct ofi_signal *signal)
+{
+	struct pollfd p = {.fd = signal->fd, .events = POLLIN};
+
+	return poll(&p, 1, 0) == 1;
+}
+
+START_TEST(readable_while_raised)
+{
+	struct ofi_signal signal;
+
+	ck_assert_int_eq(ofi_signal_init(&signal), 0);
+	ck_assert(!is_readable(&signal));
+	ofi_signal_clear(&signal); /* does not block */
+	ofi_signal_raise(&signal);
+	ofi_signal_raise(&signal);
+	ck_assert(is_readable(&signal));
+	ofi_signal_clear(&signal);
+	ck_assert(!is_readable(&signal));
+	ofi_signal_raise(&signal);
+	ck_assert(is_readable(&signal));
+	ofi_signal_fini(&signal);
+	ck_assert_int_eq(signal.fd, -1);
+}
+END_TEST
+
+START_TEST(without_a_descriptor_nothing_happens)
+{
+	struct ofi_signal signal = OFI_SIGNAL_NONE;
+
+	ofi_signal_raise(&signal);
+	ck_assert(!signal.raised);
+	ofi_signal_clear(&signal);
+	ofi_signal_fini(&signal);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("ofi_complete");
-	TCase *tc = tcase_create("core");
+	TCase *tc = tcase_create("core"), *waited = tcase_create("signal");
 	int skip = own_net();
 
 	if (skip)
@@ -107,5 +148,8 @@ int main(void)
 	tcase_add_loop_test(tc, an_unknown_source_is_pointed_to, 0, 2);
 	tcase_add_loop_test(tc, an_unknown_source_is_no_error_by_itself, 0, 2);
 	suite_add_tcase(s, tc);
+	tcase_add_test(waited, readable_while_raised);
+	tcase_add_test(waited, without_a_descriptor_nothing_happens);
+	suite_add_tcase(s, waited);
 	return run_suite(s);
 }

@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "ofi/ofi_wire.h"
+#include "ofi/ofi_tables.h"
+
+/* ---- wire ---- */
 
 static const struct ofi_wire example = {.kind = OFI_RTS,
 					.flags = OFI_WIRE_TAGGED | OFI_WIRE_DATA,
@@ -233,27 +236,134 @@ START_TEST(another_version_is_named)
 }
 END_TEST
 
+/* ---- limits ---- */
+
+#define WINDOW 4096u
+
+static const struct ofi_wire eager = {.kind = OFI_EAGER}, rts = {.kind = OFI_RTS},
+			     acked = {.kind = OFI_EAGER, .flags = OFI_WIRE_ACK},
+			     find = {.kind = OFI_FIND}, atomic = {.kind = OFI_ATOMIC},
+			     fin = {.kind = OFI_FIN}, credit = {.kind = OFI_CREDIT},
+			     written = {.kind = OFI_WRITTEN, .length = UINT64_MAX};
+
+/* Twice what the sender allows itself, to the byte; more when one was taken. */
+START_TEST(kept_bytes)
+{
+	struct ofi_limits l = {0};
+	uint64_t length = WINDOW / 2 - ofi_wire_cost(OFI_EAGER, 0);
+
+	for (int i = 0; i < 4; i++)
+		ck_assert(ofi_limits_admit(&l, WINDOW, &eager, length));
+	ck_assert_uint_eq(l.bytes, 2 * WINDOW);
+	ck_assert(!ofi_limits_admit(&l, WINDOW, &eager, 0));
+	ofi_limits_taken(&l, ofi_wire_cost(OFI_EAGER, length));
+	ck_assert(!ofi_limits_admit(&l, WINDOW, &eager, length + 1));
+	ck_assert(ofi_limits_admit(&l, WINDOW, &eager, length));
+	ofi_limits_taken(&l, 10 * WINDOW);
+	ck_assert_uint_eq(l.bytes, 0);
+	ck_assert(!ofi_limits_admit(&l, 0, &eager, 0));
+}
+END_TEST
+
+/* Announcements and remote CQ data have a reserve beside the window; eager messages have not. */
+START_TEST(a_reserve)
+{
+	struct ofi_limits l = {0};
+	unsigned n = 0;
+
+	while (ofi_limits_admit(&l, WINDOW, n & 1 ? &rts : &written, 1u << 30))
+		n++;
+	ck_assert_uint_eq(n, 2 * (WINDOW + OFI_RESERVE_BYTES) / OFI_KEPT_BYTES);
+	ck_assert(!ofi_limits_admit(&l, WINDOW, &eager, 0));
+	ofi_limits_taken(&l, OFI_KEPT_BYTES);
+	ck_assert(!ofi_limits_admit(&l, WINDOW, &eager, 0));
+	ck_assert(ofi_limits_admit(&l, WINDOW, &written, 0));
+	l = (struct ofi_limits){0};
+	ck_assert(ofi_limits_admit(&l, 0, &written, 0));
+	ck_assert(ofi_limits_admit(&l, 0, &rts, 0));
+}
+END_TEST
+
+START_TEST(answers_due)
+{
+	struct ofi_limits l = {0};
+
+	for (unsigned i = 0; i < OFI_COOKIES_MAX; i++)
+		ck_assert(ofi_limits_admit(&l, UINT32_MAX, i & 1 ? &rts : &acked, 0));
+	ck_assert(!ofi_limits_admit(&l, UINT32_MAX, &rts, 0));
+	ck_assert(!ofi_limits_admit(&l, UINT32_MAX, &acked, 0));
+	ck_assert(!ofi_limits_admit(&l, UINT32_MAX, &find, 0));
+	ck_assert_uint_eq(l.bytes, OFI_COOKIES_MAX * OFI_KEPT_BYTES);
+	ck_assert(ofi_limits_admit(&l, UINT32_MAX, &eager, 0));
+	ofi_limits_answered(&l);
+	ck_assert(ofi_limits_admit(&l, UINT32_MAX, &find, 0));
+	ck_assert(!ofi_limits_admit(&l, UINT32_MAX, &rts, 0));
+}
+END_TEST
+
+/* What is kept of an atomic operation is its answer: it counts with its result until it is sent. */
+START_TEST(results_not_taken)
+{
+	const uint64_t bound = 2 * (WINDOW + OFI_RESERVE_BYTES), result = 4000;
+	struct ofi_limits l = {0};
+	unsigned n = 0;
+
+	while (ofi_limits_admit(&l, WINDOW, &atomic, result))
+		n++;
+	ck_assert_uint_eq(n, bound / (result + OFI_KEPT_BYTES));
+	ck_assert_uint_eq(l.due, n);
+	ofi_limits_taken(&l, ofi_wire_cost(OFI_ATOMIC, result));
+	ofi_limits_answered(&l);
+	ck_assert(ofi_limits_admit(&l, WINDOW, &atomic, result));
+	ck_assert(!ofi_limits_admit(&l, WINDOW, &atomic, result));
+	l = (struct ofi_limits){.due = OFI_COOKIES_MAX};
+	ck_assert(!ofi_limits_admit(&l, UINT32_MAX, &atomic, 0));
+}
+END_TEST
+
+/* Nothing is kept of these, so nothing limits them. */
+START_TEST(small_kinds_are_free)
+{
+	struct ofi_limits l = {0};
+
+	for (int i = 0; i < 1000; i++) {
+		ck_assert(ofi_limits_admit(&l, 0, &fin, 0));
+		ck_assert(ofi_limits_admit(&l, 0, &credit, 0));
+	}
+	ck_assert_uint_eq(l.bytes + l.due, 0);
+	ofi_limits_answered(&l);
+	ck_assert_uint_eq(l.due, 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("ofi_wire");
-	TCase *t = tcase_create("wire");
+	TCase *wire = tcase_create("wire");
+	TCase *limits = tcase_create("limits");
 	SRunner *runner;
 	int failed;
 
-	tcase_add_test(t, the_format_is_this);
-	tcase_add_test(t, credit_is_set_in_place);
-	tcase_add_test(t, what_is_malformed_is_refused);
-	tcase_add_test(t, regions_are_named);
-	tcase_add_test(t, an_eager_message_has_its_payload_behind);
-	tcase_add_test(t, so_has_an_atomic_operation);
-	tcase_add_test(t, a_long_message_is_several_records);
-	tcase_add_test(t, a_message_that_is_too_long_is_refused);
-	tcase_add_test(t, addresses_are_recognised);
-	tcase_add_test(t, a_greeting_is_recognised);
-	tcase_add_test(t, another_version_is_named);
-	suite_add_tcase(s, t);
+	tcase_add_test(wire, the_format_is_this);
+	tcase_add_test(wire, credit_is_set_in_place);
+	tcase_add_test(wire, what_is_malformed_is_refused);
+	tcase_add_test(wire, regions_are_named);
+	tcase_add_test(wire, an_eager_message_has_its_payload_behind);
+	tcase_add_test(wire, so_has_an_atomic_operation);
+	tcase_add_test(wire, a_long_message_is_several_records);
+	tcase_add_test(wire, a_message_that_is_too_long_is_refused);
+	tcase_add_test(wire, addresses_are_recognised);
+	tcase_add_test(wire, a_greeting_is_recognised);
+	tcase_add_test(wire, another_version_is_named);
+	tcase_add_test(limits, kept_bytes);
+	tcase_add_test(limits, a_reserve);
+	tcase_add_test(limits, answers_due);
+	tcase_add_test(limits, results_not_taken);
+	tcase_add_test(limits, small_kinds_are_free);
+	suite_add_tcase(s, wire);
+	suite_add_tcase(s, limits);
 	runner = srunner_create(s);
-	srunner_run_all(runner, CK_NORMAL);
+	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);
 	return failed != 0;

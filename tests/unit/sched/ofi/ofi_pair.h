@@ -11,9 +11,8 @@
 #include <rdma/fi_eq.h>
 #include <rdma/fi_rma.h>
 
-#include "ofi/ofi_domain.h"
+#include "ofi/ofi.h"
 #include "ofi/ofi_name.h"
-#include "ofi/ofi_prov.h"
 #include "ofi/ofi_wire.h"
 
 #include "../qp/domain_pair.h"
@@ -42,7 +41,7 @@ static inline int ask(int host, const char *node, const char *service, uint64_t 
 		      const struct fi_info *hints, struct fi_info **out)
 {
 	on_host(host);
-	return ofi_provider.getinfo(FI_VERSION(1, 17), node, service, flags, hints, out);
+	return ofi_getinfo(FI_VERSION(1, 17), node, service, flags, hints, out);
 }
 
 static inline struct fi_info *hints_of(uint64_t caps, uint32_t format)
@@ -63,7 +62,7 @@ static inline void open_parts(struct end *e, struct fi_info *info)
 	struct fi_av_attr av_attr = {.type = FI_AV_TABLE};
 
 	*e = (struct end){.info = info};
-	ck_assert_int_eq(ofi_provider.fabric(info->fabric_attr, &e->fabric, NULL), 0);
+	ck_assert_int_eq(ofi_fabric_open(info->fabric_attr, &e->fabric, NULL), 0);
 	ck_assert_int_eq(fi_domain(e->fabric, info, &e->domain, NULL), 0);
 	ck_assert_int_eq(fi_av_open(e->domain, &av_attr, &e->av, NULL), 0);
 	ck_assert_int_eq(fi_cq_open(e->domain, &cq_attr, &e->cq, NULL), 0);

@@ -2,8 +2,7 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include "ofi/ofi_ep.h"
-#include "ofi/ofi_multi.h"
+#include "ofi/ofi.h"
 
 static uint8_t memory[1000];
 static struct ofi_ep ep;
@@ -38,11 +37,11 @@ START_TEST(a_receive_for_one_message_is_its_own_part)
 {
 	struct ofi_recv *recv = receive(false, 0);
 
-	ck_assert_ptr_eq(ofi_multi_part(recv, 10), recv);
-	ck_assert(ofi_multi_is_spent(recv));
-	ck_assert(!ofi_multi_gives_back(recv));
-	ck_assert(ofi_multi_end(recv));
-	ofi_multi_free(recv);
+	ck_assert_ptr_eq(ofi_recv_part(recv, 10), recv);
+	ck_assert(ofi_recv_is_spent(recv));
+	ck_assert(!ofi_recv_gives_back(recv));
+	ck_assert(ofi_recv_end(recv));
+	ofi_recv_free(recv);
 	ck_assert_uint_eq(ep.n_rx, 0);
 }
 END_TEST
@@ -52,22 +51,22 @@ START_TEST(messages_are_packed)
 {
 	struct ofi_recv *recv = receive(true, 100), *a, *b, *c;
 
-	a = ofi_multi_part(recv, 400);
+	a = ofi_recv_part(recv, 400);
 	is_part(a, 0, 400);
-	b = ofi_multi_part(recv, 0);
+	b = ofi_recv_part(recv, 0);
 	is_part(b, 400, 0);
-	ck_assert(!ofi_multi_is_spent(recv));
-	c = ofi_multi_part(recv, 501);
+	ck_assert(!ofi_recv_is_spent(recv));
+	c = ofi_recv_part(recv, 501);
 	is_part(c, 400, 501);
-	ck_assert(ofi_multi_is_spent(recv));
+	ck_assert(ofi_recv_is_spent(recv));
 	ck_assert_uint_eq(ep.n_rx, 4);
 	/* whichever completes last gives the buffer back */
-	ck_assert(!ofi_multi_gives_back(c));
-	ofi_multi_free(c);
-	ck_assert(!ofi_multi_gives_back(a));
-	ofi_multi_free(a);
-	ck_assert(ofi_multi_gives_back(b));
-	ofi_multi_free(b);
+	ck_assert(!ofi_recv_gives_back(c));
+	ofi_recv_free(c);
+	ck_assert(!ofi_recv_gives_back(a));
+	ofi_recv_free(a);
+	ck_assert(ofi_recv_gives_back(b));
+	ofi_recv_free(b);
 	ck_assert_uint_eq(ep.n_rx, 0);
 }
 END_TEST
@@ -75,15 +74,15 @@ END_TEST
 /* Completing does not give a buffer back that has room. */
 START_TEST(a_buffer_with_room_stays)
 {
-	struct ofi_recv *recv = receive(true, 100), *a = ofi_multi_part(recv, 900);
+	struct ofi_recv *recv = receive(true, 100), *a = ofi_recv_part(recv, 900);
 
-	ck_assert(!ofi_multi_is_spent(recv));
-	ck_assert(!ofi_multi_gives_back(a));
-	ofi_multi_free(a);
+	ck_assert(!ofi_recv_is_spent(recv));
+	ck_assert(!ofi_recv_gives_back(a));
+	ofi_recv_free(a);
 	ck_assert_uint_eq(ep.n_rx, 1);
-	is_part(a = ofi_multi_part(recv, 2000), 900, 100); /* cut short: it is all that is left */
-	ck_assert(ofi_multi_gives_back(a));
-	ofi_multi_free(a);
+	is_part(a = ofi_recv_part(recv, 2000), 900, 100); /* cut short: it is all that is left */
+	ck_assert(ofi_recv_gives_back(a));
+	ofi_recv_free(a);
 	ck_assert_uint_eq(ep.n_rx, 0);
 }
 END_TEST
@@ -91,13 +90,13 @@ END_TEST
 /* Without a minimum it is spent when it is full. */
 START_TEST(a_full_buffer_is_spent)
 {
-	struct ofi_recv *recv = receive(true, 0), *a = ofi_multi_part(recv, 999), *b;
+	struct ofi_recv *recv = receive(true, 0), *a = ofi_recv_part(recv, 999), *b;
 
-	ck_assert(!ofi_multi_is_spent(recv));
-	b = ofi_multi_part(recv, 1);
-	ck_assert(ofi_multi_is_spent(recv));
-	ofi_multi_free(a);
-	ofi_multi_free(b);
+	ck_assert(!ofi_recv_is_spent(recv));
+	b = ofi_recv_part(recv, 1);
+	ck_assert(ofi_recv_is_spent(recv));
+	ofi_recv_free(a);
+	ofi_recv_free(b);
 	ck_assert_uint_eq(ep.n_rx, 0);
 }
 END_TEST
@@ -105,23 +104,23 @@ END_TEST
 /* A buffer that is cancelled while a part of it is read is given back with that part. */
 START_TEST(an_ended_buffer_waits_for_its_parts)
 {
-	struct ofi_recv *recv = receive(true, 100), *a = ofi_multi_part(recv, 10);
+	struct ofi_recv *recv = receive(true, 100), *a = ofi_recv_part(recv, 10);
 
-	ck_assert(!ofi_multi_end(recv));
-	ck_assert(ofi_multi_gives_back(a));
-	ofi_multi_free(a);
+	ck_assert(!ofi_recv_end(recv));
+	ck_assert(ofi_recv_gives_back(a));
+	ofi_recv_free(a);
 	ck_assert_uint_eq(ep.n_rx, 0);
 	recv = receive(true, 100);
-	ck_assert(ofi_multi_end(recv));
-	ck_assert(ofi_multi_gives_back(recv));
-	ofi_multi_free(recv);
+	ck_assert(ofi_recv_end(recv));
+	ck_assert(ofi_recv_gives_back(recv));
+	ofi_recv_free(recv);
 	ck_assert_uint_eq(ep.n_rx, 0);
 }
 END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("ofi_multi");
+	Suite *suite = suite_create("ofi_recv");
 	TCase *tcase = tcase_create("ofi_multi");
 	SRunner *runner = srunner_create(suite);
 	int failed;

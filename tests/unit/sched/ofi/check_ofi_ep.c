@@ -94,7 +94,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *s = suite_create("ofi_bind");
+	Suite *s = suite_create("ofi_ep");
 	TCase *tc = tcase_create("core");
 	int skip = own_net();
 

@@ -9,9 +9,8 @@
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
 
-#include "ofi/ofi_atomic_wire.h"
-#include "ofi/ofi_domain.h"
-#include "ofi/ofi_prov.h"
+#include "ofi/ofi_atomic_op.h"
+#include "ofi/ofi.h"
 
 #include "../qp/domain_pair.h"
 
@@ -44,9 +43,9 @@ static void open_endpoint(void)
 	size_t n = sizeof(address);
 
 	hints->caps = FI_ATOMIC;
-	ck_assert_int_eq(ofi_provider.getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &info), 0);
+	ck_assert_int_eq(ofi_getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &info), 0);
 	fi_freeinfo(hints);
-	ck_assert_int_eq(ofi_provider.fabric(info->fabric_attr, &fabric, NULL), 0);
+	ck_assert_int_eq(ofi_fabric_open(info->fabric_attr, &fabric, NULL), 0);
 	ck_assert_int_eq(fi_domain(fabric, info, &fid, NULL), 0);
 	ck_assert_int_eq(fi_av_open(fid, &av_attr, &av, NULL), 0);
 	ck_assert_int_eq(fi_cq_open(fid, &cq_attr, &cq, NULL), 0);
@@ -520,7 +519,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *s = suite_create("ofi_atomic");
+	Suite *s = suite_create("ofi_rma");
 	TCase *tc = tcase_create("core");
 	SRunner *sr;
 	int failed, skip = own_net();

@@ -95,6 +95,41 @@ START_TEST(nodes_and_services_that_do_not_exist_find_nothing)
 }
 END_TEST
 
+/* Ports from there on are sources of data packets: no domain opens at one. */
+START_TEST(a_source_port_of_data_is_not_offered)
+{
+	struct fi_info *hints;
+
+	ck_assert_int_eq(ask(0, NULL, "49152", FI_SOURCE, NULL, &info), -FI_ENODATA);
+	ck_assert_int_eq(ask(0, NULL, "49151", FI_SOURCE, NULL, &info), 0);
+	is_from(0, 49151);
+	/* as an address of hints */
+	hints = hints_of(0, FI_SOCKADDR_IN);
+	hints->src_addr = calloc(1, sizeof(struct sockaddr_in));
+	hints->src_addrlen = sizeof(struct sockaddr_in);
+	*(struct sockaddr_in *)hints->src_addr =
+		(struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(65535)};
+	freed();
+	ck_assert_int_eq(ask(0, NULL, NULL, 0, hints, &info), -FI_ENODATA);
+	fi_freeinfo(hints);
+}
+END_TEST
+
+/* What is offered is what fi_enable() allows. */
+START_TEST(a_domain_of_socket_addresses_has_one_endpoint)
+{
+	struct fi_info *hints = hints_of(0, FI_SOCKADDR_IN);
+
+	ck_assert_int_eq(ask(0, NULL, NULL, 0, hints, &info), 0);
+	fi_freeinfo(hints);
+	ck_assert_uint_eq(info->domain_attr->ep_cnt, 1);
+	freed();
+	ck_assert_int_eq(ask(0, NULL, NULL, 0, NULL, &info), 0);
+	ck_assert_uint_gt(info->domain_attr->ep_cnt, 1);
+	freed();
+}
+END_TEST
+
 /* fi_dupinfo() of what was found is what many applications give as hints. */
 START_TEST(what_was_found_can_be_hints)
 {
@@ -168,7 +203,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *s = suite_create("ofi_ends");
+	Suite *s = suite_create("ofi_info");
 	TCase *tc = tcase_create("core");
 	int skip = own_net();
 
@@ -179,6 +214,8 @@ int main(void)
 	tcase_add_test(tc, a_node_with_fi_source_chooses_the_gpu);
 	tcase_add_test(tc, a_node_without_it_is_the_destination);
 	tcase_add_test(tc, nodes_and_services_that_do_not_exist_find_nothing);
+	tcase_add_test(tc, a_source_port_of_data_is_not_offered);
+	tcase_add_test(tc, a_domain_of_socket_addresses_has_one_endpoint);
 	tcase_add_loop_test(tc, what_was_found_can_be_hints, 0, 3);
 	tcase_add_test(tc, socket_addresses_are_what_they_say);
 	tcase_add_test(tc, fi_source_err_is_for_who_asks);

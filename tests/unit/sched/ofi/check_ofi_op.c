@@ -22,7 +22,7 @@ static void open_self(void)
 
 	ck_assert_int_eq(ask(0, NULL, NULL, 0, hints, &end.info), 0);
 	fi_freeinfo(hints);
-	ck_assert_int_eq(ofi_provider.fabric(end.info->fabric_attr, &end.fabric, NULL), 0);
+	ck_assert_int_eq(ofi_fabric_open(end.info->fabric_attr, &end.fabric, NULL), 0);
 	ck_assert_int_eq(fi_domain(end.fabric, end.info, &end.domain, NULL), 0);
 	ck_assert_int_eq(fi_av_open(end.domain, &av_attr, &end.av, NULL), 0);
 	ck_assert_int_eq(fi_cq_open(end.domain, &cq_attr, &end.cq, NULL), 0);
@@ -122,7 +122,7 @@ END_TEST
 
 int main(void)
 {
-	Suite *s = suite_create("ofi_self");
+	Suite *s = suite_create("ofi_op");
 	TCase *tc = tcase_create("core");
 	SRunner *sr;
 	int failed, skip = own_net();
