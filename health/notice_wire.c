@@ -24,6 +24,7 @@ enum element {
 	ELEMENT_RECEIVER = 12,
 	ELEMENT_SIZE = 13,
 	ELEMENT_PADDING = 14,
+	ELEMENT_REPORT = 15,
 };
 
 #define STAMP_BYTES	    12u
@@ -70,6 +71,12 @@ static uint8_t *put_capacity(uint8_t *p, const struct notice_capacity *c)
 	return p;
 }
 
+static bool is_to_be_signed(const struct notice_trailer *t)
+{
+	return t->has_capacity || t->has_ack ||
+	       (t->has_report && report_wire_has_flags(&t->report));
+}
+
 size_t notice_wire_encode(const struct notice_trailer *t, const struct notice_key *key,
 			  const struct notice_ends *ends, uint8_t *out)
 {
@@ -94,13 +101,19 @@ size_t notice_wire_encode(const struct notice_trailer *t, const struct notice_ke
 		p = octets_store(begin(p, ELEMENT_RECEIVER, RECEIVER_BYTES), t->receiver, 8);
 	if (t->has_size)
 		p = octets_store(begin(p, ELEMENT_SIZE, SIZE_BYTES), t->size.bytes, 2);
+	if (t->has_report) {
+		uint8_t *value = p + 2, *end = report_wire_encode(&t->report, value);
+
+		begin(p, ELEMENT_REPORT, (size_t)(end - value));
+		p = end;
+	}
 	if (t->has_capacity)
 		p = put_capacity(p, &t->capacity);
 	if (t->has_ack) {
 		p = octets_store(begin(p, ELEMENT_ACK, ACK_BYTES), t->ack.boot, 8);
 		p = octets_store(p, t->ack.sequence, 4);
 	}
-	if (key->length && (t->has_capacity || t->has_ack)) {
+	if (key->length && is_to_be_signed(t)) {
 		uint8_t *digest = p + 2; /* the element's head is not covered: it cannot vary */
 
 		sign(key, ends, out, (size_t)(p - out), digest);
@@ -188,6 +201,10 @@ static const char *take(enum element type, const uint8_t *v, size_t length,
 		out->has_size = true;
 		out->size.bytes = (uint16_t)octets_load(v, 2);
 		return NULL;
+	case ELEMENT_REPORT:
+		if (out->has_report)
+			return "a second report";
+		return report_wire_decode(v, length, &out->report, &out->has_report);
 	case ELEMENT_PADDING:
 		return NULL;
 	case ELEMENT_HMAC:

@@ -3,7 +3,7 @@
  * notice_wire.h - what fared adds after the BFD packet: a probe's stamp, the reflector's arrival
  * report and how long it held the probe, a capacity notice and its acknowledgement, the port that a
  * reply is to go to, that the sender's last probe was answered, by what a notice is known to be no
- * replay, and a probe's size.
+ * replay, a probe's size, and a report.
  *
  * Solely owns: those elements' bytes. In: bytes from the network, the key. Out: a checked struct,
  * or -EBADMSG with reason and offset. Thread: any. Pure.
@@ -21,6 +21,9 @@
  * can drop the replies as well. A notice without them is of a release that did not have them; it
  * could have been recorded at any time, and is refused.
  *
+ * A report (report_wire.h) counts by the receiver's cookie in it; one with flags is authenticated
+ * as notices are where there is a key, and its flags count only then.
+ *
  * Stamps carry no HMAC: a reply has to repeat 64 random bits that only the probe's sender and the
  * path know, and can do no more than say that the path works. Neither does "answered" (HEARD):
  * whoever can send in a peer's name delays a verdict by it, no longer than docs/health.md says
@@ -34,9 +37,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report_wire.h"
 #include "sbfd_wire.h"
 
-#define NOTICE_WIRE_MAX_BYTES	  320u /* of the datagram without padding, BFD included */
+#define NOTICE_WIRE_MAX_BYTES	  448u /* of the datagram without padding, BFD included */
 #define NOTICE_WIRE_MAX_PLANES	  16u
 #define NOTICE_WIRE_MAX_SUB_PORTS 8u
 #define NOTICE_WIRE_KEY_MIN	  16u
@@ -82,7 +86,8 @@ struct notice_size {
 };
 
 struct notice_trailer {
-	bool has_stamp, has_arrival, has_held, has_capacity, has_ack, has_receiver, has_size;
+	bool has_stamp, has_arrival, has_held, has_capacity, has_ack, has_receiver, has_size,
+		has_report;
 	/* in a probe: the sender's last one over this path was answered */
 	bool has_heard;
 	bool authentic;	 /* carries an HMAC, and it is right by one of the keys */
@@ -95,6 +100,7 @@ struct notice_trailer {
 	struct notice_capacity capacity;
 	struct notice_ack ack;
 	struct notice_size size;
+	struct report_wire report; /* report_wire.h */
 };
 
 struct notice_key {
@@ -115,8 +121,8 @@ struct notice_ends {
 
 /*
  * Appends the elements that t has after the BFD packet already in out (of size bytes, at least
- * NOTICE_WIRE_MAX_BYTES). An HMAC by that key is added if there is one and a notice or an
- * acknowledgement.
+ * NOTICE_WIRE_MAX_BYTES). An HMAC by that key is added if there is one, and a notice, an
+ * acknowledgement or a report with flags.
  * Returns the length of the whole datagram.
  */
 size_t notice_wire_encode(const struct notice_trailer *t, const struct notice_key *key,

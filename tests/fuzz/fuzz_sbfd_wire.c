@@ -31,7 +31,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	    back.has_stamp != t.has_stamp || back.has_capacity != t.has_capacity ||
 	    memcmp(&back.capacity, &t.capacity, sizeof(t.capacity)) ||
 	    back.stamp.nonce != t.stamp.nonce || back.has_heard != t.has_heard ||
-	    back.has_receiver != t.has_receiver || back.receiver != t.receiver)
+	    back.has_receiver != t.has_receiver || back.receiver != t.receiver ||
+	    back.has_report != t.has_report ||
+	    memcmp(&back.report, &t.report, sizeof(t.report)))
 		abort();
 	return 0;
 }

@@ -74,6 +74,8 @@ START_TEST(largest_fits)
 	struct notice_trailer t = full();
 
 	t.capacity.n_planes = NOTICE_WIRE_MAX_PLANES;
+	t.has_size = t.has_report = true;
+	t.report.n_planes = REPORT_WIRE_MAX_PLANES;
 	ck_assert_uint_le(encode(&t, &keys.own, bytes), NOTICE_WIRE_MAX_BYTES);
 }
 END_TEST
