@@ -8,16 +8,6 @@
 
 #include "prober_internal.h"
 
-/* SplitMix64: spreads times. Who sees one can compute all: not for what others must not guess. */
-uint64_t prober_random(struct prober *p)
-{
-	uint64_t z = p->random += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return z ^ (z >> 31);
-}
-
 /* ---- telling ------------------------------------------------------------- */
 
 /* Of a peer that answers nothing, nothing can be waited for. */
