@@ -174,8 +174,8 @@ static bool touches(const struct drill_fault *f, int gpu, unsigned plane)
 }
 
 /*
- * What is seen of a path by its own probes, and of its routes in the kernel. Its links and its peer's
- * notices have faults of their own.
+ * What is seen of a path by its own probes, and of its routes in the kernel. Its links and its
+ * peer's notices have faults of their own.
  */
 static bool is_seen_here(uint8_t verdict)
 {

@@ -32,8 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	    memcmp(&back.capacity, &t.capacity, sizeof(t.capacity)) ||
 	    back.stamp.nonce != t.stamp.nonce || back.has_heard != t.has_heard ||
 	    back.has_receiver != t.has_receiver || back.receiver != t.receiver ||
-	    back.has_report != t.has_report ||
-	    memcmp(&back.report, &t.report, sizeof(t.report)))
+	    back.has_report != t.has_report || memcmp(&back.report, &t.report, sizeof(t.report)))
 		abort();
 	return 0;
 }
