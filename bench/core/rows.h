@@ -80,11 +80,11 @@ struct rows_filter {
 };
 
 bool row_matches(const struct row *row, const struct rows_filter *filter);
-/* Index of the first match at or behind from; rows_count() if there is none. */
 /* The rows of any trial that say the same thing of the same place. Borrows from row. */
 struct rows_filter rows_like(const struct row *row);
 /* Is there a row that says something: a number, a distribution, words? */
 bool rows_are_measured(const struct rows *rows);
+/* Index of the first match at or behind from; rows_count() if there is none. */
 size_t rows_next(const struct rows *rows, const struct rows_filter *filter, size_t from);
 /* Those rows alone, in memory, borrowed from `from`, which must outlive them. -ENOMEM. */
 int rows_part(struct rows **out, const struct rows *from, const struct rows_filter *filter);

@@ -61,6 +61,7 @@ static int demo_chaos_run(struct trial *t)
 	*t->state = t->fabric;
 	t->strategy = STRATEGY_FARE_SPRAY;
 	t->bins = true;
+	t->is_fault_planned = true;
 	demo_kv(t, &plan);
 	/* fails unless every message posted was completed, verified and credited exactly once */
 	if (!err)

@@ -31,6 +31,7 @@ int fault_measure(struct trial *t, const struct plan *plan, const char *words, d
 	int err;
 
 	t->bins = true;
+	t->is_fault_planned = true;
 	err = trial_measure(t, plan, fault_strike, &f, m);
 	if (err)
 		return err;

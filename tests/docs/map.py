@@ -22,7 +22,7 @@ OTHER = [
     ("tests/hostile/", "attackers against real programs under ASan"),
     ("tests/ofi/", "the libfabric provider: semantics, OpenMPI in a lab"),
     ("tests/vm/", "the verbs provider on `rdma_rxe` in a VM"),
-    ("tests/oracle/, tests/cross/", "fluid model against SimGrid; NEON"),
+    ("tests/oracle/", "fluid model against SimGrid"),
     ("tests/package/, tests/platform/", "packages on a new Debian root; build and unit tests on the other Debian"),
     ("tests/browser/", "pages of farebench in headless Chromium"),
     ("docs/man/, docs/examples/", "manual pages; programs over libfare"),

@@ -1,4 +1,4 @@
-/* links: ofi_core; parses: sched/ofi/ofi_atomic_wire.c */
+/* links: ofi_core; parses: sched/ofi/ofi_wire.c */
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdlib.h>
 #include <string.h>

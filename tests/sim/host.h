@@ -2,7 +2,7 @@
 /*
  * host.h - a process with one domain: started, scheduled late, stopped, killed, started again.
  *
- * Solely owns: struct fare_domain and what sched/qp/internal.h says of it. No other file of the
+ * Solely owns: struct fare_domain and what sched/qp/domain.h says of it. No other file of the
  * simulation looks there.
  */
 #ifndef SIM_HOST_H
