@@ -92,7 +92,7 @@ static bool daemon_on_path(void *arg, const struct bgp_path_event *event)
 	return rc != -ENOSPC && rc != -ENOMEM;
 }
 
-/* The one place that sets a source's state: an event says old, new and the reason. */
+/* What a source says of itself: an event says old, new and the reason. */
 static void on_state(void *arg, enum bgp_source_state state, const char *reason)
 {
 	struct event e = {.priority = LOG_NOTICE, .plane = -1, .topic = "source"};

@@ -152,7 +152,7 @@ static void take_bmp(struct judgement *j)
 
 /*
  * Beyond stale_ns only while its probes are answered: that they are not any more is an event, not
-waited for.
+ * waited for.
  */
 static void take_adopted(struct judgement *j)
 {

@@ -56,10 +56,12 @@ const char *report_wire_decode(const uint8_t *b, size_t length, struct report_wi
 			       bool *known)
 {
 	*known = false;
+	if (length && b[0] > VERSION) /* of a later release, whatever it holds */
+		return NULL;
 	if (length < REPORT_WIRE_HEAD_BYTES)
 		return "a report that is too short";
 	if (b[0] != VERSION)
-		return b[0] ? NULL : "a report of version 0";
+		return "a report of version 0";
 	if (!b[1] || b[1] > REPORT_WIRE_MAX_PLANES ||
 	    length != REPORT_WIRE_HEAD_BYTES + b[1] * REPORT_WIRE_PLANE_BYTES)
 		return "a report whose planes do not fit its length";

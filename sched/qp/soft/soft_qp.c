@@ -323,17 +323,18 @@ int soft_qp_spread(struct qp *qp, const struct qp_path *paths, unsigned n)
 {
 	struct soft_path found[QP_MAX_PATHS];
 	int err = qp->order_free ? check_paths(qp, paths, n) : -EOPNOTSUPP;
+	bool is_waiting;
 
 	if (!err)
 		err = get_paths(qp, paths, n, found);
 	if (err)
 		return err;
+	is_waiting = !soft_link_is_alone(&qp->waiting); /* in a list of a socket that may end now */
+	soft_link_remove(&qp->waiting);
 	soft_protocol_set_paths(qp, found, n);
-	qp->no_gso = false;			 /* other devices, perhaps */
-	if (!soft_link_is_alone(&qp->waiting)) { /* for room in a socket that it may not have now */
-		soft_link_remove(&qp->waiting);
-		soft_state_schedule(qp);
-	}
+	qp->no_gso = false; /* other devices, perhaps */
+	if (is_waiting)
+		run_soon(qp);
 	return 0;
 }
 

@@ -119,6 +119,12 @@ START_TEST(later_version_is_absent)
 	bytes[35] = 200;
 	ck_assert_int_eq(decode(bytes, n, &back, &error), 0);
 	ck_assert(!back.has_report);
+	for (size_t length = 1; length < 4; length++) { /* and of any length */
+		bool known = true;
+
+		ck_assert_ptr_null(report_wire_decode(&bytes[34], length, &r, &known));
+		ck_assert(!known);
+	}
 }
 END_TEST
 

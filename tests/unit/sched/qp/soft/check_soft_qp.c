@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A QP that refuses what its peer asks. */
+#include <arpa/inet.h>
 #include <errno.h>
 
 #include "base/clock.h"
@@ -117,6 +118,34 @@ START_TEST(a_refusal_is_told_to_the_owner_at_last)
 }
 END_TEST
 
+/* It waits for room in a socket that no other QP uses, and gets other paths: that socket ends. */
+START_TEST(one_that_waits_goes_on_over_other_paths)
+{
+	static const struct qp_path paths[] = {{0, 50200}, {0, 50201}};
+
+	struct qp_endpoint_attr attr = {
+		.n_planes = 1, .n_sub_ports = {1}, .dev = {{"lo"}}, .path_mtu = 4096};
+	const struct qp_attr qp_attr = {.order_free = true, .timeout = 14, .retry_cnt = 7};
+	struct qp_remote remote = {.qpn = 77, .psn = 1, .order_free = true};
+	struct qp_endpoint *ep;
+	struct qp *qp;
+
+	inet_pton(AF_INET6, "::ffff:127.0.0.9", &attr.address);
+	inet_pton(AF_INET6, "::ffff:127.0.0.10", &remote.address);
+	ck_assert_int_eq(P->endpoint_create(&ep, &attr), 0);
+	ck_assert_int_eq(P->qp_create(ep, &qp_attr, &qp), 0);
+	ck_assert_int_eq(P->qp_connect(qp, &remote), 0);
+	ck_assert_int_eq(P->qp_spread(qp, &paths[0], 1), 0);
+	soft_sockets_set_full(&ep->sockets, qp->socket);
+	soft_link_append(&qp->socket->waiting, &qp->waiting);
+	ck_assert_int_eq(P->qp_spread(qp, &paths[1], 1), 0);
+	ck_assert(soft_link_is_alone(&qp->waiting));
+	ck_assert(!soft_link_is_alone(&qp->runnable));
+	ck_assert(ep->alarm.is_awake);
+	P->endpoint_destroy(ep);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("soft_qp");
@@ -129,6 +158,7 @@ int main(void)
 	tcase_add_loop_test(t, a_lost_refusal_is_repeated, 0, 2);
 	tcase_add_loop_test(t, one_that_refuses_takes_no_more_posts, 0, 2);
 	tcase_add_loop_test(t, a_refusal_is_told_to_the_owner_at_last, 0, 2);
+	tcase_add_test(t, one_that_waits_goes_on_over_other_paths);
 	suite_add_tcase(s, t);
 	return run_suite(s);
 }
