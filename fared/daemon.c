@@ -24,6 +24,8 @@
 #include "trial_file.h"
 #include "zapi_source.h"
 
+#define LOCK_TRIES     100 /* 2 s: then another fared runs */
+#define LOCK_PAUSE_NS  20000000
 #define SEGMENT_MODE   0640
 #define SPEED_EVERY_NS 2000000000u /* a changed weight is in force within seconds */
 #define HEARTBEAT_S    0.25	   /* readers call a heartbeat of a second ago dead */
@@ -242,6 +244,22 @@ static int give_run_dir(const char *path, const struct privileges *p, struct log
 	return lchown(path, p->uid, p->gid) ? -errno : 0;
 }
 
+/*
+ * A fared that was killed holds the lock until the last of its threads has gone: one may be in a
+ * call of the kernel that waits for a driver, while the process is a zombie already.
+ */
+static int take_lock(int fd)
+{
+	const struct timespec pause = {.tv_nsec = LOCK_PAUSE_NS};
+
+	for (unsigned i = 0; flock(fd, LOCK_EX | LOCK_NB); i++) {
+		if (errno != EWOULDBLOCK || i == LOCK_TRIES)
+			return -errno;
+		nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
 static int lock_run_dir(struct daemon *d, const struct privileges *p)
 {
 	char path[300];
@@ -258,7 +276,7 @@ static int lock_run_dir(struct daemon *d, const struct privileges *p)
 		return -errno;
 	if (geteuid() == 0 && fchown(d->lock_fd, p->uid, p->gid))
 		return -errno;
-	return flock(d->lock_fd, LOCK_EX | LOCK_NB) ? -errno : 0;
+	return take_lock(d->lock_fd);
 }
 
 static int give_segment(const struct config *config, const struct privileges *p)

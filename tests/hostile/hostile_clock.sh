@@ -56,12 +56,12 @@ while kill -0 $drill 2>/dev/null; do
 	done
 done
 wait $drill || fail "the drill: $(tail -60 "$SCRATCH/drill.log")"
-jq -e '[.. | objects | select(has("duration"))] | length > 0 and all(.duration > 1 and .duration < 60 and .all_back == 1 and .needless_weights == 0)' \
+jq_true '[.. | objects | select(has("duration"))] | length > 0 and all(.duration > 1 and .duration < 60 and .all_back == 1 and .needless_weights == 0)' \
 	"$SCRATCH/drill.json" >/dev/null || fail "the drill's figures: $(cat "$SCRATCH/drill.json")"
 # the events' times show that the clock was the daemon's
 set_clock 3600000000000
 ctl s0 drain all 1 >/dev/null && ctl s0 undrain all 1 >/dev/null || fail "drain"
-ahead() { ctl s0 -j show events | jq -e --argjson now "$(date +%s)" '.events | any(.topic == "drain" and .wall_ns / 1e9 > $now + 3000)' >/dev/null; }
+ahead() { ctl s0 -j show events | jq_true --argjson now "$(date +%s)" '.events | any(.topic == "drain" and .wall_ns / 1e9 > $now + 3000)' >/dev/null; }
 [ "$(moved s0 "$mark" | jq '[.[] | select(.topic != "path")] | length')" = 0 ] || fail "s0: $(moved s0 "$mark")"
 ahead || fail "the clock of fared was not set: $(ctl s0 -j show events | jq -c '.events[-1]')"
 set_clock 0
@@ -69,7 +69,7 @@ set_clock 0
 [ "$(moved s1 "$mark1" | jq -c '[.[] | select(.to | test("zero-bandwidth|^ok") | not)]')" = "[]" ] || fail "s1: $(moved s1 "$mark1")"
 within all_ok || fail "not ok at the end: $(ctl s0 show paths)"
 for server in s0 s1; do
-	ctl $server -j show paths | jq -e '[.paths[].probe.rtt_p50_us] | all(. > 0 and . < 100000)' >/dev/null ||
+	ctl $server -j show paths | jq_true '[.paths[].probe.rtt_p50_us] | all(. > 0 and . < 100000)' >/dev/null ||
 		fail "$server measures round trips by the wall clock: $(ctl $server -j show paths | jq -c '[.paths[].probe]')"
 done
 echo "ok: no verdict moves with the clock"

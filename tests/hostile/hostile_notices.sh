@@ -57,7 +57,7 @@ disown $!
 answers() { ctl s0 show version >/dev/null 2>&1; }
 within answers || fail "fared of s0 does not answer"
 newest=0
-moved() { ctl s0 -j show events | jq -e --arg s "g0->$S1" '.events | any(.seq > '$newest' and .topic == "path" and .plane == 1 and (.to | startswith("zero-bandwidth")))' >/dev/null; }
+moved() { ctl s0 -j show events | jq_true --arg s "g0->$S1" '.events | any(.seq > '$newest' and .topic == "path" and .plane == 1 and (.to | startswith("zero-bandwidth")))' >/dev/null; }
 newest=$(ctl s0 -j show events | jq '[.events[] | select(.topic == "daemon")][-1].seq')
 rejected() { [ "$(ctl s0 -j show counters | jq '[.counters[] | select(.part == "reflector" and .counter == "replayed").count] | add // 0')" -ge 50 ]; }
 decided() { moved || rejected; }
@@ -76,7 +76,7 @@ sed -i "s|key_file: .*|key_file: \"$SCRATCH/other.key\"|" "$config"
 grep -q other.key "$config" || fail "no key_file in $config"
 ctl s1 reload >/dev/null || fail "reload with another key"
 ctl s1 drain all 1 >/dev/null || fail "drain"
-named() { ctl s0 -j show events -l warning | jq -e --arg s "$S1" '.events | any((.subject | endswith($s)) and .to == "notices refused" and (.reason | contains("same key")))' >/dev/null; }
+named() { ctl s0 -j show events -l warning | jq_true --arg s "$S1" '.events | any((.subject | endswith($s)) and .to == "notices refused" and (.reason | contains("same key")))' >/dev/null; }
 within named || fail "a peer with another key is not named: $(ctl s0 show events)"
 [ "$(ctl s0 -j show events | jq '[.events[] | select(.to == "notices refused")] | length')" = 1 ] || fail "named more than once"
 is zero-bandwidth && fail "a notice under another key counts"

@@ -134,8 +134,8 @@ hosts_names() {
 }
 
 no_agent() { ! pgrep -f "^$fb (agent|worker) " >/dev/null; }
-row() { jq -se "any(.[]; $2)" "$1" >/dev/null; } # FILE CONDITION: there is such a row
-is_up() { ip -n h1 -j link show p0 | jq -e '.[0].operstate == "UP"' >/dev/null; }
+row() { jq_true -s "any(.[]; $2)" "$1" >/dev/null; } # FILE CONDITION: there is such a row
+is_up() { ip -n h1 -j link show p0 | jq_true '.[0].operstate == "UP"' >/dev/null; }
 is_down() { ! is_up; }
 
 hosts_network

@@ -122,7 +122,7 @@ for i in 1 2 3 4; do
 done
 within verdicts_ok || fail "paths are not ok after bgpd's restarts: $(ctl show paths)"
 alive "bgpd restarted in a loop"
-ctl -j show events | jq -e --argjson since "$since" '[.events[] | select(.seq > $since and .topic == "path" and (.to | test("^(no-route|not-installed|probe-down)")))] == []' >/dev/null ||
+ctl -j show events | jq_true --argjson since "$since" '[.events[] | select(.seq > $since and .topic == "path" and (.to | test("^(no-route|not-installed|probe-down)")))] == []' >/dev/null ||
 	fail "restarts of bgpd took paths away: $(moved "$since")"
 
 # ---- interfaces that change names ----------------------------------------------------------------

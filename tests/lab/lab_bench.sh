@@ -13,7 +13,7 @@ kv() {
 # ratio NAME: no more than what a fabric can carry, and something though no message may have ended in the time measured
 ratio() {
 	jq -r '.trials["5.1"][] | "kv of \(.size): \(.of_line * 10 | round / 10)% of the line"' "$SCRATCH/$1.json"
-	jq -e '.trials["5.1"] | length == 1 and all(.of_line > 0 and .of_line < 105)' "$SCRATCH/$1.json" >/dev/null ||
+	jq_true '.trials["5.1"] | length == 1 and all(.of_line > 0 and .of_line < 105)' "$SCRATCH/$1.json" >/dev/null ||
 		fail "large messages count as more or less than what was moved"
 }
 
@@ -37,7 +37,7 @@ misspelt "fare,hash" run fluid --param choice=hsah
 stands_on() {
 	local name
 	for name in "${@:2}"; do
-		jq -e --arg name "$name" 'any(.run.tables[].rows[]; .[0] == $name and .[1] != "")' "$1" >/dev/null ||
+		jq_true --arg name "$name" 'any(.run.tables[].rows[]; .[0] == $name and .[1] != "")' "$1" >/dev/null ||
 			fail "$1 does not say: $name"
 	done
 }
@@ -46,7 +46,7 @@ cd "$TOPOLOGIES" || fail "no $TOPOLOGIES"
 "$FARE_BIN/farebench" run converge --param topology=2x2x2.yaml --trials 1 --json "$SCRATCH/converge.json" ||
 	fail "farebench run converge"
 stands_on "$SCRATCH/converge.json" Command Kernel Processor
-jq -e '.trials.converge[0].converged > 0' "$SCRATCH/converge.json" >/dev/null || fail "no time to converge"
+jq_true '.trials.converge[0].converged > 0' "$SCRATCH/converge.json" >/dev/null || fail "no time to converge"
 
 # a lab without daemons is no lab for traffic, and what to do about it is said
 farelab run "$TOPOLOGIES/2x2x2.yaml" --name "${LAB}a" -- "$FARE_BIN/farebench" run 5.1 --json "$SCRATCH/bare.json" \
@@ -61,7 +61,7 @@ check=$(grep -o 'fared --check-config --config.*' "$TOPOLOGIES/../../README.md")
 "$FARE_BIN"/${check//etc\/fared\/fared.yaml//run/farelab/$LAB/s0/fared.yaml} || fail "README: $check"
 
 "$FARE_BIN/farebench" run probes-calm --lab "$LAB" --param seconds=1 --json "$SCRATCH/calm.json" || fail "farebench run probes-calm"
-jq -e '.trials["probes-calm"][0] | .probes > 0 and .runs > 0' "$SCRATCH/calm.json" >/dev/null || fail "probes-calm counts nothing"
+jq_true '.trials["probes-calm"][0] | .probes > 0 and .runs > 0' "$SCRATCH/calm.json" >/dev/null || fail "probes-calm counts nothing"
 
 # those under way take longer than the time measured, and end together
 kv eight --param size=32M

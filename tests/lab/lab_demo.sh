@@ -55,7 +55,7 @@ measured() {
 
 # holds WHAT FILTER: of the results
 holds() {
-	jq -e "$2" "$SCRATCH/demo.json" >/dev/null || fail "$1: $(jq -c '{rate: .run.rate, trials_repeated: .run.trials_repeated}' "$SCRATCH/demo.json")"
+	jq_true "$2" "$SCRATCH/demo.json" >/dev/null || fail "$1: $(jq -c '{rate: .run.rate, trials_repeated: .run.trials_repeated}' "$SCRATCH/demo.json")"
 }
 
 rates() {

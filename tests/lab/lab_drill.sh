@@ -33,7 +33,7 @@ done
 "$FARE_BIN/farebench" run failover --trials 1 --param scenario=leaf-gray,remote-plane --strategy fare-flow,fare-spray \
 	--json "$SCRATCH/failover.json" || fail "failover"
 # whether goodput is back to the last percent, and when, is a figure: a busy machine has no say in what is asked here
-jq -e '[.trials.failover[] | select(.lost != 0 or .weights == null)] == []' "$SCRATCH/failover.json" >/dev/null ||
+jq_true '[.trials.failover[] | select(.lost != 0 or .weights == null)] == []' "$SCRATCH/failover.json" >/dev/null ||
 	{ jq -c '.trials.failover[]' "$SCRATCH/failover.json"; fail "failover: something was lost, or weights did not come back"; }
 [ "$(jq '[.trials.failover[]] | length' "$SCRATCH/failover.json")" = 8 ] || fail "failover: not eight trials"
 for plan in "$TOPOLOGIES"/../drills/*.yaml; do

@@ -4,6 +4,7 @@
 # of bgpd nor its own moves anything. Exit status: 0 passed, 1 failed, 77 skipped (the reason is printed).
 # FARE_BIN: the directory of fared, farectl and farelab.
 set -u
+. "$(dirname "$0")/../jq_true.sh"
 
 here=$(cd "$(dirname "$0")/../.." && pwd)
 bin=${FARE_BIN:-$here/build/release/bin}
@@ -185,7 +186,7 @@ scale=$(value bgp.bandwidth_scale)
 sed -i 's/bandwidth_scale: .*/bandwidth_scale: 1/' "$config"
 ctl s0 reload >/dev/null || failed "reload with another scale"
 weights_are_back() { [ "$(weights s0 "$s2")" = "$before" ]; }
-is_told() { ctl s0 -j show events --topic bandwidth | jq -e '.events | any(.to == "tiny" and (.reason | contains("bandwidth_scale")))' >/dev/null; }
+is_told() { ctl s0 -j show events --topic bandwidth | jq_true '.events | any(.to == "tiny" and (.reason | contains("bandwidth_scale")))' >/dev/null; }
 await "the event of a tiny bandwidth" is_told
 sed -i "s/bandwidth_scale: .*/bandwidth_scale: $scale/" "$config"
 ctl s0 reload >/dev/null || failed "reload with the former scale"
@@ -265,12 +266,16 @@ lab fail "$lab" subport s1 1 0
 expect s0 "$s1" 1 "$half"
 install -d -o frr "/tmp/$lab.second" || failed "no run directory for the second fared"
 sed -e 's/bmp_port:.*/bmp_port: 5999/' -e 's/^user:.*/user: frr/' -e 's/enabled: true/enabled: false/' "$(dirname "$dir")/fared.yaml" >"/tmp/$lab.yaml"
+# what a killed fared holds until its last thread has gone
+mkfifo "/tmp/$lab.held"
+(exec 9>"/tmp/$lab.second/fared.lock" && flock 9 && echo >"/tmp/$lab.held" && sleep 0.3) &
+read -r <"/tmp/$lab.held"
 "$bin/farelab" exec "$lab" s0 -- "$bin/fared" --config "/tmp/$lab.yaml" --run-dir "/tmp/$lab.second" 2>"/tmp/$lab.log" &
 second=$!
 ctl2() { "$bin/farectl" -s "/tmp/$lab.second" "$@"; }
 # FRR 8.4 weighs 50:100, 10.x 127:255
 near2() { # PEER PLANE BPS: usable, within a percent, from relative weights
-	ctl2 -j show paths "$1" "$2" 2>/dev/null | jq -e --argjson bps "$3" \
+	ctl2 -j show paths "$1" "$2" 2>/dev/null | jq_true --argjson bps "$3" \
 		'.paths[0] | .verdict == "ok" and .normalised and .usable_bps >= 0.99 * $bps and .usable_bps <= 1.01 * $bps' >/dev/null
 }
 weights_count() { near2 "$s1" 0 $((2 * rate)) && near2 "$s1" 1 "$rate"; }

@@ -20,13 +20,13 @@ ctl() { # SERVER ARG...
 }
 
 paths_are() { # SERVER VERDICT BIT/S: both paths to the other server
-	ctl "$1" -j show paths | jq -e --arg verdict "$2" --argjson bps "$3" \
+	ctl "$1" -j show paths | jq_true --arg verdict "$2" --argjson bps "$3" \
 		'[.paths[] | select(.verdict == $verdict and .usable_bps == $bps)] | length == 2' >/dev/null
 }
 
 whole() {
 	paths_are s0 ok 400000000 && paths_are s1 ok 400000000 &&
-		ctl s0 -j show planes | jq -e '[.sources[] | select((.source == "bmp" or .source == "zserv") and .state == "up")] | length == 2' >/dev/null
+		ctl s0 -j show planes | jq_true '[.sources[] | select((.source == "bmp" or .source == "zserv") and .state == "up")] | length == 2' >/dev/null
 }
 
 # ---- what packets meet: numbered datagrams every 2 ms between the loopbacks -----------------------
@@ -126,7 +126,7 @@ under_traffic() {
 		kill -0 $drill 2>/dev/null && break
 	done
 	wait $drill || { tail -n 20 "$SCRATCH/drill.log"; fail "SIG$1: the messages ended"; }
-	jq -e '.trials.drill[0] | .messages > 0 and .lost == 0' "$SCRATCH/drill.json" >/dev/null ||
+	jq_true '.trials.drill[0] | .messages > 0 and .lost == 0' "$SCRATCH/drill.json" >/dev/null ||
 		{ jq -c '.trials.drill[0]' "$SCRATCH/drill.json"; fail "SIG$1: messages were lost"; }
 	echo "SIG$1: $(jq '.trials.drill[0].messages' "$SCRATCH/drill.json") messages, 0 lost"
 }

@@ -42,7 +42,7 @@ newest() { ctl "$1" -j show events | jq '[.events[].seq] | max'; }
 noticed() { [ "$(ctl s0 -j show paths 198.19.0.2 0 | jq '.paths[0].noticed_bps')" = 50000000 ]; }
 farelab fail "$LAB" subport s1 0 1 || fail "fail subport"
 within noticed || fail "s0 knows of no notice of s1: $(ctl s0 show paths)"
-halved() { ctl s2 -j show paths 198.19.0.2 0 | jq -e '.paths[0].advertised_bps == 50000000' >/dev/null; }
+halved() { ctl s2 -j show paths 198.19.0.2 0 | jq_true '.paths[0].advertised_bps == 50000000' >/dev/null; }
 within halved || fail "BGP does not tell of the lost sub-port"
 within farelab status "$LAB" >/dev/null || fail "not converged: $(farelab status "$LAB")"
 FARELAB_NAME=$LAB "$FARE_BIN/farebench" run drill --param plan="$SCRATCH/plan.yaml" --json "$SCRATCH/drill.json" >"$SCRATCH/drill.log" 2>&1 &

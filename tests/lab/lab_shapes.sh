@@ -53,7 +53,7 @@ path_is() { [ "$(path "$1")" = "$2" ]; }
 for plane in 0 1; do within path_is $plane "ok 400000000 up" || fail "ipv6-only: plane $plane: $(path $plane)"; done
 "$FARE_BIN/farebench" run 5.1 --lab "$LAB" --trials 1 --even-busy --strategy fare-spray,ecmp-stripe --param size=1M --param qps=8 --json "$SCRATCH/kv.json" >"$SCRATCH/kv.log" 2>&1 ||
 	{ tail -n 20 "$SCRATCH/kv.log"; fail "ipv6-only: farebench run 5.1"; }
-jq -e '.trials["5.1"] | length == 2 and all(.KV_xfer_bandwidth > 0 and .of_line < 105)' "$SCRATCH/kv.json" >/dev/null || fail "ipv6-only: no data"
+jq_true '.trials["5.1"] | length == 2 and all(.KV_xfer_bandwidth > 0 and .of_line < 105)' "$SCRATCH/kv.json" >/dev/null || fail "ipv6-only: no data"
 farelab fail "$LAB" subport s1 0 0
 within path_is 0 "ok 200000000 up" || fail "ipv6-only: 2 -> 1 not seen by fared: $(path 0)"
 farelab fail "$LAB" leaf l1

@@ -30,7 +30,7 @@ for strategy in ecmp-flow fare-spray; do
 		fail "5.1 has no throughput by $strategy"
 done
 grep '"test":"7.1"' "$SCRATCH/a/rows.jsonl" | grep '"kpi":"EP_alltoall_latency"' | grep -q '"hist":' || fail "7.1 has no latencies"
-jq -e ".tables | length > 2" "$SCRATCH/a/run.json" >/dev/null || fail "run.json is no JSON"
+jq_true ".tables | length > 2" "$SCRATCH/a/run.json" >/dev/null || fail "run.json is no JSON"
 
 # the same directory again: refused, unless it is to go on; then nothing is measured twice
 run 5.1 --out "$SCRATCH/a" && fail "an earlier run was overwritten"

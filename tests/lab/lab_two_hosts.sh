@@ -3,6 +3,7 @@
 # As a user would: everything installed under a prefix, docs/examples/*.c compiled against that, and two_hosts run between two
 # GPU servers of a lab, with the installed daemon, real FRR and a shared key: both planes carry, and farectl shows the QPs. Exit status: 0 passed, 1 failed, 77 skipped (the reason is printed).
 set -u
+. "$(dirname "$0")/../jq_true.sh"
 
 here=$(cd "$(dirname "$0")/../.." && pwd)
 bin=${FARE_BIN:-$here/build/release/bin}
@@ -72,7 +73,7 @@ sender=$!
 qps() { "$prefix/bin/farectl" -s "$(run_dir s0)" --json show qps; }
 even='[.qps[] | select(.state == "up" and .udp_source_port and .peer == $peer)] | length == 4 and
 	(group_by(.plane) | all(([.[].remote_sub_port] | sort) == [0, 1] and ([.[].local_sub_port] | sort) == [0, 1]))'
-until qps >"$work/qps" && jq -e --arg peer "$peer" "$even" "$work/qps" >/dev/null; do
+until qps >"$work/qps" && jq_true --arg peer "$peer" "$even" "$work/qps" >/dev/null; do
 	kill -0 $sender 2>/dev/null || failed "farectl show qps never showed four QPs"
 	sleep 0.05
 done

@@ -2,6 +2,7 @@
 # Common ground of the lab tests: needs, names, cleaning up, and waiting on conditions.
 # Sourced with bash; expects FARE_BIN to be the directory of the built programs.
 set -u
+. "$(dirname "${BASH_SOURCE[0]}")/../jq_true.sh"
 
 skip() {
 	echo "SKIP: $*"

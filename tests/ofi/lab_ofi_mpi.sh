@@ -15,7 +15,7 @@ mpi() {
 
 # right FILE: nothing was wrong, and something was checked
 right() {
-	grep '^{' "$1" | jq -e '.wrong == 0 and .checked > 0' >/dev/null || { cat "$1"; fail "$2"; }
+	grep '^{' "$1" | jq_true '.wrong == 0 and .checked > 0' >/dev/null || { cat "$1"; fail "$2"; }
 	echo "$2: $(cat "$1")"
 }
 
@@ -46,14 +46,14 @@ while kill -0 $run 2>/dev/null; do
 	done
 done
 wait $run || { cat "$SCRATCH/sixteen"; fail "sixteen ranks"; }
-grep '"answer"' "$SCRATCH/sixteen" | jq -e '.wrong == 0 and .checked > 0' >/dev/null || { cat "$SCRATCH/sixteen"; fail "sixteen ranks"; }
+grep '"answer"' "$SCRATCH/sixteen" | jq_true '.wrong == 0 and .checked > 0' >/dev/null || { cat "$SCRATCH/sixteen"; fail "sixteen ranks"; }
 [ $kb -gt 0 ] && [ $kb -le 100000 ] && [ $fds -gt 0 ] && [ $fds -le 256 ] || fail "sixteen ranks: $kb kB and $fds descriptors of a rank"
 echo "sixteen ranks: at most $kb kB and $fds descriptors of a rank"
 
 mpi 4 20 >"$SCRATCH/faults" 2>&1 &
 run=$!
 on_qps() { farelab exec "$LAB" s0 -- "$FARE_BIN/farectl" -s "/run/farelab/$LAB/s0/fared" --json show qps; }
-all_up() { on_qps 2>/dev/null | jq -e '[.qps[] | select(.state == "up" and .peer == "198.19.0.2")] | length >= 4' >/dev/null; }
+all_up() { on_qps 2>/dev/null | jq_true '[.qps[] | select(.state == "up" and .peer == "198.19.0.2")] | length >= 4' >/dev/null; }
 within all_up || fail "farectl shows no QPs over the planes"
 for fault in "plane s0 1" "subport s0 0 1" "bgpd s1" "fared s0" "plane s1 0"; do
 	farelab fail "$LAB" $fault || fail "fail $fault"
