@@ -61,7 +61,7 @@ says 'FARE_KEY_FILE names no key' "-u FARE_TRUSTED_NETWORK"
 
 works no-thread order FI_FARE_PROGRESS_THREAD=0 FI_FARE_PROGRESS_THREAD=0
 at s0 env FI_FARE_PROGRESS_THREAD=0 fi_info -p fare -v | grep -qE '^ *(data_)?progress: FI_PROGRESS_MANUAL' || fail "progress is not manual without a thread"
-at s0 fi_info -p fare -v | grep -q 'data_progress: FI_PROGRESS_AUTO' || fail "progress is not automatic"
+at s0 fi_info -p fare -v | grep -qE '^ *(data_)?progress: FI_PROGRESS_AUTO' || fail "progress is not automatic"
 says "libfare's domain:" FI_FARE_PROVIDER=nonsense
 says "no fared to attach to in $SCRATCH/none" "FI_FARE_RUN_DIR=$SCRATCH/none"
 

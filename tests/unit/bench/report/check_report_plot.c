@@ -205,6 +205,19 @@ START_TEST(fields_of_colour)
 	ck_assert_ptr_nonnull(strstr(text, "1 0 0 0 1 0 0 \"n/a\"\n"));
 	ck_assert_ptr_nonnull(strstr(text, "with boxxyerror"));
 	free(text);
+	/* both fields, that with a number alone, that without: gnuplot takes each */
+	for (int i = 0; i < 3 && !access("/usr/bin/gnuplot", X_OK); i++) {
+		char *svg = NULL;
+
+		series.n = i ? 1 : 2;
+		series.open = &open[i == 2];
+		series.label = &texts[i == 2];
+		series.y_low = series.y_high = &value[i == 2];
+		plot.n_tics = series.n;
+		ck_assert_int_eq(report_plot_draw(&plot, &svg), 0);
+		ck_assert_ptr_nonnull(strstr(svg, texts[i == 2]));
+		free(svg);
+	}
 }
 END_TEST
 
