@@ -18,7 +18,7 @@ check() {
 	echo "$name: $(grep -c passed "$SCRATCH/$name.client") cases passed"
 }
 
-FI_TCP_IFACE=lo check tcp "tcp;ofi_rxm" env env 30
+FI_TCP_IFACE=lo check tcp "tcp;ofi_rxm" env env 29
 lab_up "$TOPOLOGIES/2x2x2.yaml"
 check fare-two-servers fare "at s0" "at s1" 40
 check fare-two-servers-scalable fare "at s0" "at s1" 43 -s
