@@ -713,8 +713,13 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (bed_make(&bed, &options))
 		return 1;
+	if (make_stage()) { /* before the guard, which removes it */
+		perror(stage_path);
+		bed_destroy(&bed);
+		return 1;
+	}
 	guard = start_guard(&guard_fd);
-	failed = make_stage() || start_apps(bin) || run_attacks(argc > 1 ? argv[1] : NULL);
+	failed = start_apps(bin) || run_attacks(argc > 1 ? argv[1] : NULL);
 	failed |= stop_apps();
 	close(guard_fd);
 	if (guard > 0)
