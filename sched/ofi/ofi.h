@@ -511,7 +511,7 @@ void ofi_progress_settle(struct ofi_domain *domain);
 
 static inline void ofi_leave(struct ofi_domain *domain)
 {
-	if (domain->events.reads || domain->events.peers)
+	if ((domain->events.reads || domain->events.peers) && !domain->is_inherited)
 		ofi_progress_settle(domain);
 	ofi_unlock(domain);
 }

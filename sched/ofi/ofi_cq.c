@@ -184,9 +184,10 @@ static bool was_interrupted(struct ofi_cq *cq)
 static int cq_wait(struct ofi_cq *cq, int ms)
 {
 	struct pollfd p = {.fd = cq->epoll, .events = POLLIN};
-	int most = ofi_progress_most_ms(cq->domain), n;
+	int most, n;
 
-	ofi_progress_begin_wait(cq->domain);
+	ofi_progress_begin_wait(cq->domain); /* from here on who sends to this process wakes it */
+	most = ofi_progress_most_ms(cq->domain);
 	n = poll(&p, 1, most >= 0 && (ms < 0 || ms > most) ? most : ms);
 	ofi_progress_end_wait(cq->domain);
 	return n < 0 && errno != EINTR ? -errno : 0;

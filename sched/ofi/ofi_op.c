@@ -485,6 +485,8 @@ static void dequeue(struct ofi_peer *peer, struct ofi_op *op)
 		ofi_peer_taken(peer, ofi_wire_cost(OFI_ATOMIC, op->message_bytes - OFI_WIRE_BYTES));
 	if (kind == OFI_FORGET)
 		peer->n_forgets--;
+	if (kind == OFI_CREDIT)
+		peer->credit_queued = false;
 }
 
 void ofi_queue_run(struct ofi_peer *peer)

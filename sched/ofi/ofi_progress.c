@@ -255,7 +255,6 @@ void ofi_progress_turn(struct ofi_domain *domain)
 
 	if (domain->is_inherited)
 		return;
-	run_timers(domain);
 	for (int round = 0; n == EVENTS && round < ROUNDS; round++) {
 		n = fare_domain_poll(domain->fare_domain, events, EVENTS);
 		if (n < 0)
@@ -263,10 +262,14 @@ void ofi_progress_turn(struct ofi_domain *domain)
 		for (int i = 0; i < n; i++)
 			on_event(domain, &events[i]);
 		ofi_rx_settle(domain);
-		deliver_own(domain);
-		/* no event is left that names a group that this closes */
-		ofi_progress_settle(domain);
+		/* no event is left that names a group that this closes; credit to itself is own, too */
+		do {
+			deliver_own(domain);
+			ofi_progress_settle(domain);
+		} while (domain->own);
 	}
+	run_timers(domain); /* what has arrived in time was read */
+	ofi_progress_settle(domain);
 }
 
 void ofi_progress_by_application(struct ofi_domain *domain)
@@ -292,12 +295,13 @@ void ofi_progress_end_wait(struct ofi_domain *domain)
 
 int ofi_progress_most_ms(struct ofi_domain *domain)
 {
-	bool bounded;
+	bool bounded, is_own;
 
 	ofi_lock(domain);
 	bounded = has_timers(domain);
+	is_own = domain->own; /* sent since its own last turn, by another thread */
 	ofi_unlock(domain);
-	return bounded ? TIMERS_MS : -1;
+	return is_own ? 0 : bounded ? TIMERS_MS : -1;
 }
 
 /* ---- the thread ---- */

@@ -248,7 +248,8 @@ void ofi_recv_silence(struct ofi_ep *ep)
 
 static bool wants_fin(const struct ofi_message *m)
 {
-	return m->wire.kind == OFI_RTS || m->wire.flags & OFI_WIRE_ACK;
+	return m->wire.kind == OFI_RTS ||
+	       (m->wire.kind == OFI_EAGER && m->wire.flags & OFI_WIRE_ACK);
 }
 
 void ofi_message_discard(const struct ofi_message *m, int status)
