@@ -262,7 +262,7 @@ void ofi_progress_turn(struct ofi_domain *domain)
 		for (int i = 0; i < n; i++)
 			on_event(domain, &events[i]);
 		ofi_rx_settle(domain);
-		/* no event is left that names a group that this closes; it may give itself credit */
+		/* no event is left that names a group that this closes; may give itself credit */
 		do {
 			deliver_own(domain);
 			ofi_progress_settle(domain);

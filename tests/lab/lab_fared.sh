@@ -220,6 +220,8 @@ before=$(for p in "$s1" "$s2" "$s3"; do weights s0 "$p"; done)
 dir=$(fared_dir s0)
 head -c 32 "$dir/paths.shm" >/dev/null || failed "no segment"
 inode=$(stat -c %i "$dir/paths.shm")
+sources_up() { ctl s0 -j show planes | jq_true '[.sources[] | select((.source == "bmp" or .source == "zserv") and .state == "up")] | length == 2'; }
+await "sources to be up, which is an event" sources_up
 mark=$(ctl s0 -j show events | jq -c '.events[-1]')
 lab fail "$lab" fared s0
 [ "$(stat -c %i "$dir/paths.shm")" = "$inode" ] || failed "the segment went with the daemon"
