@@ -209,7 +209,7 @@ static bool assign(struct transfer *t, uint32_t i)
 	struct chunk *c = &t->chunks.at[i];
 	struct outlet *q;
 
-	if (!t->weights.sum)
+	if (!t->weights.sum || t->error)
 		return false;
 	if (c->lane == UINT16_MAX &&
 	    !(c->is_record ? placement_record(t, c) : t->placement.kind->choose(t, c)))
