@@ -262,6 +262,24 @@ START_TEST(what_ends_at_once_completes_once)
 }
 END_TEST
 
+/* A record that leaves at once, and is refused: the group cannot go on, and tries no more. */
+START_TEST(a_record_that_is_refused_ends_the_group)
+{
+	const struct fare_write w = {.flags = FARE_WRITE_NOTIFY};
+	struct qp_provider provider = qp_soft_provider;
+
+	open_both();
+	open_group();
+	TURN_UNTIL(n_connected && n_accepted);
+	provider.post_write = refuse_write;
+	domain[0]->ep.provider = &provider;
+	ck_assert_int_eq(fare_group_write(group, &w), 0);
+	TURN_UNTIL(n_completed == 1);
+	ck_assert_int_eq(completed.status, -ECANCELED);
+	domain[0]->ep.provider = &qp_soft_provider;
+}
+END_TEST
+
 static struct qp_wc held;
 
 static int count_writes(struct qp *qp, const struct qp_write *w)
@@ -486,6 +504,7 @@ int main(void)
 	tcase_add_loop_test(tc, who_is_to_blame_fails_alone, 0,
 			    (int)(sizeof(blames) / sizeof(blames[0])));
 	tcase_add_loop_test(tc, what_ends_at_once_completes_once, 0, 2);
+	tcase_add_test(tc, a_record_that_is_refused_ends_the_group);
 	tcase_add_test(tc, a_small_message_takes_its_record_along);
 	tcase_add_test(tc, what_was_not_posted_is_released_at_once);
 	tcase_add_loop_test(tc, what_is_late_already_does_not_leave, 0, 2);
