@@ -87,7 +87,7 @@ static void note_sent(struct judge *j, const struct judge_times *t, uint32_t pla
 
 	part_of(j, plane, j->clock_us)->sent += (uint16_t)n;
 	p->n_missing += n;
-	if (!p->decide_ns && p->n_missing >= (p->heard_ns ? t->n_missing : t->n_missing_first))
+	if (!p->decide_ns && p->n_missing >= (p->received_ns ? t->n_missing : t->n_missing_first))
 		p->decide_ns = now + allowance_ns;
 }
 
@@ -107,7 +107,7 @@ static void note_received(struct judge *j, uint32_t plane, uint32_t n, uint64_t 
 
 static void note_heard(struct judge_plane *p, uint64_t now)
 {
-	p->heard_ns = now;
+	p->received_ns = now;
 	p->n_missing = 0;
 	p->decide_ns = 0;
 	p->is_dead = false;
@@ -258,7 +258,7 @@ void judge_fill(const struct judge *j, uint32_t plane, struct report_wire_plane 
 	static const struct judge_limits none;
 	struct judge_losses l = judge_losses(j, plane, &none);
 
-	out->age = p->heard_ns ? report_wire_units(now - p->heard_ns) : REPORT_WIRE_LONG;
+	out->age = p->received_ns ? report_wire_units(now - p->received_ns) : REPORT_WIRE_LONG;
 	out->lost = (uint8_t)(l.sent ? l.lost * UINT64_C(255) / l.sent : 0);
 	out->flags = p->is_dead ? REPORT_DEAD : 0;
 }

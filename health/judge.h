@@ -43,9 +43,9 @@ struct judge_part {
 };
 
 struct judge_plane {
-	uint64_t heard_ns;  /* a packet of the peer came over it last; 0: none did */
-	uint32_t sent;	    /* the peer's count, as last reported */
-	uint32_t n_missing; /* in a row, of those that count */
+	uint64_t received_ns; /* a packet of the peer came over it last; 0: none did */
+	uint32_t sent;	      /* the peer's count, as last reported */
+	uint32_t n_missing;   /* in a row, of those that count */
 	uint64_t decide_ns; /* so many are missing that they are lost if they do not come by then */
 	bool is_dead;
 	uint8_t reported; /* the peer's flags */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * prober_rx.c - see prober_internal.h: whether anything at all comes in over a plane, whoever sent
- * it
+ * prober_rx.c - see prober_internal.h: whether anything at all comes in over a plane, from
+ * any peer
  */
 #include "prober_internal.h"
 

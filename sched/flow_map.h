@@ -37,8 +37,8 @@ struct flow_map {
 };
 
 /*
- * Room for max_entries, 1 .. 2^31. seed: random, if keys may come from somebody who would like them
- * to collide. 0; -ENOMEM.
+ * Room for max_entries, 1 .. 2^31. seed: random, if keys may be chosen so that they collide.
+ * 0; -ENOMEM.
  */
 int flow_map_init(struct flow_map *m, uint32_t max_entries, uint64_t seed);
 void flow_map_fini(struct flow_map *m); /* also of one that is all zero */

@@ -34,7 +34,7 @@ struct flow_table_attr {
 	unsigned n_planes;
 	int64_t turn;		 /* as in flow_spread.h */
 	uint64_t idle_expiry_ns; /* 0: never */
-	/* random, if keys may come from somebody who would like them to collide */
+	/* random, if keys may be chosen so that they collide */
 	uint64_t seed;
 	bool by_bytes;	      /* flow_table_account() is called for all that flows carry */
 	uint64_t balance_ns;  /* by_bytes: time of one measurement; 0: 100 ms */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * interrupt.h - Ctrl-C that waits until somebody asks for it.
+ * interrupt.h - Ctrl-C is kept until the program asks for it.
  *
  * Owns: this process's mask of SIGINT, SIGTERM and SIGHUP. In: signals. Out: whether one has come.
  * No handler, so nothing is interrupted half-way; what is to end asks often enough

@@ -173,13 +173,15 @@ int ep_run(struct cluster *cluster, const struct topo *topo, const struct ep_opt
 	round_s = ep_round_s(topo, &moe);
 	seconds = ep->measure_s + EP_MORE_ROUNDS * round_s;
 	/* a machine that is slower than its links needs longer for as many rounds */
-	for (err = -ERANGE; err == -ERANGE && seconds < EP_MAX_S; seconds *= 3)
+	for (;; seconds *= 3) {
 		err = plan.err ? plan.err
 			       : ep_measure(cluster, topo, &plan, EP_WARM_ROUNDS * round_s, seconds,
 					    &moe, result);
+		if (err != -ERANGE || seconds * 3 >= EP_MAX_S)
+			break;
+	}
 	if (err == -ERANGE)
-		fprintf(stderr, "farebench: ep: fewer than two rounds ended in %.1f s\n",
-			seconds / 3);
+		fprintf(stderr, "farebench: ep: fewer than two rounds ended in %.1f s\n", seconds);
 	plan_fini(&plan);
 	return err;
 }

@@ -2,9 +2,9 @@
 /*
  * traffic.h - one run of traffic among the workers: what all tests share.
  *
- * Owns: nothing between calls; the workers hold the state. In: who sends to whom (a traffic_stream
- * each), by which strategy; out: groups connected, then closed, and reports of what was verified.
- * Thread: the coordinator's.
+ * Owns: nothing between calls; the workers hold the state. In: streams (traffic_stream: from which
+ * GPU to which), by which strategy; out: groups connected, then closed, and reports of what was
+ * verified. Thread: the coordinator's.
  *
  * Every run opens groups anew: new QPs, new source ports, a new nonce in the pattern, so that runs
  * are independent draws and packets of an earlier run can only be found as wrong bytes, never

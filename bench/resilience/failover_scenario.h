@@ -2,9 +2,9 @@
 /*
  * failover_scenario.h - the faults that `farebench failover` injects, and what each ought to do.
  *
- * Owns: nothing; pure, but for undoing them. In: the topology, who sends to whom, the plane whose
- * turn it is. Out: faults, ready for failover_fault.h, and for each path whether it may change.
- * Thread: any.
+ * Owns: nothing; pure, but for undoing them. In: the topology, which GPU sends to which, the plane
+ * whose turn it is. Out: faults, ready for failover_fault.h, and for each path whether it may
+ * change. Thread: any.
  */
 #ifndef FAILOVER_SCENARIO_H
 #define FAILOVER_SCENARIO_H

@@ -100,7 +100,7 @@ static void on_event(struct ofi_domain *domain, const struct fare_event *e)
 
 /* ---- the event queue ---- */
 
-/* Nobody answered so far: somebody may later, unless a deadline says that it is late. */
+/* No answer so far. One may come later, unless the deadline has passed. */
 static bool may_come(int status)
 {
 	return status == -ETIMEDOUT || status == -EHOSTUNREACH || status == -ENETUNREACH ||

@@ -37,7 +37,7 @@ struct port_peer {
 	struct port_cache *cache;
 	struct peer_address address;
 	unsigned n_refs;
-	uint64_t heard_ns;
+	uint64_t received_ns;
 	struct handshake_rtt rtt;
 	struct port_entry *entries[FARE_MAX_PLANES];
 	UT_hash_handle hh;
@@ -134,7 +134,7 @@ void port_cache_on_message(struct port_cache *cache, const struct peer_address *
 	struct port_peer *peer = find_peer(cache, address);
 
 	if (peer)
-		peer->heard_ns = cache->ep->now_ns;
+		peer->received_ns = cache->ep->now_ns;
 }
 
 uint32_t port_cache_live(struct port_cache *cache, const struct peer_address *address,
@@ -149,7 +149,7 @@ uint32_t port_cache_live(struct port_cache *cache, const struct peer_address *ad
 
 uint64_t port_peer_silence_ns(const struct port_peer *peer)
 {
-	return peer->cache->ep->now_ns - peer->heard_ns;
+	return peer->cache->ep->now_ns - peer->received_ns;
 }
 
 void port_peer_measured(struct port_peer *peer, uint64_t rtt_ns)
@@ -414,7 +414,7 @@ static void step_learning(struct port_entry *entry)
 	}
 	if (entry->cache->ep->now_ns < entry->due_ns)
 		return;
-	entry->missed += entry->peer->heard_ns > entry->sent_ns;
+	entry->missed += entry->peer->received_ns > entry->sent_ns;
 	if (entry->path.n_answered && entry->rounds >= LEARN_SENDS) {
 		judge_learning(entry);
 	} else if (entry->send_error && entry->rounds >= LEARN_SENDS) {

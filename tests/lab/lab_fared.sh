@@ -29,7 +29,7 @@ failed() {
 	done
 	exit 1
 }
-cleanup() { [ -z "${second:-}" ] || kill "$second" 2>/dev/null; "$bin/farelab" down "$lab" >/dev/null 2>&1; rm -rf "/tmp/$lab".*; }
+cleanup() { [ -z "${holder:-}" ] || kill "$holder" 2>/dev/null; [ -z "${second:-}" ] || kill "$second" 2>/dev/null; "$bin/farelab" down "$lab" >/dev/null 2>&1; rm -rf "/tmp/$lab".*; }
 trap cleanup EXIT
 trap 'exit 1' INT TERM
 
@@ -268,12 +268,17 @@ lab fail "$lab" subport s1 1 0
 expect s0 "$s1" 1 "$half"
 install -d -o frr "/tmp/$lab.second" || failed "no run directory for the second fared"
 sed -e 's/bmp_port:.*/bmp_port: 5999/' -e 's/^user:.*/user: frr/' -e 's/enabled: true/enabled: false/' "$(dirname "$dir")/fared.yaml" >"/tmp/$lab.yaml"
-# what a killed fared holds until its last thread has gone
-mkfifo "/tmp/$lab.held"
-(exec 9>"/tmp/$lab.second/fared.lock" && flock 9 && echo >"/tmp/$lab.held" && sleep 0.3) &
+# what a killed fared holds until its last thread has gone: here, until the next one has seen that it is held
+mkfifo "/tmp/$lab.held" "/tmp/$lab.release"
+(exec 9>"/tmp/$lab.second/fared.lock" && flock 9 && echo >"/tmp/$lab.held" && read -r _ <"/tmp/$lab.release") >/dev/null 2>&1 &
+holder=$!
 read -r <"/tmp/$lab.held"
 "$bin/farelab" exec "$lab" s0 -- "$bin/fared" --config "/tmp/$lab.yaml" --run-dir "/tmp/$lab.second" 2>"/tmp/$lab.log" &
 second=$!
+lock_is_open() { ! kill -0 $second 2>/dev/null || ls -l "/proc/$second/fd" 2>/dev/null | grep -q "/tmp/$lab.second/fared.lock"; }
+await "the second fared to open its lock" lock_is_open
+kill -0 $second 2>/dev/null || failed "fared does not wait for the lock: $(cat "/tmp/$lab.log")"
+echo >"/tmp/$lab.release"
 ctl2() { "$bin/farectl" -s "/tmp/$lab.second" "$@"; }
 # FRR 8.4 weighs 50:100, 10.x 127:255
 near2() { # PEER PLANE BPS: usable, within a percent, from relative weights

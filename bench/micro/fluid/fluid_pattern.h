@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fluid_pattern.h - who sends to whom over which plane, for fabrics of any size.
+ * fluid_pattern.h - which GPU sends to which, over which plane, for fabrics of any size.
  *
  * Owns: nothing; pure. In: a fabric of equal GPUs, a test, and how a pair chooses planes; out:
  * links and flows, handed over one by one, and the time that no choice can beat. Thread: any.

@@ -199,8 +199,8 @@ static void wait_anew(struct of_sender *s, uint64_t now_ns)
 	uint64_t probe = 2 * soft_rtt_usual_ns(&s->rtt) + PROBE_NS;
 	bool waits = s->una != s->next && s->config.timeout_ns;
 
-	s->heard_ns = now_ns;
-	s->timeout_ns = waits ? soft_rtt_deadline_ns(&s->rtt, s->heard_ns, now_ns) : 0;
+	s->progress_ns = now_ns;
+	s->timeout_ns = waits ? soft_rtt_deadline_ns(&s->rtt, s->progress_ns, now_ns) : 0;
 	s->probe_ns = waits && s->rtt.srtt_ns ? now_ns + probe : 0;
 	if (s->probe_ns >= s->timeout_ns)
 		s->probe_ns = 0;
@@ -415,7 +415,7 @@ static void time_out(struct of_sender *s, uint64_t now_ns)
 	soft_window_lost(&s->window, true, s->una, s->next);
 	lose_all(s);
 	soft_rtt_back_off(&s->rtt);
-	s->timeout_ns = soft_rtt_deadline_ns(&s->rtt, s->heard_ns, now_ns);
+	s->timeout_ns = soft_rtt_deadline_ns(&s->rtt, s->progress_ns, now_ns);
 	s->probe_ns = s->overdue_ns = 0;
 }
 
@@ -424,7 +424,7 @@ enum qp_wc_status of_sender_on_timer(struct of_sender *s, uint64_t now_ns)
 	if (s->timeout_ns && now_ns >= s->timeout_ns) {
 		s->config.stats->timeouts++;
 		s->failed_psn = s->una;
-		if (soft_rtt_gives_up(&s->rtt, s->heard_ns, now_ns))
+		if (soft_rtt_gives_up(&s->rtt, s->progress_ns, now_ns))
 			return QP_WC_RETRY_EXC_ERR;
 		time_out(s, now_ns);
 	}

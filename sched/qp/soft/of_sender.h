@@ -43,7 +43,7 @@ struct of_sender {
 	uint64_t overdue_ns;	       /* when an overtaken packet counts as lost; 0: none was */
 	uint64_t probe_ns, timeout_ns; /* when to act if no answer arrives; 0: none is awaited */
 	uint64_t deadline_ns;	       /* the earliest of these three */
-	uint64_t heard_ns;	       /* when the last progress was made, or waiting began */
+	uint64_t progress_ns;	       /* when the last progress was made, or waiting began */
 	bool timed_out;		       /* a time-out passed, and no answer arrived since */
 	struct soft_window window, window_before; /* before the time-out */
 	uint64_t failed_psn;

@@ -293,7 +293,7 @@ static void set_deadline(struct rc_requester *r, uint64_t now_ns)
 {
 	bool waits = r->config.timeout_ns && r->una != r->sent;
 
-	r->deadline_ns = waits ? soft_rtt_deadline_ns(&r->rtt, r->heard_ns, now_ns) : 0;
+	r->deadline_ns = waits ? soft_rtt_deadline_ns(&r->rtt, r->progress_ns, now_ns) : 0;
 }
 
 /* [from, next) was sent just now, the last of it with a request for an answer if asks. */
@@ -339,7 +339,7 @@ void rc_requester_sent(struct rc_requester *r, unsigned n_packets, uint64_t now_
 	if (r->sent < r->next)
 		r->sent = r->next;
 	if (!r->deadline_ns) {
-		r->heard_ns = now_ns;
+		r->progress_ns = now_ns;
 		set_deadline(r, now_ns);
 	}
 }
@@ -408,7 +408,7 @@ static void rc_requester_advance(struct rc_requester *r, uint64_t psn, uint64_t 
 		r->asked_byte = r->head == r->tail ? r->end_byte
 						   : byte_of(r, request_at(r, r->head), r->una);
 	}
-	r->heard_ns = now_ns;
+	r->progress_ns = now_ns;
 	set_deadline(r, now_ns);
 }
 
@@ -476,7 +476,7 @@ static enum qp_wc_status on_rnr(struct rc_requester *r, uint8_t syndrome, uint64
 	if (r->config.rnr_limit && ++r->rnr_seen >= r->config.rnr_limit)
 		return QP_WC_RNR_RETRY_EXC_ERR;
 	r->rnr_until_ns = r->deadline_ns = now_ns + roce_wire_rnr_ns(syndrome);
-	r->heard_ns = now_ns; /* it lives */
+	r->progress_ns = now_ns; /* it lives */
 	soft_rtt_heard(&r->rtt);
 	go_back(r);
 	return QP_WC_SUCCESS;
@@ -556,13 +556,13 @@ enum qp_wc_status rc_requester_on_timer(struct rc_requester *r, uint64_t now_ns)
 		return QP_WC_SUCCESS;
 	if (r->rnr_until_ns) { /* not a loss: the time to come back */
 		r->rnr_until_ns = r->deadline_ns = 0;
-		r->heard_ns = now_ns;
+		r->progress_ns = now_ns;
 		return QP_WC_SUCCESS;
 	}
 	r->config.stats->timeouts++;
 	r->resumed_at = NO_PSN;
 	r->failed_psn = r->una;
-	if (soft_rtt_gives_up(&r->rtt, r->heard_ns, now_ns))
+	if (soft_rtt_gives_up(&r->rtt, r->progress_ns, now_ns))
 		return QP_WC_RETRY_EXC_ERR;
 	soft_rtt_back_off(&r->rtt);
 	set_deadline(r, now_ns);
@@ -575,7 +575,7 @@ void rc_requester_kick(struct rc_requester *r, uint64_t now_ns)
 	if (r->una == r->next || r->rnr_until_ns)
 		return;
 	soft_rtt_new_path(&r->rtt);
-	r->heard_ns = now_ns;
+	r->progress_ns = now_ns;
 	set_deadline(r, now_ns);
 	go_back(r);
 }

@@ -108,7 +108,7 @@ struct rc_requester {
 	/* PSN beyond the last packet that requested an answer; payload up to there */
 	uint64_t asked, asked_byte;
 	uint64_t deadline_ns; /* 0: no answer is awaited */
-	uint64_t heard_ns;    /* when the last progress was made, or waiting began */
+	uint64_t progress_ns; /* when the last progress was made, or waiting began */
 	struct soft_rtt rtt;
 	/* the packet whose round trip is measured, and when it was sent; NO_PSN: none */
 	uint64_t timed_psn, timed_ns;

@@ -120,7 +120,7 @@ static bool find_device(struct qp_endpoint *ep, unsigned ifindex, uint16_t *plan
 				return true;
 			}
 		}
-		/* devices come and go; but not each packet of an unknown device is worth a look */
+		/* a device may be new; but not every packet is worth a system call */
 		if (ep->devices_read_ns && now_ns - ep->devices_read_ns < DEVICES_REFRESH_NS)
 			return false;
 		ep->devices_read_ns = now_ns;

@@ -69,14 +69,14 @@ uint64_t soft_rtt_timeout_ns(const struct soft_rtt *rtt)
 	return doubled < most ? doubled : most;
 }
 
-uint64_t soft_rtt_deadline_ns(const struct soft_rtt *rtt, uint64_t heard_ns, uint64_t now_ns)
+uint64_t soft_rtt_deadline_ns(const struct soft_rtt *rtt, uint64_t progress_ns, uint64_t now_ns)
 {
-	uint64_t next = now_ns + soft_rtt_timeout_ns(rtt), end = heard_ns + rtt->give_up_ns;
+	uint64_t next = now_ns + soft_rtt_timeout_ns(rtt), end = progress_ns + rtt->give_up_ns;
 
 	return rtt->doublings >= rtt->retry_cnt && end > now_ns && end < next ? end : next;
 }
 
-bool soft_rtt_gives_up(const struct soft_rtt *rtt, uint64_t heard_ns, uint64_t now_ns)
+bool soft_rtt_gives_up(const struct soft_rtt *rtt, uint64_t progress_ns, uint64_t now_ns)
 {
-	return rtt->doublings >= rtt->retry_cnt && now_ns >= heard_ns + rtt->give_up_ns;
+	return rtt->doublings >= rtt->retry_cnt && now_ns >= progress_ns + rtt->give_up_ns;
 }

@@ -52,8 +52,8 @@ void soft_rtt_new_path(struct soft_rtt *rtt);
 uint64_t soft_rtt_usual_ns(const struct soft_rtt *rtt);
 /* How long to wait for an answer. */
 uint64_t soft_rtt_timeout_ns(const struct soft_rtt *rtt);
-/* When the time-out passes if no answer arrives; heard_ns: when the last answer arrived. */
-uint64_t soft_rtt_deadline_ns(const struct soft_rtt *rtt, uint64_t heard_ns, uint64_t now_ns);
-bool soft_rtt_gives_up(const struct soft_rtt *rtt, uint64_t heard_ns, uint64_t now_ns);
+/* When the time-out passes if no answer arrives; progress_ns: when the last answer arrived. */
+uint64_t soft_rtt_deadline_ns(const struct soft_rtt *rtt, uint64_t progress_ns, uint64_t now_ns);
+bool soft_rtt_gives_up(const struct soft_rtt *rtt, uint64_t progress_ns, uint64_t now_ns);
 
 #endif

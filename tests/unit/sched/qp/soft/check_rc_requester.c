@@ -334,7 +334,7 @@ START_TEST(progress_restarts_the_timer)
 		ck_assert_uint_eq(r.deadline_ns, now + 7 + (i ? 4 : 2) * TIMEOUT_NS);
 	}
 	ck_assert_uint_eq(r.rtt.srtt_ns, 0);
-	answer(&r, 0xfffffd + 3, ROCE_SYNDROME_ACK, r.heard_ns + 9);
+	answer(&r, 0xfffffd + 3, ROCE_SYNDROME_ACK, r.progress_ns + 9);
 	ck_assert_uint_eq(r.deadline_ns, 0);
 	rc_requester_fini(&r);
 }
