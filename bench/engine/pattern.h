@@ -3,7 +3,7 @@
  * pattern.h - the bytes that benchmark messages carry, and the proof that they arrived.
  *
  * Owns: nothing; pure functions over the caller's memory.
- * In: which GPU sends to which, and the message's sequence number; out: bytes, or the offset of the first
+ * In: source, destination and the message's sequence number; out: bytes, or the offset of the first
  * wrong one. Thread: any.
  *
  * Word i of a message is seed + (i + 1) * K with K odd: all words of a message differ, a word tells
