@@ -463,6 +463,35 @@ START_TEST(answers_that_nobody_waits_for_are_ignored)
 }
 END_TEST
 
+/* What a write with data says is not acknowledged, even if the peer asks for it. */
+START_TEST(only_a_short_message_is_acknowledged)
+{
+	const struct ofi_atomic a = {.key = BOTH,
+				     .count = 1,
+				     .form = OFI_ATOMIC_FETCH,
+				     .datatype = FI_UINT64,
+				     .op = FI_SUM};
+	struct ofi_wire w = {.kind = OFI_WRITTEN, .flags = OFI_WIRE_ACK, .dst_ep = 9999};
+	uint8_t record[OFI_RECORD_BYTES] = {0};
+
+	size_t payload;
+
+	connect_client();
+	n_messages = 0;
+	n_arrived = 0;
+	ofi_wire_encode(&w, record);
+	send_bytes(record, OFI_WIRE_RTS_BYTES);
+	w = (struct ofi_wire){.kind = OFI_ATOMIC, .status = 8};
+	ofi_wire_encode(&w, record);
+	ofi_atomic_encode(&a, record + OFI_WIRE_BYTES);
+	send_bytes(record, OFI_WIRE_BYTES + OFI_ATOMIC_BYTES + 8);
+	BOTH_UNTIL(n_messages);
+	ck_assert_int_eq(ofi_wire_decode(arrived, n_arrived, &answer, &payload), 0);
+	ck_assert_uint_eq(answer.kind, OFI_RESULT); /* the first answer */
+	ck_assert_uint_eq(n_due(), 0);
+}
+END_TEST
+
 /* ---- toward a peer that answers as it likes ---- */
 
 static uint32_t wait_for_question(void)
@@ -534,6 +563,7 @@ int main(void)
 	tcase_add_test(tc, a_peer_is_answered);
 	tcase_add_test(tc, what_a_peer_makes_up_is_refused);
 	tcase_add_test(tc, answers_that_nobody_waits_for_are_ignored);
+	tcase_add_test(tc, only_a_short_message_is_acknowledged);
 	tcase_add_test(tc, a_result_has_the_right_length);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);
