@@ -264,7 +264,6 @@ bool group_is_over(const struct fare_group *group)
 /* CLOSED gives the reason. Of the writes it is known only that the group ended before they did. */
 static void step_ending(struct fare_group *group)
 {
-	transfer_check_deadlines(group->transfer);
 	if (!group->domain->ep.drained ||
 	    (!lanes_are_quiet(group->lanes) && !PLANTED(freed_while_used)))
 		return;
@@ -564,6 +563,9 @@ void group_step(struct fare_group *group)
 	follow_lanes(group); /* the port cache may have found that the peer is gone */
 	if (group->closing && group->domain->ep.drained)
 		group_end(group, group->closing);
+	/* in every state, and before what may end the group: an application waits for it */
+	if (group->state != GROUP_OPENING || !PLANTED(deadline_opening))
+		transfer_check_deadlines(group->transfer);
 	if (group->state == GROUP_ENDING)
 		step_ending(group);
 	if (group_is_over(group))
@@ -571,8 +573,6 @@ void group_step(struct fare_group *group)
 	follow_paths(group);
 	if (group->state == GROUP_OPENING) {
 		step_opening(group);
-		if (!PLANTED(deadline_opening))
-			transfer_check_deadlines(group->transfer);
 		return;
 	}
 	step_open(group);

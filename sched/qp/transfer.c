@@ -273,7 +273,6 @@ void transfer_step(struct transfer *t)
 {
 	t->is_stalled = false;
 	advance_waiting(t);
-	transfer_check_deadlines(t);
 	flush_step(t);
 	post_all(t);
 	for (unsigned l = 0; t->n_messages && l < t->attr.n_lanes; l++)

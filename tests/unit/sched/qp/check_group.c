@@ -100,7 +100,6 @@ START_TEST(a_late_write_is_released)
 	group->state = GROUP_OPEN; /* as if it had opened, and no lane had come up yet */
 	group->due_ns = UINT64_MAX;
 	group->link.peer_incarnation = 1;
-	transfer_step(group->transfer);
 	look_until(&n_completed, 1);
 	ck_assert_int_eq(completed.status, -ETIMEDOUT);
 	ck_assert_uint_eq(completed.context, 7);
@@ -124,6 +123,22 @@ START_TEST(a_deadline_passes_while_the_group_opens)
 	ck_assert_uint_eq(n_completed, 1);
 	ck_assert_int_eq(completed.status, -ETIMEDOUT);
 	ck_assert_uint_eq(n_closed, 0);
+}
+END_TEST
+
+/* The turn that finds both says both: an application that stood still for long polls once. */
+START_TEST(a_deadline_passes_in_the_turn_that_ends_the_group)
+{
+	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
+	open_group();
+	write_one(1);
+	group->state = GROUP_OPEN; /* as if no lane had come up in its time */
+	group->due_ns = 1;
+	group->link.peer_incarnation = 1;
+	look(0);
+	ck_assert_int_ne(group->state, GROUP_OPEN);
+	ck_assert_uint_eq(n_completed, 1);
+	ck_assert_int_eq(completed.status, -ETIMEDOUT);
 }
 END_TEST
 
@@ -577,6 +592,7 @@ int main(void)
 	tcase_add_test(tc, a_group_is_disconnected);
 	tcase_add_test(tc, a_late_write_is_released);
 	tcase_add_test(tc, a_deadline_passes_while_the_group_opens);
+	tcase_add_test(tc, a_deadline_passes_in_the_turn_that_ends_the_group);
 	tcase_add_test(tc, more_groups_than_the_segment_has_rows_for);
 	tcase_add_test(tc, a_restarted_openers_old_groups_are_closed);
 	tcase_add_test(tc, an_idle_end_asks_whether_its_peer_is_there);
