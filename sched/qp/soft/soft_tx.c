@@ -95,6 +95,13 @@ static unsigned run_length(const struct qp *qp, const struct roce_packet *packet
 	return taken;
 }
 
+/* While the CRC of one packet is computed, the payload of the next one comes into the cache. */
+static void prefetch(const uint8_t *payload, size_t bytes)
+{
+	for (size_t at = 0; at < bytes; at += 64)
+		__builtin_prefetch(payload + at, 0, 2);
+}
+
 /* Returns how many of the n packets it took. */
 static unsigned lay_run(struct layout *l, const struct roce_packet *packets, unsigned n)
 {
@@ -102,8 +109,11 @@ static unsigned lay_run(struct layout *l, const struct roce_packet *packets, uns
 	struct mmsghdr *m = &l->s->messages[l->n_runs];
 	struct iovec *first = l->iov;
 
-	for (unsigned i = 0; i < taken; i++)
+	for (unsigned i = 0; i < taken; i++) {
+		if (i + 1 < taken)
+			prefetch(packets[i + 1].payload, packets[i + 1].payload_bytes);
 		lay_packet(l, &packets[i], (uint16_t)i);
+	}
 	close_iov(l);
 	memset(m, 0, sizeof(*m));
 	m->msg_hdr.msg_name = &l->qp->remote_at;
