@@ -98,6 +98,18 @@ static int first_due(const struct spray_fly *fly, int64_t m)
 	return best;
 }
 
+static void spray_fly_grow(struct spray_fly *fly, unsigned parts)
+{
+	for (unsigned p = 0; p < fly->n; p++)
+		fly->arrears[p] += fly->w[p] * (int64_t)parts;
+}
+
+void spray_fly_pay(struct spray_fly *fly, unsigned plane, unsigned parts)
+{
+	spray_fly_grow(fly, parts);
+	fly->arrears[plane] -= fly->sum * (int64_t)parts;
+}
+
 int spray_fly_next_part(struct spray_fly *fly, unsigned parts)
 {
 	int64_t m = fly->usable > 1 ? 2 * (int64_t)fly->usable - 2 : 1;
@@ -106,11 +118,10 @@ int spray_fly_next_part(struct spray_fly *fly, unsigned parts)
 
 	if (!fly->sum)
 		return -1;
-	for (unsigned p = 0; p < fly->n; p++) {
-		fly->arrears[p] += fly->w[p] * (int64_t)parts;
+	spray_fly_grow(fly, parts);
+	for (unsigned p = 0; p < fly->n; p++)
 		if (fly->w[p] && (largest < 0 || fly->arrears[p] > fly->arrears[largest]))
 			largest = (int)p;
-	}
 	/* with constant weights no plane is further behind than that bound before this unit */
 	overdue = (fly->arrears[largest] - fly->w[largest] * (int64_t)parts) * m >
 		  unit_of(fly) * (m - 1);

@@ -48,6 +48,8 @@ void spray_fly_from_counts(struct spray_fly *fly, const struct weights *weights,
 int spray_fly_next(struct spray_fly *fly);
 /* The same of a piece that is so many parts of a unit, 1 .. SPRAY_FLY_UNIT. */
 int spray_fly_next_part(struct spray_fly *fly, unsigned parts);
+/* So many parts go over that plane, which is usable, whether or not it is its turn. */
+void spray_fly_pay(struct spray_fly *fly, unsigned plane, unsigned parts);
 /* By how much a plane is behind its share now, in units. */
 double spray_fly_arrears(const struct spray_fly *fly, unsigned plane);
 

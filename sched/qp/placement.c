@@ -74,14 +74,40 @@ static struct outlet *least_sprayed(struct transfer *t, unsigned lane)
 	return least;
 }
 
-static bool choose_spray(struct transfer *t, struct chunk *c)
+/*
+ * Where the chunk before went, for as long as what went there is no more than a whole chunk, which
+ * is what one lane is given at once. So small messages leave in one super-packet, and one
+ * acknowledgement is for several.
+ */
+static struct outlet *stay(struct transfer *t, const struct chunk *c)
+{
+	struct outlet *q = t->placement.stay;
+
+	if (!q || !t->placement.spray.w[q->lane] ||
+	    t->placement.stay_bytes + c->length > unit_bytes_of(t, &t->messages[c->message]))
+		return NULL;
+	spray_fly_pay(&t->placement.spray, q->lane, parts_of(t, c));
+	t->placement.stay_bytes += c->length;
+	return q;
+}
+
+static struct outlet *go_on(struct transfer *t, const struct chunk *c)
 {
 	int plane = spray_fly_next_part(&t->placement.spray, parts_of(t, c));
-	struct outlet *q;
 
-	if (plane < 0)
+	t->placement.stay = plane < 0 ? NULL : least_sprayed(t, (unsigned)plane);
+	t->placement.stay_bytes = c->length;
+	return t->placement.stay;
+}
+
+static bool choose_spray(struct transfer *t, struct chunk *c)
+{
+	struct outlet *q = stay(t, c);
+
+	if (!q)
+		q = go_on(t, c);
+	if (!q)
 		return false;
-	q = least_sprayed(t, (unsigned)plane);
 	/* two QPs of a sub-port, beside one of another, get half of the other's share each */
 	q->sprayed_bytes += (uint64_t)c->length * lanes_qp_sharing(t->lanes, q->lane, q->qp);
 	c->lane = q->lane;
@@ -104,6 +130,7 @@ static void follow_spray(struct transfer *t, const uint64_t *bps, const struct w
 	if (!memcmp(bps, t->placement.spray_bps, t->attr.n_lanes * sizeof(*bps)))
 		return;
 	memcpy(t->placement.spray_bps, bps, t->attr.n_lanes * sizeof(*bps));
+	t->placement.stay = NULL;
 	for (unsigned l = 0; l < t->attr.n_lanes; l++)
 		arrears[l] = spray_fly_arrears(&t->placement.spray, l);
 	spray_fly_init(&t->placement.spray, bps, t->attr.n_lanes, goes_on ? arrears : NULL);

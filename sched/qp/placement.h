@@ -23,6 +23,7 @@
 struct chunk;
 struct conn_shm_entry;
 struct flow_table;
+struct outlet;
 struct transfer;
 struct weights;
 
@@ -40,6 +41,8 @@ struct placement {
 	/* FARE_MODE_SPRAY, _PACKET: schedule over lanes, by bytes */
 	struct spray_fly spray;
 	uint64_t spray_bps[FARE_MAX_PLANES]; /* bandwidths that the schedule was made for */
+	struct outlet *stay;		     /* where the last chunk went; NULL: nowhere yet */
+	uint64_t stay_bytes;		     /* of chunks that went there on end */
 	struct flow_table *flows;	     /* FARE_MODE_FLOW */
 	struct conn_shm_entry *entries;
 	struct conn_shm_entry *own_entries; /* used if the segment had no rows left */

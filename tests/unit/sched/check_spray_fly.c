@@ -217,6 +217,30 @@ START_TEST(pieces_are_paid_for_by_their_size)
 }
 END_TEST
 
+/* Pieces that follow each other to one plane, a unit at most: it is paid for them, too. */
+START_TEST(what_stays_on_a_plane_is_paid_for)
+{
+	const uint64_t w[3] = {100, 300, 400};
+	double bytes[3] = {0}, all = 0;
+	unsigned parts, plane;
+	struct spray_fly fly;
+
+	spray_fly_init(&fly, w, 3, NULL);
+	for (unsigned turn = 0; turn < 4000; turn++) {
+		parts = 1 + (unsigned)rand() % 64;
+		plane = (unsigned)spray_fly_next_part(&fly, parts);
+		for (unsigned stayed = 0; stayed + parts <= SPRAY_FLY_UNIT; stayed += parts) {
+			if (stayed)
+				spray_fly_pay(&fly, plane, parts);
+			bytes[plane] += (double)parts / SPRAY_FLY_UNIT;
+			all += (double)parts / SPRAY_FLY_UNIT;
+		}
+		for (unsigned p = 0; p < 3; p++)
+			ck_assert_double_le(fabs(bytes[p] - all * (double)w[p] / 800), 2);
+	}
+}
+END_TEST
+
 START_TEST(dead_planes_get_nothing_and_leave_nothing)
 {
 	uint64_t w[3] = {5, 0, 5};
@@ -253,6 +277,7 @@ int main(void)
 	tcase_add_test(t, a_million_picks_do_not_drift);
 	tcase_add_test(t, changing_weights_keep_the_bound);
 	tcase_add_test(t, pieces_are_paid_for_by_their_size);
+	tcase_add_test(t, what_stays_on_a_plane_is_paid_for);
 	tcase_add_test(t, dead_planes_get_nothing_and_leave_nothing);
 	suite_add_tcase(s, t);
 	r = srunner_create(s);

@@ -484,6 +484,34 @@ START_TEST(a_read_brings_what_the_peer_has)
 }
 END_TEST
 
+/* QPs in turn, a whole chunk of small messages each: as many bytes to all, and few changes. */
+START_TEST(small_messages_stay_on_a_qp_for_a_chunk)
+{
+	enum { EACH = 4096, CHUNKS = 8, QPS = 4 };
+	const struct fare_group_options options = {.mode = FARE_MODE_SPRAY,
+						   .qps_per_sub_port = QPS};
+	const struct in6_addr peer = address(1);
+	unsigned n, changes = 0;
+
+	open_both();
+	ck_assert_int_eq(fare_group_open(&group, domain[0], &peer, &options), 0);
+	TURN_UNTIL(n_connected && n_accepted);
+	n = group->transfer->unit_bytes / EACH;
+	ck_assert_uint_gt(n, 1);
+	for (unsigned i = 0; i < n * CHUNKS; i++) {
+		const struct outlet *before = group->transfer->placement.stay;
+
+		ck_assert_int_eq(write_to(from, 0, EACH), 0);
+		TURN_UNTIL(n_completed == i + 1);
+		changes += group->transfer->placement.stay != before;
+	}
+	ck_assert_uint_eq(changes, CHUNKS);
+	for (unsigned q = 0; q < QPS; q++)
+		ck_assert_uint_eq(group->transfer->outlets[q].sprayed_bytes,
+				  group->transfer->outlets[0].sprayed_bytes);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("transfer");
@@ -511,6 +539,7 @@ int main(void)
 	tcase_add_loop_test(tc, a_pair_that_was_taken_is_not_replayed, 0, 2);
 	tcase_add_test(tc, an_old_message_is_no_window);
 	tcase_add_test(tc, a_read_brings_what_the_peer_has);
+	tcase_add_test(tc, small_messages_stay_on_a_qp_for_a_chunk);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_ENV);
