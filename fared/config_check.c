@@ -10,6 +10,7 @@
 #include "frr_release.h"
 #include "log.h"
 #include "notice_keys.h"
+#include "roce_ports.h"
 
 static int check_keys(const struct config_health *health, const char *path, struct log *log)
 {
@@ -41,6 +42,15 @@ static void check_planes(const struct config *config, uint32_t g, const char *pa
 		}
 }
 
+static void check_class(const struct config_health *health, const char *path, struct log *log)
+{
+	if (health->enabled && health->dscp == FARE_DSCP)
+		log_line(log, LOG_WARNING, "config",
+			 "%s: health.dscp: warning: %u is the class of data: probes wait in its "
+			 "queues; leave it out, or give the class that your switches send first",
+			 path, health->dscp);
+}
+
 /* What BMP says of the running one counts more: so nothing of it is refused. */
 static void check_frr(const struct config *config, const char *path, struct log *log)
 {
@@ -55,6 +65,7 @@ static void check_frr(const struct config *config, const char *path, struct log 
 int config_check(const struct config *config, const char *path, struct log *log)
 {
 	check_frr(config, path, log);
+	check_class(&config->health, path, log);
 	for (uint32_t g = 0; g < config->n_gpus; g++)
 		check_planes(config, g, path, log);
 	return check_keys(&config->health, path, log);

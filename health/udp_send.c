@@ -23,6 +23,8 @@
  */
 #define TX_BUFFER_BYTES (32 * 1000 * 1024)
 
+#define NETWORK_CONTROL_DSCP 48 /* RFC 2474 4.2.2.2: and above; priority is precedence */
+
 /* ---- life ---------------------------------------------------------------- */
 
 /* Packets of protocol 255 come in by such a socket, too; nobody would read them. */
@@ -35,12 +37,19 @@ static int receive_nothing(int fd)
 }
 
 /*
- * The header that is sent has its own traffic class. The socket's is for what the kernel decides
- * before: rules of routing, and the packet's priority in the queues of this machine.
+ * The header that is sent has its own traffic class. The socket's is for rules of routing.
+ *
+ * Queues of this machine (pfifo_fast, mqprio, a VLAN's egress map) go by the packet's priority,
+ * which the kernel does not derive from the two network control classes: it takes them for best
+ * effort in IPv4, and no class at all in IPv6. IP_TOS sets a priority, too: so it comes first.
  */
 static int set_class(int fd, int family, uint8_t dscp)
 {
-	return dgram_set_ip(fd, family == AF_INET, IP_TOS, IPV6_TCLASS, dscp << 2);
+	int rc = dgram_set_ip(fd, family == AF_INET, IP_TOS, IPV6_TCLASS, dscp << 2);
+
+	return rc || dscp < NETWORK_CONTROL_DSCP
+		       ? rc
+		       : dgram_set(fd, SOL_SOCKET, SO_PRIORITY, dscp >> 3);
 }
 
 /* The kernel doubles what is asked for, and gives less than that without CAP_NET_ADMIN. */

@@ -37,12 +37,13 @@
 #define FARE_PROBE_PORT_FIRST  (FARE_SOURCE_PORT_FIRST + FARE_SOURCE_PORTS)
 #define FARE_PROBE_PORT_LAST   53247u
 
+#define FARE_DSCP 26 /* of data, unless configured otherwise */
 /*
- * DSCP of data and of probes, unless configured otherwise. The same for both: a probe in another
- * queue says nothing of data.
+ * Of probes, unless configured otherwise: CS6, network control (RFC 4594), which switches queue
+ * before data. So a late probe says that a path is dead, not that its queue is full.
  */
-#define FARE_DSCP 26
-#define DSCP_MAX  63 /* RFC 2474: six bits */
+#define FARE_PROBE_DSCP 48
+#define DSCP_MAX	63 /* RFC 2474: six bits */
 /* IPv4's TOS, IPv6's traffic class: with ECT(0), as queues shall mark and not drop (RFC 3168) */
 #define ROCE_TRAFFIC_CLASS(dscp) ((dscp) << 2 | 2)
 

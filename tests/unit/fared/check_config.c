@@ -92,6 +92,7 @@ START_TEST(a_good_file)
 	ck_assert_uint_eq(c->health.interval_ns, 3000000);
 	ck_assert_uint_eq(c->health.multiplier, 3);
 	ck_assert_uint_eq(c->health.max_routers, 1);
+	ck_assert_uint_eq(c->health.dscp, 48);
 	ck_assert_str_eq(c->health.key_file, "");
 	ck_assert_str_eq(c->health.second_key_file, "");
 	config_destroy(c);

@@ -56,10 +56,17 @@ static int check(const char *health)
 
 START_TEST(an_absent_interface_is_a_warning)
 {
-	ck_assert_int_eq(check("dscp: 26"), 0);
+	ck_assert_int_eq(check("dscp: 48"), 0);
 	ck_assert_str_eq(logged, "<4>config: f.yaml:11: local_gpus[0].planes[0].sub_ports[1].dev: "
 				 "warning: there is no interface absent0 now; fared uses it once "
 				 "it appears\n");
+}
+END_TEST
+
+START_TEST(probes_in_the_class_of_data_are_a_warning)
+{
+	ck_assert_int_eq(check("dscp: 26"), 0);
+	ck_assert_ptr_nonnull(strstr(logged, "<4>config: f.yaml: health.dscp: warning: 26 is"));
 }
 END_TEST
 
@@ -101,6 +108,7 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tc, an_absent_interface_is_a_warning);
+	tcase_add_test(tc, probes_in_the_class_of_data_are_a_warning);
 	tcase_add_test(tc, a_missing_key_is_an_error);
 	tcase_add_test(tc, a_missing_second_key_is_an_error);
 	tcase_add_test(tc, a_key_without_a_use_is_not_read);

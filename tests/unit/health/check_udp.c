@@ -473,6 +473,22 @@ START_TEST(the_sending_sockets_have_the_class)
 }
 END_TEST
 
+START_TEST(network_control_goes_first_on_this_machine)
+{
+	struct udp *mine;
+
+	ck_assert_int_eq(udp_create(&mine, 48), 0);
+	for (int i = 0; i < 2; i++) {
+		int value = 0;
+		socklen_t length = sizeof(value);
+
+		ck_assert(!getsockopt(mine->fds[i], SOL_SOCKET, SO_PRIORITY, &value, &length));
+		ck_assert_int_eq(value, 6);
+	}
+	udp_destroy(mine);
+}
+END_TEST
+
 START_TEST(what_the_kernel_refuses_is_counted)
 {
 	run("ip link add closed type veth peer name far-closed");
@@ -577,6 +593,7 @@ int main(void)
 	tcase_add_test(t, one_read_takes_what_came_by_all_devices);
 	tcase_add_loop_test(t, a_port_is_shared_with_nobody, 0, 2);
 	tcase_add_test(t, the_sending_sockets_have_the_class);
+	tcase_add_test(t, network_control_goes_first_on_this_machine);
 	tcase_add_test(t, what_the_kernel_refuses_is_counted);
 	tcase_add_test(t, a_small_send_buffer_is_told_of);
 	tcase_add_loop_test(t, the_sending_sockets_receive_nothing, 0, 2);
