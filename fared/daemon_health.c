@@ -276,7 +276,7 @@ static void on_traffic_row(void *arg, const struct flow_path *row)
 /* A client that picks planes itself sends what is in no row, past the kernel perhaps. */
 static void sample_traffic(struct daemon_health *h, uint64_t now)
 {
-	bool picks, idle = !flows_n_clients(h->daemon->flows);
+	bool picks;
 
 	if (now < h->sampled_ns + TRAFFIC_SAMPLE_NS)
 		return;
@@ -287,10 +287,8 @@ static void sample_traffic(struct daemon_health *h, uint64_t now)
 			bool sends = traffic_sample(&h->traffic, &h->ports, g, p,
 						    prober_sent(h->prober, g, p), now);
 
-			idle &= !sends;
 			prober_traffic_told(h->prober, g, p, !picks && !sends, now);
 		}
-	links_watch_closely(h->daemon->links, !idle);
 }
 
 static void on_traffic_timer(struct ev_loop *loop, ev_timer *w, int revents)

@@ -16,6 +16,7 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "config.h"
 #include "device_count.h"
 #include "link_speed.h"
@@ -23,11 +24,17 @@
 #define RECEIVE_BYTES (1 << 20)
 #define ERRORS_MAX    1000 /* in one go: of a socket that gives nothing but errors */
 #define RETRY_S	      0.5  /* after a dump that could not even be asked for */
-/* how often the counts of lost carriers are read: closely, or not */
-#define CARRIER_S      0.002
-#define CARRIER_IDLE_S 0.02
-#define OPER_UP	       6 /* RFC 2863 ifOperStatus */
-#define OPER_UNKNOWN   0
+/*
+ * How often the counts of lost carriers are read, s. The kernel sends the first message at once, and
+ * holds others back for up to a second after one (net/core/link_watch.c): so long they are read
+ * closely. The rest is for a message that is late because the kernel's lock is held, or because a
+ * link of another namespace changed.
+ */
+#define CARRIER_S	 0.02
+#define CARRIER_CLOSE_S	 0.002
+#define CARRIER_CLOSE_NS UINT64_C(1200000000)
+#define OPER_UP		 6 /* RFC 2863 ifOperStatus */
+#define OPER_UNKNOWN	 0
 
 struct port {
 	uint32_t gpu, plane, sub_port;
@@ -56,6 +63,7 @@ struct links {
 	ev_io io;
 	ev_timer retry;
 	ev_timer carrier_timer;
+	uint64_t close_until_ns;
 	bool count_complained;
 	bool dumping;
 	bool dump_again; /* the dump under way is not to be trusted */
@@ -193,8 +201,8 @@ static void open_count(struct links *l, struct port *port)
 
 /*
  * The kernel counts a lost carrier at once, and sends its message when a worker of its own gets a
- * core and the kernel's lock, and if it has sent none in the last second (net/core/link_watch.c).
- * That a carrier is back is learned from the message alone.
+ * core and the kernel's lock, and not within a second of another. That a carrier is back is learned
+ * from the message alone.
  */
 static void links_read_carriers(struct links *l)
 {
@@ -210,11 +218,23 @@ static void links_read_carriers(struct links *l)
 	}
 }
 
+static void links_read_every(struct links *l, ev_tstamp seconds)
+{
+	if (l->carrier_timer.repeat == seconds)
+		return;
+	l->carrier_timer.repeat = seconds;
+	ev_timer_again(l->loop, &l->carrier_timer);
+}
+
 static void on_carrier_timer(struct ev_loop *loop, ev_timer *w, int revents)
 {
+	struct links *l = w->data;
+
 	(void)loop;
 	(void)revents;
-	links_read_carriers(w->data);
+	links_read_carriers(l);
+	if (clock_now_ns() >= l->close_until_ns)
+		links_read_every(l, CARRIER_S);
 }
 
 static void set_mtu(struct links *l, struct port *port, uint32_t mtu)
@@ -456,10 +476,14 @@ static void links_receive(struct links *l)
 
 static void links_on_readable(struct ev_loop *loop, ev_io *w, int revents)
 {
+	struct links *l = w->data;
+
 	(void)loop;
 	(void)revents;
-	links_read_carriers(w->data); /* carriers lost together are reported together */
-	links_receive(w->data);
+	links_read_carriers(l); /* carriers lost together are reported together */
+	links_receive(l);
+	l->close_until_ns = clock_now_ns() + CARRIER_CLOSE_NS;
+	links_read_every(l, CARRIER_CLOSE_S);
 }
 
 /* ---- life ---------------------------------------------------------------- */
@@ -546,7 +570,8 @@ int links_create(struct links **out, struct ev_loop *loop, const struct config *
 	fill_ports(l, config);
 	ev_init(&l->io, links_on_readable);
 	ev_init(&l->retry, on_retry);
-	ev_timer_init(&l->carrier_timer, on_carrier_timer, CARRIER_S, CARRIER_S);
+	ev_timer_init(&l->carrier_timer, on_carrier_timer, CARRIER_CLOSE_S, CARRIER_CLOSE_S);
+	l->close_until_ns = clock_now_ns() + CARRIER_CLOSE_NS;
 	l->io.data = l->retry.data = l->carrier_timer.data = l;
 	rc = links_open_socket(l);
 	if (!rc)
@@ -588,16 +613,6 @@ void links_set_config(struct links *l, const struct config *config)
 	fill_ports(l, config);
 	for (uint32_t i = 0; i < l->n_ports; i++)
 		links_set_state(l, &l->ports[i], l->ports[i].state);
-}
-
-void links_watch_closely(struct links *l, bool closely)
-{
-	ev_tstamp every = closely ? CARRIER_S : CARRIER_IDLE_S;
-
-	if (l->carrier_timer.repeat == every)
-		return;
-	l->carrier_timer.repeat = every;
-	ev_timer_again(l->loop, &l->carrier_timer);
 }
 
 bool links_view(const struct links *l, uint32_t gpu, uint32_t plane, uint32_t sub_port,

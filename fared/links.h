@@ -4,7 +4,7 @@
  *
  * Solely owns: one rtnetlink socket subscribed to link changes, and the last known state of each
  * sub-port's device. In: link messages; the kernel's counts of lost carriers (device_count.h),
- * every 2 or 20 ms; ethtool's speed where the configuration gives none (link_speed.h). Out:
+ * every 20 ms, or every 2 ms for a second after a message; ethtool's speed where the configuration gives none (link_speed.h). Out:
  * on_link, once per change. Thread: the loop's. The kernel drops messages when we are slow
  * (ENOBUFS): everything is then asked for again, and what the new answer does not mention is
  * gone. It also is late with
@@ -53,11 +53,6 @@ void links_destroy(struct links *l);
 int links_watch_speeds(struct links *l, uint64_t every_ns);
 /* A reloaded configuration with the same devices: takes over its speeds. */
 void links_set_config(struct links *l, const struct config *config);
-/*
- * How often the counts of lost carriers are read: every 2 ms, as at first; or, where nothing is
- * lost by it because no data is on its way, every 20 ms, which costs a tenth.
- */
-void links_watch_closely(struct links *l, bool closely);
 /* The last known state of a sub-port; false if there is no such sub-port. */
 bool links_view(const struct links *l, uint32_t gpu, uint32_t plane, uint32_t sub_port,
 		enum links_state *state, uint64_t *speed_bps);

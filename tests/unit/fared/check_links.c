@@ -320,6 +320,30 @@ START_TEST(a_carrier_lost_for_a_moment_is_known)
 }
 END_TEST
 
+/* The counts cost a system call for each sub-port: they are read often only while a message may be held back. */
+START_TEST(counts_are_read_seldom_while_nothing_changes)
+{
+	static const double pauses_s[] = {1.5, 1};
+	unsigned turns = 0;
+
+	ip("link set a0 up");
+	ip("link set z0 up");
+	wait_for(0, LINKS_UP, 200000000);
+	for (int i = 0; i < 2; i++) {
+		bool over = false;
+		ev_timer pause_s;
+
+		turns = ev_iteration(loop);
+		ev_timer_init(&pause_s, on_timeout, pauses_s[i], 0.);
+		pause_s.data = &over;
+		ev_timer_start(loop, &pause_s);
+		while (!over)
+			ev_run(loop, EVRUN_ONCE);
+	}
+	ck_assert_uint_le(ev_iteration(loop) - turns, 100);
+}
+END_TEST
+
 /* Another namespace's devices, had they the same names, would tell lies. */
 START_TEST(foreign_counts_are_not_read)
 {
@@ -385,6 +409,7 @@ int main(void)
 	tcase_add_test(tc, carrier_comes_and_goes);
 	tcase_add_test(tc, carriers_lost_together_are_known_together);
 	tcase_add_test(tc, a_carrier_lost_for_a_moment_is_known);
+	tcase_add_test(tc, counts_are_read_seldom_while_nothing_changes);
 	tcase_add_test(tc, mtus_are_told);
 	tcase_add_test(tc, devices_appear_vanish_and_are_renamed);
 	tcase_add_test(tc, an_overrun_loses_nothing);
