@@ -224,8 +224,10 @@ int faults_gray_leaf(struct lab *lab, struct plan_host leaf, unsigned from_leaf_
 
 /* ---- rates --------------------------------------------------------------- */
 
-static int shape(const struct lab *lab, unsigned number, unsigned rate_mbps)
+static int shape(const struct lab *lab, struct fault_state *state, unsigned number,
+		 unsigned rate_mbps)
 {
+	unsigned old_mbps = state->links[number].rate_mbps;
 	char far[PLAN_NETNS_NAME_MAX], leaf[PLAN_NETNS_NAME_MAX];
 	struct plan_link link;
 	int rc;
@@ -233,11 +235,13 @@ static int shape(const struct lab *lab, unsigned number, unsigned rate_mbps)
 	plan_link_at(&lab->topology, number, &link);
 	lab_netns(lab, link.far, far);
 	lab_netns(lab, link.leaf, leaf);
-	rc = links_shape(far, link.far_dev, rate_mbps, lab->topology.queue_bytes);
+	rc = links_shape(far, link.far_dev, &lab->topology, old_mbps, rate_mbps);
 	if (!rc)
-		rc = links_shape(leaf, link.leaf_dev, rate_mbps, lab->topology.queue_bytes);
+		rc = links_shape(leaf, link.leaf_dev, &lab->topology, old_mbps, rate_mbps);
 	if (!rc && lab->topology.ecn_threshold_kb)
 		rc = marking_apply_link(lab, number, rate_mbps);
+	if (!rc)
+		state->links[number].rate_mbps = rate_mbps;
 	return rc;
 }
 
@@ -248,10 +252,7 @@ int faults_throttle(struct lab *lab, unsigned number, unsigned rate_mbps)
 
 	if (rc)
 		return rc;
-	rc = shape(lab, number, rate_mbps);
-	if (!rc)
-		state.links[number].rate_mbps = rate_mbps;
-	return faults_end(lab, &state, rc);
+	return faults_end(lab, &state, shape(lab, &state, number, rate_mbps));
 }
 
 static int check_announced(const struct lab *lab, unsigned number, unsigned rate_mbps)
@@ -281,9 +282,9 @@ int faults_rate(struct lab *lab, unsigned number, unsigned rate_mbps)
 
 	if (rc || (rc = faults_begin(lab, &state)))
 		return rc;
-	rc = shape(lab, number, rate_mbps);
+	rc = shape(lab, &state, number, rate_mbps);
 	if (!rc) {
-		state.links[number].rate_mbps = state.announced_mbps[number] = rate_mbps;
+		state.announced_mbps[number] = rate_mbps;
 		rc = announce_rate_of(lab, number, state.announced_mbps);
 	}
 	return faults_end(lab, &state, rc);

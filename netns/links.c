@@ -13,6 +13,9 @@
 #include "netns.h"
 #include "process.h"
 #include "print_error.h"
+#include "roce_ports.h"
+
+#define QUANTUM_BYTES 65536 /* no two classes of a prio share: any will do, and htb wants one */
 
 static void pair_line(FILE *in, const struct lab *lab, unsigned number)
 {
@@ -53,21 +56,80 @@ static void address_lines(FILE *in, const struct topology *t, const struct plan_
 	fprintf(in, "link set %s up\n", dev);
 }
 
-static void shape_line(FILE *in, const char *dev, unsigned rate_mbps, unsigned queue_bytes)
+/* ---- shapers ------------------------------------------------------------- */
+
+/*
+ * htb: class 1:1 has the link's rate; its children are 1:2 for everything, whose own rate is next
+ * to nothing and which borrows from 1:1, and with a band 1:3 for network control. 1:3 has a lower
+ * prio, and the whole rate for its own: it is always asked first, and what it sends 1:1 has no
+ * longer to lend.
+ */
+static void rate_lines(FILE *in, const char *dev, const struct topology *t, unsigned rate_mbps)
 {
-	if (rate_mbps)
+	unsigned bucket = topology_bucket_bytes(t);
+
+	/* htb sends while there are no fewer than 0 tokens: so one frame more than they pay for */
+	if (t->bucket_frames)
+		bucket = bucket / t->bucket_frames * (t->bucket_frames - 1) + 1;
+	fprintf(in,
+		"class replace dev %s parent 1: classid 1:1 htb rate %umbit burst %u cburst %u "
+		"quantum %u\n"
+		"class replace dev %s parent 1:1 classid 1:2 htb prio 1 rate 8kbit ceil %umbit "
+		"cburst %u quantum %u\n",
+		dev, rate_mbps, bucket, bucket, QUANTUM_BYTES, dev, rate_mbps, bucket,
+		QUANTUM_BYTES);
+	if (t->priority_band)
 		fprintf(in,
-			"qdisc replace dev %s root handle 1: tbf rate %umbit burst %u limit %u\n",
-			dev, rate_mbps, LINKS_BUCKET_BYTES, queue_bytes);
-	else
-		fprintf(in, "qdisc replace dev %s root noqueue\n", dev);
+			"class replace dev %s parent 1:1 classid 1:3 htb prio 0 rate %umbit "
+			"burst %u cburst %u quantum %u\n",
+			dev, rate_mbps, bucket, bucket, QUANTUM_BYTES);
 }
 
-static void shaper_line(FILE *in, const struct topology *t, const struct plan_link *link, bool leaf)
+/* htb lets a super-packet pass as one; tbf before it, far too fast to shape, cuts it up. */
+static void queue_line(FILE *in, const char *dev, const struct topology *t)
 {
-	shape_line(in, leaf ? link->leaf_dev : link->far_dev, plan_link_mbps(t, link->number),
-		   t->queue_bytes);
+	if (t->bucket_frames)
+		fprintf(in,
+			"qdisc replace dev %s parent 1:2 handle 2: tbf rate 100gbit burst %u "
+			"limit %u\n",
+			dev, topology_bucket_bytes(t), t->queue_bytes);
+	else
+		fprintf(in, "qdisc replace dev %s parent 1:2 handle 2: bfifo limit %u\n", dev,
+			t->queue_bytes);
 }
+
+static void band_lines(FILE *in, const char *dev)
+{
+	unsigned class = FARE_PROBE_DSCP << 2;
+
+	fprintf(in,
+		"filter add dev %s parent 1: pref 1 protocol ip u32 match ip dsfield 0x%x 0xfc "
+		"flowid 1:3\n"
+		"filter add dev %s parent 1: pref 2 protocol ipv6 u32 match ip6 priority 0x%x 0xfc "
+		"flowid 1:3\n",
+		dev, class, dev, class);
+}
+
+/* A shaper of that rate where there may be one already. htb cannot be changed: so it goes first. */
+static void shape_lines(FILE *in, const char *dev, const struct topology *t, unsigned rate_mbps)
+{
+	fprintf(in, "qdisc replace dev %s root noqueue\n", dev);
+	if (!rate_mbps)
+		return;
+	fprintf(in, "qdisc replace dev %s root handle 1: htb default 2\n", dev);
+	rate_lines(in, dev, t, rate_mbps);
+	queue_line(in, dev, t);
+	if (t->priority_band)
+		band_lines(in, dev);
+}
+
+static void shaper_lines(FILE *in, const struct topology *t, const struct plan_link *link,
+			 bool leaf)
+{
+	shape_lines(in, leaf ? link->leaf_dev : link->far_dev, t, plan_link_mbps(t, link->number));
+}
+
+/* ---- making -------------------------------------------------------------- */
 
 /* Calls one of the two line writers for every link that ends at host. */
 static void each_link_of(FILE *in, const struct topology *t, struct plan_host host,
@@ -108,7 +170,7 @@ static int shape_host(const struct lab *lab, struct plan_host host)
 	rc = process_batch_start(&batch, tc);
 	if (rc)
 		return rc;
-	each_link_of(batch.in, &lab->topology, host, shaper_line);
+	each_link_of(batch.in, &lab->topology, host, shaper_lines);
 	return process_batch_end(&batch);
 }
 
@@ -142,8 +204,8 @@ int links_make(const struct lab *lab)
 		rc = make_host(lab, plan_host_at(&lab->topology, k));
 	if (rc)
 		print_error("iproute2 could not make the links; see above (does this kernel have "
-			    "veth and "
-			    "tbf?)");
+			    "veth, htb and "
+			    "cls_u32?)");
 	return rc;
 }
 
@@ -169,7 +231,8 @@ int links_set_up(const char *netns, const char *dev, bool up)
 	return rc;
 }
 
-int links_shape(const char *netns, const char *dev, unsigned rate_mbps, unsigned queue_bytes)
+int links_shape(const char *netns, const char *dev, const struct topology *t, unsigned old_mbps,
+		unsigned rate_mbps)
 {
 	const char *const tc[] = {"tc", "-n", netns, "-batch", "-", NULL};
 	struct process_batch batch;
@@ -177,7 +240,10 @@ int links_shape(const char *netns, const char *dev, unsigned rate_mbps, unsigned
 
 	if (rc)
 		return rc;
-	shape_line(batch.in, dev, rate_mbps, queue_bytes);
+	if (old_mbps && rate_mbps)
+		rate_lines(batch.in, dev, t, rate_mbps);
+	else
+		shape_lines(batch.in, dev, t, rate_mbps);
 	return process_batch_end(&batch);
 }
 

@@ -13,12 +13,6 @@
 
 #include "lab.h"
 
-/*
- * What a shaped link lets pass at once after a pause. Twice the largest super-packet: a smaller
- * bucket makes tbf cut super-packets up, at ten times the CPU.
- */
-#define LINKS_BUCKET_BYTES 131072
-
 /* 0, or -errno after iproute2 or we have said why; what was made so far is for lab_down() to
  * remove. */
 int links_make(const struct lab *lab);
@@ -26,9 +20,13 @@ int links_make(const struct lab *lab);
 /* Sets the administrative state of a device in a namespace. 0 or -errno. */
 int links_set_up(const char *netns, const char *dev, bool up);
 
-/* Reshapes the egress of a device; rate_mbps 0 takes the shaper away. */
-int links_shape(const char *netns, const char *dev, unsigned rate_mbps, unsigned queue_bytes);
-/* Both ends of every link, to the rate that lab->topology has. */
+/*
+ * Reshapes the egress of a device from one rate to another; 0 is no shaper. What waits in the queue
+ * stays there, unless the shaper comes or goes.
+ */
+int links_shape(const char *netns, const char *dev, const struct topology *t, unsigned old_mbps,
+		unsigned rate_mbps);
+/* Both ends of every link, to the rate that lab->topology has. Empties the queues. */
 int links_shape_all(const struct lab *lab);
 
 /* Carrier of a device of the namespace that this thread is in, as the kernel says it now. */

@@ -16,7 +16,8 @@ static int apply(const struct topology *t, unsigned number, unsigned rate_mbps)
 	plan_link_at(t, number, &link);
 	if (!t->ecn_threshold_kb || !rate_mbps)
 		return ecn_detach(link.leaf_dev);
-	return ecn_attach(link.leaf_dev, rate_mbps, LINKS_BUCKET_BYTES, t->ecn_threshold_kb * 1024);
+	return ecn_attach(link.leaf_dev, rate_mbps, topology_bucket_bytes(t),
+			  t->ecn_threshold_kb * 1024);
 }
 
 /* Calls apply for the links of a leaf, or for the one of that number. */

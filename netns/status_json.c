@@ -148,7 +148,7 @@ json_t *status_json(const struct lab *lab, const struct status *s)
 		"{s:s, s:b, s:s?, s:i, s:i, s:i, s:i, s:I, s:o, s:o, s:o, s:o, s:o}", "lab",
 		lab->name, "converged", (int)s->converged, "why", s->converged ? NULL : s->why,
 		"planes", (int)t->planes, "sub_ports", (int)t->sub_ports, "mtu_bytes", (int)t->mtu,
-		"bucket_bytes", LINKS_BUCKET_BYTES, "ecn_threshold_bytes",
+		"bucket_bytes", (int)topology_bucket_bytes(t), "ecn_threshold_bytes",
 		(json_int_t)t->ecn_threshold_kb * 1024, "faults", faults, "servers", servers,
 		"leaves", leaves, "spines", spines, "uplinks", uplinks_json(lab, s));
 }

@@ -2,6 +2,7 @@
 #include "topology.h"
 
 #include <errno.h>
+#include <linux/if_ether.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,11 +30,12 @@ struct topology_yaml {
 	char *name;
 	uint32_t *servers, *gpus_per_server, *planes, *sub_ports;
 	uint32_t *leaves_per_plane, *spines_per_plane, *spine_rate_mbps;
-	uint32_t *rate_mbps, *ecn_threshold_kb, *queue_bytes, *mtu, *graceful_restart_s;
+	uint32_t *rate_mbps, *ecn_threshold_kb, *queue_bytes, *bucket_frames, *mtu;
+	uint32_t *graceful_restart_s;
 	uint32_t *probe_interval_ms, *probe_multiplier;
 	struct rate_yaml *rates;
 	unsigned n_rates;
-	bool *announce_rates, *ipv4, *ipv6;
+	bool *announce_rates, *priority_band, *ipv4, *ipv6;
 	struct timers_yaml *bgp_timers;
 };
 
@@ -79,6 +81,8 @@ static const cyaml_schema_field_t topology_fields[] = {
 	BOOL_KEY(announce_rates),
 	UINT_KEY(ecn_threshold_kb),
 	UINT_KEY(queue_bytes),
+	UINT_KEY(bucket_frames),
+	BOOL_KEY(priority_band),
 	UINT_KEY(mtu),
 	UINT_KEY(graceful_restart_s),
 	UINT_KEY(probe_interval_ms),
@@ -109,6 +113,7 @@ static const struct strict_yaml_range ranges[] = {
 	{"rate_mbps", .max = 100000},
 	{"ecn_threshold_kb", .max = 262144},
 	{"queue_bytes", .min = 1 << 16, .max = 1 << 28},
+	{"bucket_frames", .max = 64},
 	{"mtu", .min = 576, .max = 9216},
 	{"keepalive_s", .min = 1, .max = 3600},
 	{"hold_s", .min = 3, .max = 65535}, /* RFC 4271 4.2 */
@@ -248,6 +253,8 @@ static int translate(const struct strict_yaml *file, struct topology *out)
 		.rate_mbps = given_or(y->rate_mbps, 200),
 		.ecn_threshold_kb = given_or(y->ecn_threshold_kb, 0),
 		.queue_bytes = given_or(y->queue_bytes, 1 << 20),
+		.bucket_frames = given_or(y->bucket_frames, 0),
+		.priority_band = !y->priority_band || *y->priority_band,
 		.mtu = given_or(y->mtu, 4200),
 		.keepalive_s = given_or(timers->keepalive_s, 1),
 		.hold_s = given_or(timers->hold_s, 3),
@@ -294,6 +301,11 @@ unsigned topology_rate(const struct topology *t, unsigned server, unsigned gpu, 
 			return r->rate_mbps;
 	}
 	return t->rate_mbps;
+}
+
+unsigned topology_bucket_bytes(const struct topology *t)
+{
+	return t->bucket_frames ? t->bucket_frames * (t->mtu + ETH_HLEN) : TOPOLOGY_BUCKET_BYTES;
 }
 
 unsigned topology_most_announced(const struct topology *t)

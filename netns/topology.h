@@ -23,6 +23,9 @@
  *	spine_rate_mbps: ...       shaped rate of such a link; absent: the plane does not block
  *	ecn_threshold_kb: 0        leaves mark what finds so many KiB in a queue; 0: nothing
  *	queue_bytes: 1048576       limit of the shaper's queue
+ *	bucket_frames: 0           so many frames pass a shaper at once after a pause, and
+ *	                           super-packets are cut up before it; 0: 128 KiB, and they are not
+ *	priority_band: true        shapers send network control (DSCP 48) before all else
  *	mtu: 4200
  *	ipv4: true                 false, with ipv6: no IPv4 on any link or loopback, none in BGP
  *	ipv6: false                true: IPv6 addresses, BGP, BMP
@@ -42,6 +45,8 @@
 #define TOPOLOGY_ERROR_MAX 512
 #define TOPOLOGY_RATES_MAX 64
 #define TOPOLOGY_EVERY	   ~0u
+/* Twice the largest super-packet, so that one is never late for want of a bucket. */
+#define TOPOLOGY_BUCKET_BYTES 131072
 
 /* An exception to rate_mbps. TOPOLOGY_EVERY: whatever the number is. */
 struct topology_rate {
@@ -64,6 +69,8 @@ struct topology {
 	unsigned spine_rate_mbps;  /* 0: unshaped */
 	unsigned ecn_threshold_kb; /* KiB; 0: leaves mark nothing */
 	unsigned queue_bytes;
+	unsigned bucket_frames; /* 0: TOPOLOGY_BUCKET_BYTES */
+	bool priority_band;
 	unsigned mtu; /* bytes */
 	unsigned keepalive_s;
 	unsigned hold_s;
@@ -75,6 +82,8 @@ struct topology {
 /* What a sub-link is shaped to; 0: unshaped. gpu is its number within the server. */
 unsigned topology_rate(const struct topology *t, unsigned server, unsigned gpu, unsigned plane,
 		       unsigned sub_port);
+/* What a shaper lets pass at once after a pause. */
+unsigned topology_bucket_bytes(const struct topology *t);
 /* The highest rate that BGP can carry for a sub-link with announce_rates; 1 is the lowest. */
 unsigned topology_most_announced(const struct topology *t);
 /* The leaf that a server has in every plane, 0 to leaves_per_plane - 1. */

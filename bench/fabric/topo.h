@@ -133,7 +133,7 @@ unsigned topo_path_mtu(unsigned link_mtu_bytes, bool ipv6);
 /*
  * Payload per byte that the shaper counts, at best: path_mtu / (path_mtu + Ethernet 14 + IP 20 or
  * 40 + UDP 8 + BTH 12 + ICRC 4). RETH, AETH and acknowledgements are left out: they depend on who
- * sends, and leaving them out makes the optimum higher, never lower. tbf counts qdisc_pkt_len,
+ * sends, and leaving them out makes the optimum higher, never lower. htb counts qdisc_pkt_len,
  * which holds the Ethernet header and, for a GSO super-packet, one set of headers per segment
  * (measured: two super-packets of 15 x 4,128 B count as thirty frames of 4,170 B; 42 B of headers
  * each).

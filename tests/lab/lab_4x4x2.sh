@@ -25,8 +25,8 @@ seeds=$(for ns in $(ip netns list | grep -o "^fl-$LAB-[a-z0-9]*"); do
 	ip netns exec "$ns" cat /proc/sys/net/ipv4/fib_multipath_hash_seed
 done | sort -u | wc -l)
 [ "$seeds" = 8 ] || fail "$seeds different hash seeds on 8 hosts"
-tc -n "fl-$LAB-l0" qdisc show dev s0g0s0 | grep -q 'tbf.*rate 200Mbit' || fail "the leaf's end is not shaped"
-tc -n "fl-$LAB-s0" qdisc show dev g0p0s0 | grep -q 'tbf.*rate 200Mbit' || fail "the server's end is not shaped"
+shaped l0 s0g0s0 200Mbit || fail "the leaf's end is not shaped"
+shaped s0 g0p0s0 200Mbit || fail "the server's end is not shaped"
 grep -q 'bandwidth_scale: 200' "/run/farelab/$LAB/s0/fared.yaml" || fail "fared.yaml has another scale"
 
 # What a program of its own session runs inside is gone with the lab, too.

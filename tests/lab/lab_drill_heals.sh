@@ -19,7 +19,7 @@ END
 farelab drill "$LAB" "$SCRATCH/plan.yaml" || fail "drill"
 nothing_broken || fail "still broken: $(cat "/run/farelab/$LAB/faults.json")"
 tc -n "fl-$LAB-l0" filter show dev s0g0s0 egress 2>/dev/null | grep -q bpf && fail "a leaf still loses packets"
-tc -n "fl-$LAB-s1" qdisc show dev g0p1s0 | grep -q 'rate 20Mbit' && fail "a sub-link kept its rate"
+shaped s1 g0p1s0 20Mbit && fail "a sub-link kept its rate"
 
 # Stopped by a signal for its whole group, between two steps or in one.
 cat >"$SCRATCH/long.yaml" <<END

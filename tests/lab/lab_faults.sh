@@ -83,8 +83,8 @@ echo "fewest next hops of the loopback while its bgpd was restarted: $(cat "$SCR
 
 # Rates, and wrong words.
 farelab throttle "$LAB" subport s3 3 1 50 || fail "throttle"
-tc -n "fl-$LAB-l3" qdisc show dev s3g0s1 | grep -q 'rate 50Mbit' || fail "the leaf's end kept its rate"
-tc -n "fl-$LAB-s3" qdisc show dev g0p3s1 | grep -q 'rate 50Mbit' || fail "the server's end kept its rate"
+shaped l3 s3g0s1 50Mbit || fail "the leaf's end kept its rate"
+shaped s3 g0p3s1 50Mbit || fail "the server's end kept its rate"
 farelab status "$LAB" --json | grep -q '"rate_bps":50000000' || fail "status has the old rate"
 [ "$(farelab status "$LAB" --json | jq -c .faults)" = '["throttle subport s3/g0 3 1 50"]' ] || fail "status names other faults"
 farelab rate "$LAB" subport s3 3 1 50 2>"$SCRATCH/error" && fail "a rate was told in a lab whose BGP counts links"
@@ -97,7 +97,7 @@ status=$(farelab status "$LAB" --wait 20 --json) || fail "not converged after ra
 [ "$(grep -o '"rate_bps":80000000' <<<"$status" | wc -l)" = 32 ] || fail "some rate is not 80 Mbit/s"
 [ "$(grep -o '"up":false' <<<"$status" | wc -l)" = 1 ] || fail "rate all changed another fault"
 for end in l3:s3g0s1 s3:g0p3s1 l0:s0g0s0; do
-	tc -n "fl-$LAB-${end%:*}" qdisc show dev "${end#*:}" | grep -q 'rate 80Mbit' || fail "$end kept its rate"
+	shaped "${end%:*}" "${end#*:}" 80Mbit || fail "$end kept its rate"
 done
 grep -q 'bandwidth_scale: 80$' "/run/farelab/$LAB/s1/fared.yaml" || fail "fared's unit of bandwidth is not the rate"
 [ "$(grep -c 'speed_mbps: 80,' "/run/farelab/$LAB/s1/fared.yaml")" = 8 ] || fail "fared's speeds are not the rate"

@@ -14,7 +14,6 @@ path() {
 }
 path_is() { [ "$(path "$1" "$2" "$3")" = "$4" ]; }
 expect() { within path_is "$@" || fail "$1 -> s$2 on plane $3 is '$(path "$1" "$2" "$3")', not '$4'"; }
-shaped() { tc -n "fl-$LAB-$1" qdisc show dev "$2" | grep -q "rate $3"; }
 faults() { farelab status "$LAB" --json | jq -c .faults; }
 
 for end in s0:g0p0s0:50Mbit l2:s1g0s1:100Mbit s1:g0p1s1:25Mbit l0:s2g0s0:10Mbit s2:g0p0s0:10Mbit; do

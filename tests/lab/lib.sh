@@ -75,6 +75,11 @@ bandwidths_are() {
 	[ "$(bandwidths "$1" "$2" "$3" | xargs)" = "$4" ]
 }
 
+# shaped HOST DEVICE RATE: its shaper has that rate, as tc prints it
+shaped() {
+	tc -n "fl-$LAB-$1" class show dev "$2" | grep -q "class htb 1:1 .*rate $3 "
+}
+
 # reach HOST FROM TO: a TCP connection between two loopbacks (to bgpd's port: somebody listens there)
 reach() {
 	farelab exec "$LAB" "$1" -- perl -MIO::Socket::IP -e \

@@ -187,7 +187,7 @@ const struct test test_probes_calm = {
 	.dut = "fared",
 	.summary = "A process for each core that never waits, and all-to-all traffic; what the "
 		   "daemons of all servers count meanwhile. Real: fared, FRR's bgpd and zebra, the "
-		   "kernel's routing and scheduler. Emulated: links (veth, shaped by tbf), GPUs "
+		   "kernel's routing and scheduler. Emulated: links (veth, shaped by htb), GPUs "
 		   "(processes with host memory), switches (namespaces).",
 	.needs = NEED_TWO_SERVERS,
 	.no_strategies = true,

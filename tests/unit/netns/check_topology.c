@@ -28,6 +28,8 @@ START_TEST(defaults)
 	ck_assert_uint_eq(t.gpus_per_server, 1);
 	ck_assert_uint_eq(t.rate_mbps, 200);
 	ck_assert_uint_eq(t.queue_bytes, 1048576);
+	ck_assert_uint_eq(topology_bucket_bytes(&t), 131072);
+	ck_assert(t.priority_band);
 	ck_assert_uint_eq(t.mtu, 4200);
 	ck_assert_uint_eq(t.keepalive_s, 1);
 	ck_assert_uint_eq(t.hold_s, 3);
@@ -81,7 +83,8 @@ START_TEST(every_key)
 {
 	const char *text = "name: a-1\nservers: 2\ngpus_per_server: 8\nplanes: 16\nsub_ports: "
 			   "2\nrate_mbps: 0\n"
-			   "queue_bytes: 65536\nmtu: 9000\nipv6: true\ngraceful_restart_s: 0\n"
+			   "queue_bytes: 65536\nbucket_frames: 2\npriority_band: false\n"
+			   "mtu: 9000\nipv6: true\ngraceful_restart_s: 0\n"
 			   "bgp_timers: {keepalive_s: 3, hold_s: 9}\n";
 	char error[TOPOLOGY_ERROR_MAX];
 	struct topology t;
@@ -91,6 +94,8 @@ START_TEST(every_key)
 	ck_assert_uint_eq(t.gpus_per_server, 8);
 	ck_assert_uint_eq(t.rate_mbps, 0); /* given, and not the default */
 	ck_assert_uint_eq(t.queue_bytes, 65536);
+	ck_assert_uint_eq(topology_bucket_bytes(&t), 2 * 9014);
+	ck_assert(!t.priority_band);
 	ck_assert_uint_eq(t.mtu, 9000);
 	ck_assert_uint_eq(t.graceful_restart_s, 0);
 	ck_assert_uint_eq(t.keepalive_s, 3);
