@@ -14,6 +14,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "counters.h"
 #include "data_file.h"
 #include "base/decimal.h"
 #include "drill.h"
@@ -175,6 +176,28 @@ static int command_status(const struct options *o, int argc, char **argv)
 	return rc ? 1 : result;
 }
 
+static int command_counters(const struct options *o, int argc, char **argv)
+{
+	struct lab lab;
+	json_t *all;
+	int rc;
+
+	(void)argc;
+	if (lab_open(argv[0], &lab))
+		return 1;
+	rc = counters_read(&lab, &all);
+	if (rc) {
+		print_error("cannot read the counters of lab %s: %s", lab.name, strerror(-rc));
+		return 1;
+	}
+	if (!o->json)
+		counters_print(all, stdout);
+	else if (json_dumpf(all, stdout, JSON_COMPACT) || putchar('\n') == EOF)
+		rc = -EIO;
+	json_decref(all);
+	return farelab_failed(rc);
+}
+
 static int command_exec(const struct options *o, int argc, char **argv)
 {
 	struct plan_host host;
@@ -310,6 +333,7 @@ static const struct command commands[] = {
 	{"list", 0, command_list, ""},
 	{"sweep", 0, command_sweep, ""},
 	{"status", 1, command_status, "NAME [--json] [--wait SECONDS]"},
+	{"counters", 1, command_counters, "NAME [--json]"},
 	{"exec", 3, command_exec, "NAME HOST -- COMMAND..."},
 	{"run", 2, command_run,
 	 "TOPOLOGY [--name NAME] [--fared PATH] [--frr DIR] [--wait SECONDS] -- COMMAND..."},
@@ -343,7 +367,7 @@ static const char options_help[] =
 	"                       usual directories that has both; `farelab frr` prints it)\n"
 	"  --wait SECONDS       0 to 86400: wait up to so long until the lab has converged\n"
 	"                       (up, status: do not wait; run: 120)\n"
-	"  --json               status: one JSON object; drill: one JSON object a line\n"
+	"  --json               status, counters: one JSON object; drill: one JSON object a line\n"
 	"  --seed N             0 to 4294967295: seed of a random plan (random; it is printed)\n"
 	"  --faults N           1 to 5000: random faults, instead of the plan's number; 0: the "
 	"plan's (0)\n"

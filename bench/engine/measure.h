@@ -52,6 +52,9 @@ struct measured {
 	double *cpu;	      /* of each GPU's process: cores */
 	uint64_t *stall_ns;   /* longest that each GPU's process stood still */
 	struct traffic_result books;
+	/* packets that servers sent while it ran, warm-up too, and that the fabric dropped; of
+	 * labs: 0 sent is not known */
+	uint64_t fabric_sent, fabric_dropped;
 };
 
 struct measure {

@@ -57,6 +57,26 @@ int lab_status(const struct lab *lab, unsigned wait_s, struct topo **out)
 	return 0;
 }
 
+int lab_packets(const struct lab *lab, struct lab_packets *out)
+{
+	const char *argv[] = {lab->farelab, "counters", lab->name, "--json", NULL};
+	json_int_t sent, dropped;
+	json_t *root;
+	char *text;
+	int err = command_check(argv, LAB_COMMAND_MS, &text);
+
+	if (err)
+		return err;
+	root = json_loads(text, 0, NULL);
+	free(text);
+	err = json_unpack(root, "{s:I, s:I}", "sent_packets", &sent, "dropped_packets", &dropped);
+	json_decref(root);
+	if (err)
+		return -EBADMSG;
+	*out = (struct lab_packets){(uint64_t)sent, (uint64_t)dropped};
+	return 0;
+}
+
 int lab_do(const struct lab *lab, const char *verb, const char *const *args)
 {
 	const char *argv[LAB_MAX_ARGS + 4] = {lab->farelab, verb, lab->name};

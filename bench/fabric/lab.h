@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "fabric/topo.h"
 
@@ -28,6 +29,13 @@ void lab_init(struct lab *lab, const char *name);
 /* wait_s > 0: only once converged. The topology is the caller's. -errno, after saying what failed.
  */
 int lab_status(const struct lab *lab, unsigned wait_s, struct topo **out);
+
+/* What the lab counted so far (`farelab counters`): packets that servers sent, and that any queue,
+ * gray link or device dropped. */
+struct lab_packets {
+	uint64_t sent, dropped;
+};
+int lab_packets(const struct lab *lab, struct lab_packets *out);
 
 /* `farelab VERB NAME ARGS...`; args end with NULL. */
 int lab_do(const struct lab *lab, const char *verb, const char *const *args);

@@ -58,6 +58,10 @@ struct load_links load_links(const struct trial *t, const struct measured *m, bo
 		use.mean /= use.n;
 		use.jfi = stats_jfi(share, use.n);
 	}
+	if (m->fabric_sent) {
+		packets = (double)m->fabric_sent;
+		dropped = (double)m->fabric_dropped;
+	}
 	use.drop_ppm = packets > 0 ? dropped / packets * 1e6 : 0;
 	free(share);
 	return use;

@@ -16,7 +16,7 @@ bool load_is_read(struct trial *t, bool *can);
 /* How the sub-ports of all GPUs are used, of the window: shares of what they can carry. */
 struct load_links {
 	double max, min, mean, jfi; /* transmit side */
-	double drop_ppm;
+	double drop_ppm; /* by any queue of a lab; by the servers' interfaces where it is none */
 	unsigned n;
 };
 

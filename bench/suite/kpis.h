@@ -50,7 +50,7 @@
 	KPI("fabric_bandwidth", "MB/s", "DUT-F", "payload of all traffic", BETTER_NONE, 0)
 #define KPI_JFI KPI("JFI", "", "DUT-F", "Jain's fairness index, 1 is even", BETTER_HIGHER, 0)
 #define KPI_DROPS                                                                                  \
-	KPI("Packet_drop_rate", "ppm", "DUT-F", "dropped by the servers' interfaces",              \
+	KPI("Packet_drop_rate", "ppm", "DUT-F", "dropped by any queue of the lab, or hosts' NICs", \
 	    BETTER_LOWER, 0)
 #define KPI_NOT(name, unit, what) KPI(name, unit, "DUT-S", what, BETTER_NONE, 0)
 #define KPI_AT_S		  KPI("at_s", "s", "", "when the sample began", BETTER_NONE, 0)

@@ -185,6 +185,22 @@ static int trial_note(struct trial *t, const struct measured *m)
 	return err;
 }
 
+/* A queue that was taken away meanwhile took its counts along: then nothing is known. */
+static int trial_packets(struct trial *t, const struct lab_packets *before, struct measured *out)
+{
+	struct lab_packets after;
+	int err;
+
+	if (t->fabric->hosts)
+		return 0;
+	err = lab_packets(&t->fabric->lab, &after);
+	if (!err && after.sent > before->sent && after.dropped >= before->dropped) {
+		out->fabric_sent = after.sent - before->sent;
+		out->fabric_dropped = after.dropped - before->dropped;
+	}
+	return err;
+}
+
 int trial_measure(struct trial *t, const struct plan *plan,
 		  int (*meanwhile)(void *arg, uint64_t from_ns, uint64_t to_ns), void *arg,
 		  struct measured *out)
@@ -199,6 +215,7 @@ int trial_measure(struct trial *t, const struct plan *plan,
 				  .bins = t->bins,
 				  .meanwhile = meanwhile,
 				  .arg = arg};
+	struct lab_packets before;
 	uint64_t stall_ns;
 	int err = plan->err, stalled;
 
@@ -210,8 +227,12 @@ int trial_measure(struct trial *t, const struct plan *plan,
 	measure.cluster = t->fabric->cluster;
 	if (!err)
 		err = fabric_clocks_begin(t->fabric);
+	if (!err && !t->fabric->hosts)
+		err = lab_packets(&t->fabric->lab, &before);
 	if (!err)
 		err = measure_run(&measure, out);
+	if (!err && (err = trial_packets(t, &before, out)))
+		measured_fini(out);
 	if (err)
 		return err;
 	stalled = audit_stalled(out, trial_gpus(t), &stall_ns);

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* counters.c - see counters.h */
+#include "counters.h"
+
+#include <errno.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+#include <netlink/cache.h>
+#include <netlink/netlink.h>
+#include <netlink/route/link.h>
+#include <netlink/route/qdisc.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "ecn.h"
+#include "netns.h"
+
+/* Sums over the lab. */
+struct counters_sum {
+	uint64_t sent;	  /* packets handed to the servers' ports */
+	uint64_t dropped; /* anywhere */
+};
+
+struct queue {
+	uint64_t drops, gray_drops, bytes, packets;
+};
+
+/* ---- a device ------------------------------------------------------------ */
+
+/*
+ * What the root's children drop, the root counts as well, unless a child cut a super-packet up and
+ * dropped a part of it: so the larger of both counts.
+ */
+static struct queue queue_of(struct nl_cache *qdiscs, int ifindex)
+{
+	struct queue queue = {0};
+	uint64_t children = 0;
+
+	for (struct nl_object *o = nl_cache_get_first(qdiscs); o; o = nl_cache_get_next(o)) {
+		struct rtnl_tc *tc = (struct rtnl_tc *)o;
+		uint64_t drops = rtnl_tc_get_stat(tc, RTNL_TC_DROPS);
+
+		if (rtnl_tc_get_ifindex(tc) != ifindex)
+			continue;
+		if (rtnl_tc_get_parent(tc) == TC_H_ROOT) {
+			queue.drops += drops;
+			queue.bytes = rtnl_tc_get_stat(tc, RTNL_TC_BACKLOG);
+			queue.packets = rtnl_tc_get_stat(tc, RTNL_TC_QLEN);
+		} else if (rtnl_tc_get_parent(tc) == TC_H_CLSACT) {
+			queue.gray_drops += drops;
+		} else {
+			children += drops;
+		}
+	}
+	if (children > queue.drops)
+		queue.drops = children;
+	return queue;
+}
+
+static json_t *device_json(struct rtnl_link *link, struct nl_cache *qdiscs, bool is_server,
+			   struct counters_sum *sum)
+{
+	struct queue queue = queue_of(qdiscs, rtnl_link_get_ifindex(link));
+	uint64_t tx = rtnl_link_get_stat(link, RTNL_LINK_TX_PACKETS),
+		 dropped = rtnl_link_get_stat(link, RTNL_LINK_TX_DROPPED) +
+			   rtnl_link_get_stat(link, RTNL_LINK_RX_DROPPED);
+	const char *dev = rtnl_link_get_name(link);
+	struct ecn_counters marks = {0};
+
+	ecn_read(dev, &marks); /* without marks there are none */
+	if (is_server)
+		sum->sent += tx + queue.drops;
+	sum->dropped += queue.drops + queue.gray_drops + dropped;
+	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "dev", dev,
+			 "tx_bytes", (json_int_t)rtnl_link_get_stat(link, RTNL_LINK_TX_BYTES),
+			 "tx_packets", (json_int_t)tx, "rx_bytes",
+			 (json_int_t)rtnl_link_get_stat(link, RTNL_LINK_RX_BYTES), "rx_packets",
+			 (json_int_t)rtnl_link_get_stat(link, RTNL_LINK_RX_PACKETS), "queue_drops",
+			 (json_int_t)queue.drops, "gray_drops", (json_int_t)queue.gray_drops,
+			 "device_drops", (json_int_t)dropped, "marked", (json_int_t)marks.marked,
+			 "backlog_bytes", (json_int_t)queue.bytes, "backlog_packets",
+			 (json_int_t)queue.packets);
+}
+
+/* Of the namespace that the thread is in. */
+static int devices_json(json_t *devices, bool is_server, struct counters_sum *sum)
+{
+	struct nl_sock *socket = nl_socket_alloc();
+	struct nl_cache *links = NULL, *qdiscs = NULL;
+	int rc = socket ? nl_connect(socket, NETLINK_ROUTE) : -NLE_NOMEM;
+
+	if (!rc)
+		rc = rtnl_link_alloc_cache(socket, AF_UNSPEC, &links);
+	if (!rc)
+		rc = rtnl_qdisc_alloc_cache(socket, &qdiscs);
+	for (struct nl_object *o = rc ? NULL : nl_cache_get_first(links); o;
+	     o = nl_cache_get_next(o)) {
+		struct rtnl_link *link = (struct rtnl_link *)o;
+
+		if (strcmp(rtnl_link_get_name(link), "lo"))
+			json_array_append_new(devices, device_json(link, qdiscs, is_server, sum));
+	}
+	nl_cache_free(qdiscs);
+	nl_cache_free(links);
+	nl_socket_free(socket);
+	return rc ? -EIO : 0;
+}
+
+/* ---- a daemon ------------------------------------------------------------ */
+
+/* Seconds of CPU and bytes of memory that a process has used; false: it has ended. */
+static bool process_use(pid_t pid, double *cpu_s, uint64_t *rss_bytes)
+{
+	unsigned long long user, system, pages = 0;
+	char path[48], line[512];
+	bool ok = false;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	/* the name in parentheses may hold anything: count from its end */
+	if (fgets(line, sizeof(line), file) && strrchr(line, ')'))
+		ok = sscanf(strrchr(line, ')') + 1,
+			    " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d "
+			    "%*d %*d %*d %*u %*u %llu",
+			    &user, &system, &pages) == 3;
+	fclose(file);
+	*cpu_s = ok ? (double)(user + system) / (double)sysconf(_SC_CLK_TCK) : 0;
+	*rss_bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
+	return ok;
+}
+
+static json_t *daemons_json(const struct lab *lab, struct plan_host host)
+{
+	static const enum lab_daemon all[] = {LAB_MGMTD, LAB_ZEBRA, LAB_BGPD, LAB_FARED};
+	json_t *daemons = json_array();
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		pid_t pid = lab_daemon_pid(lab, host, all[i]);
+		uint64_t rss_bytes;
+		double cpu_s;
+
+		if (pid && process_use(pid, &cpu_s, &rss_bytes))
+			json_array_append_new(daemons,
+					      json_pack("{s:s, s:i, s:f, s:I}", "name",
+							lab_daemon_name(all[i]), "pid", (int)pid,
+							"cpu_s", cpu_s, "rss_bytes",
+							(json_int_t)rss_bytes));
+	}
+	return daemons;
+}
+
+/* ---- the lab ------------------------------------------------------------- */
+
+static int host_json(const struct lab *lab, struct plan_host host, json_t *hosts,
+		     struct counters_sum *sum)
+{
+	json_t *devices = json_array();
+	char name[PLAN_HOST_NAME_MAX];
+	int home, rc = lab_enter(lab, host, &home);
+
+	if (!rc) {
+		rc = devices_json(devices, host.role == PLAN_SERVER, sum);
+		netns_leave(home);
+	}
+	plan_host_name(host, name);
+	json_array_append_new(hosts, json_pack("{s:s, s:o, s:o}", "name", name, "devices", devices,
+					       "daemons", daemons_json(lab, host)));
+	return rc;
+}
+
+int counters_read(const struct lab *lab, json_t **out)
+{
+	struct counters_sum sum = {0};
+	json_t *hosts = json_array();
+	uint64_t now = clock_now_ns();
+	int rc = 0;
+
+	for (unsigned k = 0; !rc && k < plan_hosts(&lab->topology); k++)
+		rc = host_json(lab, plan_host_at(&lab->topology, k), hosts, &sum);
+	*out = json_pack("{s:s, s:I, s:I, s:I, s:o}", "lab", lab->name, "monotonic_ns",
+			 (json_int_t)now, "sent_packets", (json_int_t)sum.sent, "dropped_packets",
+			 (json_int_t)sum.dropped, "hosts", hosts);
+	if (!rc && !*out)
+		rc = -ENOMEM;
+	if (rc) {
+		json_decref(*out);
+		*out = NULL;
+	}
+	return rc;
+}
+
+static long long number(const json_t *object, const char *key)
+{
+	return (long long)json_integer_value(json_object_get(object, key));
+}
+
+static const char *text(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
+void counters_print(const json_t *counters, FILE *out)
+{
+	const json_t *host, *item;
+	size_t i, k;
+
+	fprintf(out, "%-6s %-10s %14s %12s %10s %10s %10s %10s %10s\n", "HOST", "DEVICE",
+		"SENT (bytes)", "(packets)", "QUEUE DROP", "GRAY DROP", "DEV DROP", "MARKED",
+		"QUEUED (B)");
+	json_array_foreach (json_object_get(counters, "hosts"), i, host)
+		json_array_foreach (json_object_get(host, "devices"), k, item)
+			fprintf(out,
+				"%-6s %-10s %14lld %12lld %10lld %10lld %10lld %10lld %10lld\n",
+				text(host, "name"), text(item, "dev"), number(item, "tx_bytes"),
+				number(item, "tx_packets"), number(item, "queue_drops"),
+				number(item, "gray_drops"), number(item, "device_drops"),
+				number(item, "marked"), number(item, "backlog_bytes"));
+	fprintf(out, "%-6s %-10s %14s %12s\n", "HOST", "DAEMON", "CPU (s)", "RSS (KiB)");
+	json_array_foreach (json_object_get(counters, "hosts"), i, host)
+		json_array_foreach (json_object_get(host, "daemons"), k, item)
+			fprintf(out, "%-6s %-10s %14.2f %12lld\n", text(host, "name"),
+				text(item, "name"), json_real_value(json_object_get(item, "cpu_s")),
+				number(item, "rss_bytes") / 1024);
+	fprintf(out, "%lld packets sent by servers, %lld dropped\n",
+		number(counters, "sent_packets"), number(counters, "dropped_packets"));
+}
