@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# farelab counters: 400 packets that a gray link drops, and what the queue of a slow link drops, are counted packet by packet; so
-# do marks, bytes and daemons show, and farebench's Packet_drop_rate sees the drops of a leaf.
+# farelab counters: 400 packets that a gray link drops, and what the queue of a slow link drops, are counted packet by packet;
+# what daemons use is shown.
 . "$(dirname "$0")/lib.sh"
 command -v jq >/dev/null || skip "jq is not installed"
 
