@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <syslog.h>
 
 #include "config.h"
 #include "drain_file.h"
@@ -50,9 +49,7 @@ static void record_drained(struct commands *c, const struct control_client *clie
 			   const struct drain_rule *rule, const char *what, bool drained,
 			   uint32_t n_paths)
 {
-	struct event event = {.priority = LOG_NOTICE,
-			      .plane = rule->has_plane ? (int)rule->plane : -1,
-			      .topic = "drain"};
+	struct event event = event_of(EVENT_DRAIN, rule->has_plane ? (int)rule->plane : -1);
 
 	snprintf(event.subject, sizeof(event.subject), "%.*s",
 		 utf8_fit(what, sizeof(event.subject) - 1), what);

@@ -222,6 +222,7 @@ int main(int argc, char **argv)
 	if (options.print_frr)
 		return print_frr(&options);
 	log_init(&log, STDERR_FILENO, LOG_WARNING);
+	log.is_whole = options.check_only;
 	rc = main_load(&options, &config, &privileges, &log);
 	if (!rc && options.check_only)
 		print_right(options.daemon.path, config);
