@@ -13,7 +13,7 @@ static int read_quiet(const char *run_dir, const struct quiet_scope *scope,
 		      struct quiet_reading *out)
 {
 	struct snapshot s;
-	int err = snapshot_take(&s, run_dir, SNAPSHOT_QPS, 0);
+	int err = snapshot_take(&s, run_dir, SNAPSHOT_QPS, 0, NULL);
 
 	if (err || !s.planes || !s.qp_sums || s.has_more_qps) {
 		fprintf(stderr, "farectl: %s\n",
