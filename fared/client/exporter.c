@@ -12,6 +12,7 @@
 #include <microhttpd.h>
 #include <netdb.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,6 +59,22 @@ static const char help[] =
 	"answer, or it cannot write);\n"
 	"2 wrong usage. See fared-exporter(8).\n";
 
+/* A line with its priority as journald reads it; on a terminal without. */
+__attribute__((format(printf, 2, 3))) static void exporter_log(int priority, const char *format,
+							       ...)
+{
+	char line[512];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(line, sizeof(line), format, ap);
+	va_end(ap);
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "fared-exporter: %s\n", line);
+	else
+		fprintf(stderr, "<%d>fared-exporter: %s\n", priority, line);
+}
+
 /* ---- one scrape ---------------------------------------------------------- */
 
 /* What pages of paths go into. */
@@ -84,11 +101,10 @@ static int ask_daemon(const struct exporter *e, struct snapshot *s, struct scrap
 
 	path_totals_end(&to->totals, json_object_get(s->planes, "planes"), s->qp_sums);
 	if (s->why[0])
-		fprintf(stderr, "<4>fared-exporter: %s\n", s->why);
+		exporter_log(4, "%s", s->why);
 	if (s->has_more_qps)
-		fprintf(stderr,
-			"<4>fared-exporter: more than %d QPs: what is beyond is in no metric\n",
-			SNAPSHOT_MAX_QPS);
+		exporter_log(4, "more than %d QPs: what is beyond is in no metric",
+			     SNAPSHOT_MAX_QPS);
 	return err;
 }
 
@@ -215,11 +231,10 @@ static int serve(struct exporter *e, const char *listen_at, const struct sockadd
 				MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_TIMEOUT_S,
 				MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)16384, MHD_OPTION_END);
 	if (!http) {
-		fprintf(stderr, "<3>fared-exporter: cannot listen at %s: %s\n", listen_at,
-			strerror(errno));
+		exporter_log(3, "cannot listen at %s: %s", listen_at, strerror(errno));
 		return 1;
 	}
-	fprintf(stderr, "<6>fared-exporter: listening at %s\n", listen_at);
+	exporter_log(6, "listening at %s", listen_at);
 	sigwait(&ends, &got);
 	MHD_stop_daemon(http);
 	free(e->text);

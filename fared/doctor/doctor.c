@@ -21,7 +21,7 @@ static const struct {
 	 "bgpd_options=\"... -M bmp\" in /etc/frr/daemons; systemctl restart frr"},
 	{"bmp-user", doctor_bmp_user, "set bgp.bmp_user in fared.yaml to bgpd's user"},
 	{"zebra", doctor_zebra, "zebra runs with bgpd: systemctl restart frr"},
-	{"frr-release", doctor_release, "docs/routes.md says what each release of FRR can and cannot do"},
+	{"frr-release", doctor_release, "docs/routes.md says what each release of FRR can do"},
 	{"bmp-targets", doctor_bmp_targets,
 	 "`bmp listener` of bgpd and bgp.bmp_address, bgp.bmp_port have to be the "
 	 "same; " PRINT_FRR},

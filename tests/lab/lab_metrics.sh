@@ -43,7 +43,12 @@ within busy || fail "a plane that carries traffic is called quiet"
 grep -q 'not quiet after 1 s: g0p1s0 receives' "$SCRATCH/drain" || fail "who sends is not named: $(cat "$SCRATCH/drain")"
 kill $! 2>/dev/null
 farelab exec "$LAB" l1 -- sh -c 'for p in $(ip netns pids $(ip netns identify $$)); do [ "$(cat /proc/$p/comm)" = perl ] && kill $p; done' 2>/dev/null
+"$FARE_BIN/farectl" -s "$RUN" drain all 1 --wait 5 2>"$SCRATCH/drain" && fail "devices of another namespace are quiet: $(cat "$SCRATCH/drain")"
+grep -q "run this in fared's network namespace" "$SCRATCH/drain" || fail "drain --wait elsewhere: $(cat "$SCRATCH/drain")"
 "$FARE_BIN/farectl" -s "$RUN" undrain all >/dev/null || fail "undrain"
+"$FARE_BIN/farectl" -s "$RUN" undrain all 0 >/dev/null 2>&1 && fail "undrain of nothing"
+farelab list >/dev/full 2>/dev/null && fail "farelab list wrote to a full device"
+"$FARE_BIN/farebench" list >/dev/full 2>/dev/null && fail "farebench list wrote to a full device"
 
 # ---- a real Prometheus ---------------------------------------------------------------------------
 cat >"$SCRATCH/prometheus.yaml" <<END
