@@ -130,8 +130,9 @@ static const json_t *own_process(const json_t *facts)
 	return NULL;
 }
 
+/* bad: what it is if the process is not so. */
 static enum doctor_state of_process(const json_t *facts, struct doctor_line *line, const char *key,
-				    const char *well, const char *bad)
+				    enum doctor_state bad, const char *what)
 {
 	const json_t *value = json_object_get(own_process(facts), key);
 
@@ -141,20 +142,19 @@ static enum doctor_state of_process(const json_t *facts, struct doctor_line *lin
 	if (!value)
 		return doctor_found(line, DOCTOR_UNKNOWN, "fared's process is not seen from here");
 	if (!json_is_true(value))
-		return doctor_found(line, DOCTOR_WRONG, "%s", bad);
-	return doctor_found(line, DOCTOR_OK, "%s", well);
+		return doctor_found(line, bad, "%s not %s: probes may run late", what, key);
+	return doctor_found(line, DOCTOR_OK, "%s %s", what, key);
 }
 
 enum doctor_state doctor_realtime(const json_t *facts, struct doctor_line *line)
 {
-	return of_process(facts, line, "realtime", "fared is real-time",
-			  "fared is not real-time: on a busy machine probes run late");
+	return of_process(facts, line, "realtime", DOCTOR_WRONG, "fared is");
 }
 
+/* It counts when memory is short alone. */
 enum doctor_state doctor_memory(const json_t *facts, struct doctor_line *line)
 {
-	return of_process(facts, line, "locked", "fared's memory is locked",
-			  "fared's memory is not locked: when memory is short probes run late");
+	return of_process(facts, line, "locked", DOCTOR_ADVICE, "fared's memory is");
 }
 
 /* ---- keys and packets ---------------------------------------------------- */
