@@ -90,3 +90,12 @@ const char *address_format(const struct in6_addr *address, char out[ADDRESS_TEXT
 		inet_ntop(AF_INET6, address, out, ADDRESS_TEXT_MAX);
 	return out;
 }
+
+bool address_in_prefix(const struct in6_addr *address, const struct in6_addr *prefix,
+		       unsigned length)
+{
+	unsigned whole = length / 8, rest = length % 8;
+
+	return !memcmp(address, prefix, whole) &&
+	       (!rest || !((address->s6_addr[whole] ^ prefix->s6_addr[whole]) >> (8 - rest)));
+}

@@ -8,6 +8,7 @@
 #define ADDRESS_H
 
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
@@ -28,6 +29,9 @@ int address_parse(const char *text, struct in6_addr *out);
 /* "198.19.0.0/16": length counts from the mapped form's first bit (so 112 here). 0 or -EINVAL (host
  * bits set, too). */
 int address_prefix_parse(const char *text, struct in6_addr *out, uint8_t *length);
+/* Whether the first bits of both, as many as length, are the same. */
+bool address_in_prefix(const struct in6_addr *address, const struct in6_addr *prefix,
+		       unsigned length);
 /* Writes the address into out and returns out. */
 const char *address_format(const struct in6_addr *address, char out[ADDRESS_TEXT_MAX]);
 

@@ -61,3 +61,11 @@ int text_file_read_regular(const char *path, size_t max, char **text, size_t *si
 	close(fd);
 	return rc;
 }
+
+void text_file_discard(const char *path)
+{
+	struct stat st;
+
+	if (!lstat(path, &st) && S_ISREG(st.st_mode))
+		unlink(path);
+}

@@ -14,4 +14,7 @@ int text_file_read(const char *path, size_t max, char **text, size_t *size);
 /* The same, but -EINVAL at once for what is no regular file: a pipe would be waited for. */
 int text_file_read_regular(const char *path, size_t max, char **text, size_t *size);
 
+/* Removes what could be written in part alone. A device or a pipe stays. */
+void text_file_discard(const char *path);
+
 #endif

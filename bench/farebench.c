@@ -2,6 +2,7 @@
 /*
  * farebench.c - the benchmark's commands: a registry, and nothing else.
  */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,9 +52,8 @@ static void farebench_usage(FILE *file)
 	      file);
 }
 
-int main(int argc, char **argv)
+static int farebench_run(int argc, char **argv)
 {
-	signal(SIGPIPE, SIG_IGN);
 	if (argc < 2) {
 		farebench_usage(stderr);
 		return 2;
@@ -72,4 +72,18 @@ int main(int argc, char **argv)
 	fprintf(stderr, "farebench: no command is named %s\n", argv[1]);
 	farebench_usage(stderr);
 	return 2;
+}
+
+/* What could not be written was not done. */
+int main(int argc, char **argv)
+{
+	int status;
+
+	signal(SIGPIPE, SIG_IGN);
+	status = farebench_run(argc, argv);
+	if (!fflush(stdout) && !ferror(stdout))
+		return status;
+	fprintf(stderr, "farebench: standard output: %s\n",
+		errno ? strerror(errno) : "write error");
+	return status ? status : 1;
 }

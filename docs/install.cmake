@@ -37,7 +37,7 @@ install(FILES ${OPS}/fared.service ${OPS}/fared-exporter.service DESTINATION lib
 install(FILES ${OPS}/fared.sysusers DESTINATION lib/sysusers.d RENAME fared.conf COMPONENT fared)
 install(FILES ${OPS}/fared.tmpfiles DESTINATION lib/tmpfiles.d RENAME fared.conf COMPONENT fared)
 install(FILES ${OPS}/fared.yaml DESTINATION ${CMAKE_INSTALL_FULL_SYSCONFDIR}/fared COMPONENT fared)
-install(FILES ${OPS}/key-rotation.md ${OPS}/frr-upgrade.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/fared COMPONENT fared)
+install(FILES ${OPS}/doctor.md ${OPS}/key-rotation.md ${OPS}/frr-upgrade.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/fared COMPONENT fared)
 install(DIRECTORY ${OPS}/examples ${OPS}/container ${OPS}/prometheus ${OPS}/grafana DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/fared COMPONENT fared)
 
 install(TARGETS fare LIBRARY COMPONENT libfare1 NAMELINK_COMPONENT libfare-dev)

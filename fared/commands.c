@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <syslog.h>
 
 #include "config.h"
 #include "drain_file.h"
@@ -50,9 +49,7 @@ static void record_drained(struct commands *c, const struct control_client *clie
 			   const struct drain_rule *rule, const char *what, bool drained,
 			   uint32_t n_paths)
 {
-	struct event event = {.priority = LOG_NOTICE,
-			      .plane = rule->has_plane ? (int)rule->plane : -1,
-			      .topic = "drain"};
+	struct event event = event_of(EVENT_DRAIN, rule->has_plane ? (int)rule->plane : -1);
 
 	snprintf(event.subject, sizeof(event.subject), "%.*s",
 		 utf8_fit(what, sizeof(event.subject) - 1), what);
@@ -81,22 +78,53 @@ static json_t *put_drains_in_force(struct commands *c, const struct drain_set *n
 	return control_error(why);
 }
 
-/* One of a request's rules into the next set, or out of it. NULL, or why that cannot be. */
+/*
+ * One of a request's rules into the next set, or out of it: then *changed tells whether it was in.
+ * NULL, or why that cannot be.
+ */
 static json_t *change_set(const struct commands *c, struct drain_set *next,
-			  const struct drain_rule *rule, bool drained)
+			  const struct drain_rule *rule, bool drained, bool *changed)
 {
 	const struct drain_rule *other;
 	char what[128], why[200];
+	int dropped;
 
+	*changed = true;
 	if (drained && drain_set_add(next, rule))
 		return control_error("there are as many drains as can be: drain 'all', or undrain "
 				     "some of farectl show drains");
-	if (!drained && drain_set_remove(next, rule, &other) == -EBUSY) {
+	if (drained)
+		return NULL;
+	dropped = drain_set_remove(next, rule, &other);
+	*changed = dropped > 0;
+	if (dropped == -EBUSY) {
 		snprintf(why, sizeof(why), "not drained under that name; '%s' is: undrain that",
 			 drain_file_text(c->report.config, other, what, sizeof(what)));
 		return control_error(why);
 	}
 	return NULL;
+}
+
+/*
+ * All of a request's rules into the next set, or out of it. A plane that was named by mistake is an
+ * error; what is left of "all" is nothing in any case, as was asked for.
+ */
+static json_t *change_all(const struct commands *c, struct drain_set *next,
+			  const struct drain_rule *rules, uint32_t n, bool drained, bool *changed)
+{
+	uint32_t n_changed = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		json_t *error = change_set(c, next, &rules[i], drained, &changed[i]);
+
+		if (error)
+			return error;
+		n_changed += changed[i];
+	}
+	return n_changed || drain_rule_is_everything(&rules[0])
+		       ? NULL
+		       : control_error("nothing is drained under that name; farectl show drains "
+				       "lists what is");
 }
 
 /* All of them or none. */
@@ -107,24 +135,25 @@ static json_t *commands_drain(struct commands *c, const struct control_client *c
 	bool drained = request->command == CONTROL_DRAIN;
 	struct drain_rule rules[FARE_MAX_PLANES];
 	uint32_t n_rules = rules_of(c, request, rules), n_paths = 0;
+	bool changed[FARE_MAX_PLANES] = {false};
 	char whole[200] = "";
-	json_t *error = NULL;
+	json_t *error;
 
 	if (!n_rules)
 		return control_error("no such local GPU; farectl show planes lists them");
-	for (uint32_t i = 0; i < n_rules && !error; i++)
-		error = change_set(c, &next, &rules[i], drained);
+	error = change_all(c, &next, rules, n_rules, drained, changed);
 	if (!error)
 		error = put_drains_in_force(c, &next);
 	if (error)
 		return error;
 	for (uint32_t i = 0; i < n_rules; i++) {
-		uint32_t n = path_table_drain_count(c->table, &rules[i]);
+		uint32_t n = changed[i] ? path_table_drain_count(c->table, &rules[i]) : 0;
 		size_t length = strlen(whole);
 		char what[128];
 
 		drain_file_text(c->report.config, &rules[i], what, sizeof(what));
-		record_drained(c, client, &rules[i], what, drained, n);
+		if (changed[i])
+			record_drained(c, client, &rules[i], what, drained, n);
 		if (i)
 			snprintf(whole + length, sizeof(whole) - length, ", plane %u",
 				 rules[i].plane);

@@ -334,8 +334,10 @@ static int take_planes(const struct check *c, struct config *config, unsigned g)
 		snprintf(key, sizeof(key), "local_gpus[%u].planes[%u].plane", g, entry);
 		if (number < next)
 			return wrong(c, key,
-				     "not above the plane before it; list planes in the "
-				     "order of their numbers");
+				     number + 1 == next ? "plane %u is given twice"
+							: "plane %u comes after a larger number; "
+							  "list planes in the order of theirs",
+				     (unsigned)number);
 		if (number >= FARE_MAX_PLANES)
 			return wrong(c, key, "plane %u; the largest number is %d", (unsigned)number,
 				     FARE_MAX_PLANES - 1);

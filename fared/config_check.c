@@ -6,6 +6,7 @@
 #include <net/if.h>
 #include <string.h>
 
+#include "base/address.h"
 #include "config.h"
 #include "frr_release.h"
 #include "log.h"
@@ -62,11 +63,34 @@ static void check_frr(const struct config *config, const char *path, struct log 
 			 path, config->frr_version, trouble);
 }
 
+/* Peers have addresses like ours: where ours is in no prefix, theirs may be in none either. */
+static void check_prefixes(const struct config *config, uint32_t g, const char *path,
+			   struct log *log)
+{
+	char text[ADDRESS_TEXT_MAX];
+
+	for (int family = 0; family < 2; family++) {
+		const struct in6_addr *own = &config->gpus[g].address[family];
+		bool found = IN6_IS_ADDR_UNSPECIFIED(own);
+
+		for (size_t i = 0; i < config->bgp.n_peer_prefixes; i++)
+			found |= address_in_prefix(own, &config->bgp.peer_prefixes[i].address,
+						   config->bgp.peer_prefixes[i].length);
+		if (!found)
+			log_line(log, LOG_WARNING, "config",
+				 "%s: local_gpus[%u].addresses: warning: %s is in no "
+				 "bgp.peer_prefixes: are the peers' addresses?",
+				 path, g, address_format(own, text));
+	}
+}
+
 int config_check(const struct config *config, const char *path, struct log *log)
 {
 	check_frr(config, path, log);
 	check_class(&config->health, path, log);
-	for (uint32_t g = 0; g < config->n_gpus; g++)
+	for (uint32_t g = 0; g < config->n_gpus; g++) {
 		check_planes(config, g, path, log);
+		check_prefixes(config, g, path, log);
+	}
 	return check_keys(&config->health, path, log);
 }

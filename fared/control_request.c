@@ -127,7 +127,8 @@ static int take_peer(const json_t *value, struct control_request *out, const str
 	if (all_allowed && !strcmp(text, "all"))
 		return 0;
 	if (address_parse(text, &out->peer))
-		return bad(r, "\"peer\" is no IP address%s", all_allowed ? " and not \"all\"" : "");
+		return bad(r, "peer '%.*s' is no IP address%s", utf8_fit(text, 60), text,
+			   all_allowed ? " and not 'all'" : "");
 	out->has_peer = true;
 	return 0;
 }

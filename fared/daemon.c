@@ -63,20 +63,6 @@ static void on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
 	(void)revents; /* waking up is all: on_prepare evaluates */
 }
 
-static void log_renewals(struct daemon *d)
-{
-	struct publish_stats stats;
-
-	publish_stats(d->publish, &stats);
-	if (stats.renewals_failed == d->renewals_failed)
-		return;
-	d->renewals_failed = stats.renewals_failed;
-	log_line(d->log, LOG_ERR, "daemon",
-		 "%s/" SHM_NAME " is full of peers of the past and cannot be made anew: %s; "
-		 "applications do not learn of new peers; it is tried again in a minute",
-		 d->config->run_dir, strerror(-stats.renewal_error));
-}
-
 static void on_heartbeat(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct daemon *d = w->data;
@@ -84,7 +70,8 @@ static void on_heartbeat(struct ev_loop *loop, ev_timer *w, int revents)
 	(void)loop;
 	(void)revents;
 	publish_heartbeat(d->publish, clock_now_ns());
-	log_renewals(d);
+	daemon_remind(d);
+	log_flush(d->log, clock_now_ns());
 }
 
 static void on_watchdog(struct ev_loop *loop, ev_timer *w, int revents)
@@ -183,7 +170,7 @@ static void on_control_log(void *arg, int priority, const char *line)
 {
 	struct daemon *d = arg;
 
-	log_limited(d->log, clock_now_ns(), priority, "control", "%s", line);
+	log_line(d->log, priority, "control", "%s", line);
 }
 
 /* ---- start --------------------------------------------------------------- */
@@ -326,13 +313,11 @@ static void restore_events(struct daemon *d, const struct privileges *p)
 /* An event, too: where a former daemon's end and this one's begin. */
 static void record_started(struct daemon *d)
 {
-	struct event e = {.priority = LOG_NOTICE,
-			  .plane = -1,
-			  .topic = "daemon",
-			  .subject = "fared",
-			  .to = "started",
-			  .reason = "version " FARE_VERSION};
+	struct event e = event_of(EVENT_STARTED, -1);
 
+	strcpy(e.subject, "fared");
+	strcpy(e.to, "started");
+	strcpy(e.reason, "version " FARE_VERSION);
 	daemon_add_event(d, &e);
 }
 
@@ -342,18 +327,16 @@ static void record_started(struct daemon *d)
  */
 static void settle_trial(struct daemon *d)
 {
-	struct event e = {.priority = LOG_WARNING,
-			  .plane = -1,
-			  .topic = "config",
-			  .subject = "file",
-			  .to = "not in force",
-			  .reason =
-				  "its reload was not confirmed; farectl reload puts it in force"};
+	struct event e = event_of(EVENT_CONFIG_UNDONE, -1);
 
-	if (d->is_undone)
-		daemon_add_event(d, &e);
-	else
+	if (!d->is_undone) {
 		trial_file_remove(d->config);
+		return;
+	}
+	strcpy(e.subject, "file");
+	strcpy(e.to, "not in force");
+	strcpy(e.reason, "its reload was not confirmed; farectl reload puts it in force");
+	daemon_add_event(d, &e);
 }
 
 /* Before any path is known, so that none is in use for a moment that must not be. */

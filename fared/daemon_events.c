@@ -31,7 +31,7 @@ void daemon_on_event(void *arg, const struct event *e)
 		snprintf(more, sizeof(more), " n=%u", e->n);
 	if (e->plane >= 0)
 		snprintf(plane, sizeof(plane), " plane=%d", e->plane);
-	log_limited(d->log, e->mono_ns, e->priority, e->topic, "%s%s%s %s%s%s reason=\"%s\"%s%s%s",
+	log_line_at(d->log, e->mono_ns, e->priority, e->topic, "%s%s%s %s%s%s reason=\"%s\"%s%s%s",
 		    e->subject, plane, more, e->from, e->from[0] ? " -> " : "", e->to, e->reason,
 		    e->evidence[0] ? " evidence=\"" : "", e->evidence, e->evidence[0] ? "\"" : "");
 	daemon_keep_event(d, e);
@@ -51,10 +51,22 @@ static void path_state_text(char *out, size_t size, enum fare_verdict verdict, u
 		snprintf(out, size, "%s", fare_verdict_name(verdict));
 }
 
+static enum event_kind kind_of_change(const struct daemon *d, const struct path_change *change)
+{
+	struct path_view view;
+
+	if (change->is_new ? change->new_bps > 0 : change->new_bps >= change->old_bps)
+		return EVENT_PATH_CHANGED;
+	if (path_table_view(d->table, change->pair, change->plane, &view) &&
+	    (view.drained || view.drained_sub_ports))
+		return EVENT_PATH_DRAINED;
+	return change->new_bps ? EVENT_PATH_LESS : EVENT_PATH_LOST;
+}
+
 void daemon_on_change(void *arg, const struct path_change *change)
 {
-	struct event e = {.priority = LOG_NOTICE, .plane = (int)change->plane, .topic = "path"};
 	struct daemon *d = arg;
+	struct event e = event_of(kind_of_change(d, change), (int)change->plane);
 	char peer[ADDRESS_TEXT_MAX];
 
 	/* a peer's other planes begin without a route, and get theirs a moment later */
@@ -71,7 +83,7 @@ void daemon_on_change(void *arg, const struct path_change *change)
 
 void daemon_on_forget(void *arg, uint32_t pair)
 {
-	struct event e = {.priority = LOG_INFO, .plane = -1, .topic = "peer", .to = "forgotten"};
+	struct event e = event_of(EVENT_PEER_FORGOTTEN, -1);
 	struct daemon *d = arg;
 	char text[ADDRESS_TEXT_MAX];
 	struct in6_addr peer;
@@ -81,17 +93,33 @@ void daemon_on_forget(void *arg, uint32_t pair)
 		return;
 	snprintf(e.subject, sizeof(e.subject), "%s->%s", d->config->gpus[gpu].name,
 		 address_format(&peer, text));
+	snprintf(e.to, sizeof(e.to), "forgotten");
 	snprintf(e.reason, sizeof(e.reason), "no route to it over any plane for long");
 	daemon_add_event(d, &e);
 	publish_forget(d->publish, pair);
 	daemon_health_forget(d->health, pair);
 }
 
+/* links.c shows the former speed until this returns. */
+static enum event_kind kind_of_link(const struct daemon *d, uint32_t gpu, uint32_t plane,
+				    uint32_t sub_port, enum links_state state, uint64_t bps)
+{
+	enum links_state before;
+	uint64_t before_bps;
+
+	if (state != LINKS_UP)
+		return EVENT_LINK_LOST;
+	if (d->links && links_view(d->links, gpu, plane, sub_port, &before, &before_bps) &&
+	    before == LINKS_UP && bps < before_bps)
+		return EVENT_LINK_LESS;
+	return EVENT_LINK_CHANGED;
+}
+
 static void daemon_on_link(void *arg, uint32_t gpu, uint32_t plane, uint32_t sub_port, int ifindex,
 			   enum links_state old, enum links_state state, uint64_t bps)
 {
-	struct event e = {.priority = LOG_NOTICE, .plane = (int)plane, .topic = "link"};
 	struct daemon *d = arg;
+	struct event e = event_of(kind_of_link(d, gpu, plane, sub_port, state, bps), (int)plane);
 
 	path_table_link(d->table, gpu, plane, sub_port, state == LINKS_UP, bps);
 	publish_link(d->publish, gpu, plane, sub_port, state, bps);
@@ -111,7 +139,7 @@ static void daemon_on_link(void *arg, uint32_t gpu, uint32_t plane, uint32_t sub
 static void on_mtu(void *arg, uint32_t gpu, uint32_t plane, uint32_t sub_port, uint32_t old,
 		   uint32_t mtu)
 {
-	struct event e = {.priority = LOG_NOTICE, .plane = (int)plane, .topic = "link"};
+	struct event e = event_of(mtu < old ? EVENT_LINK_LESS : EVENT_LINK_CHANGED, (int)plane);
 	struct daemon *d = arg;
 
 	daemon_health_mtu(d->health, gpu, plane, sub_port, mtu);
@@ -129,7 +157,7 @@ static void on_links_log(void *arg, int priority, const char *line)
 {
 	struct daemon *d = arg;
 
-	log_limited(d->log, clock_now_ns(), priority, "links", "%s", line);
+	log_line(d->log, priority, "links", "%s", line);
 }
 
 const struct links_handlers daemon_links_handlers = {

@@ -66,7 +66,8 @@ static bool waits_for_first_reply(const struct prober_view *view,
 static void record_transition(struct daemon *d, uint32_t gpu, const struct in6_addr *peer,
 			      uint32_t plane, const struct probe_fsm_change *change)
 {
-	struct event e = {.priority = LOG_NOTICE, .plane = (int)plane, .topic = "probe"};
+	struct event e = event_of(
+		change->new_state == PROBE_DOWN ? EVENT_PROBE_DOWN : EVENT_PROBE_STATE, (int)plane);
 	char text[ADDRESS_TEXT_MAX];
 
 	/* a reply overdue by a moment is common; only what follows from it is an event */
@@ -106,13 +107,13 @@ static void on_log(void *arg, int priority, const char *line)
 {
 	struct daemon_health *h = arg;
 
-	log_limited(h->daemon->log, clock_now_ns(), priority, "health", "%s", line);
+	log_line(h->daemon->log, priority, "health", "%s", line);
 }
 
 static void on_gray(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
 		    bool is_local, uint32_t sub_port, bool gray)
 {
-	struct event e = {.priority = LOG_NOTICE, .plane = (int)plane, .topic = "probe"};
+	struct event e = event_of(gray ? EVENT_PROBE_GRAY : EVENT_PROBE_STATE, (int)plane);
 	struct daemon_health *h = arg;
 	char text[ADDRESS_TEXT_MAX];
 
@@ -138,18 +139,17 @@ static void log_clock_went_back(struct daemon_health *h, uint32_t gpu, const str
 		return;
 	h->refused[pair] = refused;
 	if (refused)
-		log_limited(
-			d->log, clock_now_ns(), LOG_WARNING, "health",
-			"capacity notice refused gpu=%s peer=%s: it is of an earlier incarnation "
-			"than one that is known, so the peer's clock has gone back; set it there "
-			"(the peer is informed, and takes a later incarnation by itself)",
-			d->config->gpus[gpu].name, address_format(peer, text));
+		log_line(d->log, LOG_WARNING, "health",
+			 "capacity notice refused gpu=%s peer=%s: it is of an earlier incarnation "
+			 "than one that is known, so the peer's clock has gone back; set it there "
+			 "(the peer is informed, and takes a later incarnation by itself)",
+			 d->config->gpus[gpu].name, address_format(peer, text));
 }
 
-static void record_notices(struct daemon_health *h, int priority, uint32_t gpu,
+static void record_notices(struct daemon_health *h, enum event_kind kind, uint32_t gpu,
 			   const struct in6_addr *peer, const char *to, const char *reason)
 {
-	struct event e = {.priority = priority, .plane = -1, .topic = "peer"};
+	struct event e = event_of(kind, -1);
 	char text[ADDRESS_TEXT_MAX];
 
 	snprintf(e.subject, sizeof(e.subject), "%s->%s", h->daemon->config->gpus[gpu].name,
@@ -173,7 +173,8 @@ static void on_refused(void *arg, uint32_t gpu, const struct in6_addr *peer,
 
 	if (path_table_find(h->daemon->table, gpu, peer, &pair) &&
 	    notice_refusals_refused(&h->refusals, pair, clock_now_ns()))
-		record_notices(h, LOG_WARNING, gpu, peer, "notices refused", reasons[why]);
+		record_notices(h, EVENT_NOTICES_REFUSED, gpu, peer, "notices refused",
+			       reasons[why]);
 }
 
 /* Of a pair whose refusal was said. */
@@ -183,7 +184,7 @@ static void record_accepted(struct daemon_health *h, uint32_t gpu, const struct 
 
 	if (path_table_find(h->daemon->table, gpu, peer, &pair) &&
 	    notice_refusals_accepted(&h->refusals, pair))
-		record_notices(h, LOG_NOTICE, gpu, peer, "notices accepted",
+		record_notices(h, EVENT_NOTICES_ACCEPTED, gpu, peer, "notices accepted",
 			       "one was authentic, and no replay");
 }
 
@@ -254,8 +255,8 @@ static void on_route(void *arg, uint32_t gpu, const struct in6_addr *peer, uint3
 	int rc = prober_want(h->prober, gpu, peer, plane, routed, was_down, clock_now_ns());
 
 	if (rc)
-		log_limited(h->daemon->log, clock_now_ns(), LOG_WARNING, "health",
-			    "path not probed plane=%u: %s", plane, strerror(-rc));
+		log_line(h->daemon->log, LOG_WARNING, "health", "path not probed plane=%u: %s",
+			 plane, strerror(-rc));
 }
 
 /* ---- traffic ------------------------------------------------------------- */
@@ -456,8 +457,8 @@ static void on_kernel_routes_lost(void *arg)
 {
 	struct daemon_health *h = arg;
 
-	log_limited(h->daemon->log, clock_now_ns(), LOG_WARNING, "health",
-		    "the kernel's route messages overran: routes learned from them are forgotten");
+	log_line(h->daemon->log, LOG_WARNING, "health",
+		 "the kernel's route messages overran: routes learned from them are forgotten");
 	prober_routes_unknown(h->prober);
 	path_table_kernel_routes_unknown(h->daemon->table);
 }

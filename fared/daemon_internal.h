@@ -5,7 +5,8 @@
  *
  * daemon.c starts, wires and ends, and calls all others; daemon_sources.c starts BMP and zserv and
  * has their callbacks; daemon_events.c has those of links and of the path table; daemon_reload.c
- * puts another configuration in force; daemon_trace.c lets one operator watch how a path is probed.
+ * puts another configuration in force; daemon_remind.c repeats what only an operator can mend;
+ * daemon_trace.c lets one operator watch how a path is probed.
  * Of these only daemon.c and daemon_reload.c call another's functions, none calls daemon.c, and all
  * may call daemon_health.c.
  */
@@ -28,7 +29,10 @@
 #include "links.h"
 #include "path_table.h"
 #include "publish.h"
+#include "reminder.h"
 #include "trace.h"
+
+#define DAEMON_REMINDERS 4 /* conditions in daemon_remind.c */
 
 /* What a source's callbacks are given. */
 struct hook {
@@ -72,7 +76,7 @@ struct daemon {
 	ev_prepare prepare;
 	ev_timer deadline, heartbeat, watchdog, status_timer;
 	ev_signal term, interrupt, hangup;
-	uint32_t renewals_failed; /* of the segment, that have been logged */
+	struct reminder reminders[DAEMON_REMINDERS];
 };
 
 /* An event of now: to the ring, from which it goes to the log and to those who watch. */
@@ -93,6 +97,10 @@ void daemon_on_event(void *arg, const struct event *event);
 void daemon_on_change(void *arg, const struct path_change *change);
 void daemon_on_forget(void *arg, uint32_t pair);
 extern const struct links_handlers daemon_links_handlers;
+
+/* daemon_remind.c */
+/* Cheap: several times a second. */
+void daemon_remind(struct daemon *d);
 
 /* daemon_trace.c */
 json_t *daemon_on_trace(void *arg, struct control_client *client,

@@ -22,7 +22,7 @@
 
 #define UNDO_AGAIN_S 1. /* an undo that fails is tried again */
 
-#define CHANGES_LOGGED 20
+#define CHANGES_LOGGED 8
 #define CHANGES_MAX    256 /* in a reply: a millisecond's work */
 
 /* ---- putting it in force ------------------------------------------------- */
@@ -38,10 +38,10 @@ struct path_table_times daemon_times(const struct config *config)
 	};
 }
 
-static void daemon_reload_event(struct daemon *d, int priority, const char *subject, const char *to,
-				const char *reason)
+static void daemon_reload_event(struct daemon *d, enum event_kind kind, const char *subject,
+				const char *to, const char *reason)
 {
-	struct event e = {.priority = priority, .plane = -1, .topic = "config"};
+	struct event e = event_of(kind, -1);
 
 	snprintf(e.subject, sizeof(e.subject), "%s", subject);
 	snprintf(e.to, sizeof(e.to), "%s", to);
@@ -63,7 +63,7 @@ static void put_in_force(struct daemon *d, struct config *new, const struct noti
 	if (daemon_health_has_keys(d->health, keys))
 		return;
 	daemon_health_set_keys(d->health, keys);
-	daemon_reload_event(d, LOG_NOTICE, "keys", "in force",
+	daemon_reload_event(d, EVENT_CONFIG_IN_FORCE, "keys", "in force",
 			    "the key files hold other keys than before");
 }
 
@@ -88,13 +88,11 @@ static int swap(struct daemon *d, struct config *new, const struct notice_keys *
 static void log_changes(struct daemon *d, const struct config_diff *diff)
 {
 	for (size_t i = 0; i < diff->n && i < CHANGES_LOGGED; i++)
-		log_limited(d->log, clock_now_ns(), LOG_NOTICE, "config", "%s: %s -> %s",
-			    diff->changes[i].key,
-			    diff->changes[i].before ? diff->changes[i].before : "(none)",
-			    diff->changes[i].after ? diff->changes[i].after : "(none)");
+		log_line(d->log, LOG_NOTICE, "config", "%s: %s -> %s", diff->changes[i].key,
+			 diff->changes[i].before ? diff->changes[i].before : "(none)",
+			 diff->changes[i].after ? diff->changes[i].after : "(none)");
 	if (diff->n > CHANGES_LOGGED)
-		log_limited(d->log, clock_now_ns(), LOG_NOTICE, "config", "and %zu more",
-			    diff->n - CHANGES_LOGGED);
+		log_line(d->log, LOG_NOTICE, "config", "and %zu more", diff->n - CHANGES_LOGGED);
 }
 
 static json_t *changes_json(const struct config_diff *diff)
@@ -136,7 +134,7 @@ void daemon_on_undo(struct ev_loop *loop, ev_timer *w, int revents)
 	if (rc && !d->undo_failed) {
 		log_line(d->log, LOG_ERR, "config", "reload not confirmed, but not undone yet: %s",
 			 why);
-		daemon_reload_event(d, LOG_ERR, "reload", "not undone", why);
+		daemon_reload_event(d, EVENT_CONFIG_REFUSED, "reload", "not undone", why);
 	}
 	d->undo_failed = rc != 0;
 	if (rc) {
@@ -146,7 +144,8 @@ void daemon_on_undo(struct ev_loop *loop, ev_timer *w, int revents)
 		forget_undo(d);
 		d->is_undone = true;
 		log_changes(d, diff);
-		daemon_reload_event(d, LOG_WARNING, "reload", "undone", "not confirmed in time");
+		daemon_reload_event(d, EVENT_CONFIG_UNDONE, "reload", "undone",
+				    "not confirmed in time");
 	}
 	config_diff_destroy(diff);
 }
@@ -223,7 +222,7 @@ static int read_keys(struct daemon *d, const struct config *new, struct notice_k
 	if (rc != -EACCES || !names_same_keys(&new->health, &d->config->health))
 		return rc;
 	snprintf(out->warning, sizeof(out->warning), "the keys stay as they are: %.560s", out->why);
-	log_limited(d->log, clock_now_ns(), LOG_WARNING, "config", "%s", out->warning);
+	log_line(d->log, LOG_WARNING, "config", "%s", out->warning);
 	out->why[0] = '\0';
 	*keys = *daemon_health_keys(d->health);
 	return 0;
@@ -293,11 +292,12 @@ static int reload_openly(struct daemon *d, unsigned confirm_s, const char *asked
 	rc = reload(d, false, confirm_s, out);
 	if (out->applied) {
 		log_changes(d, out->diff);
-		daemon_reload_event(d, LOG_NOTICE, "reload", "in force", asked_by);
+		daemon_reload_event(d, EVENT_CONFIG_IN_FORCE, "reload", "in force", asked_by);
 	} else {
 		log_line(d->log, LOG_ERR, "config", "reload refused, nothing changed: %s",
 			 out->why);
-		daemon_reload_event(d, LOG_ERR, "reload", "refused, nothing changed", out->why);
+		daemon_reload_event(d, EVENT_CONFIG_REFUSED, "reload", "refused, nothing changed",
+				    out->why);
 	}
 	notify_send("READY=1");
 	return rc;
@@ -356,6 +356,6 @@ json_t *daemon_on_confirm(void *arg, const struct control_client *client)
 	}
 	forget_undo(d);
 	snprintf(who, sizeof(who), "by uid=%u pid=%d", (unsigned)client->uid, (int)client->pid);
-	daemon_reload_event(d, LOG_NOTICE, "reload", "confirmed", who);
+	daemon_reload_event(d, EVENT_CONFIG_IN_FORCE, "reload", "confirmed", who);
 	return json_pack("{s:b}", "ok", 1);
 }

@@ -49,7 +49,7 @@ static const char *odd_bandwidth(const struct daemon *d, const struct bgp_path_e
  */
 static void record_odd_bandwidth(struct daemon *d, const struct bgp_path_event *event)
 {
-	struct event e = {.priority = LOG_WARNING, .plane = event->plane, .topic = "bandwidth"};
+	struct event e = event_of(EVENT_BANDWIDTH_ODD, event->plane);
 	const char *reason, *odd, *was = NULL;
 	char peer[ADDRESS_TEXT_MAX];
 	struct path_view view;
@@ -86,16 +86,17 @@ static bool daemon_on_path(void *arg, const struct bgp_path_event *event)
 		record_odd_bandwidth(d, event);
 	rc = path_table_route(d->table, hook->source, event, clock_now_ns());
 	if (rc)
-		log_limited(d->log, clock_now_ns(), LOG_WARNING, path_source_name(hook->source),
-			    "path refused peer=%s plane=%u: %s", address_format(&event->peer, peer),
-			    event->plane, strerror(-rc));
+		log_line(d->log, LOG_WARNING, path_source_name(hook->source),
+			 "path refused peer=%s plane=%u: %s", address_format(&event->peer, peer),
+			 event->plane, strerror(-rc));
 	return rc != -ENOSPC && rc != -ENOMEM;
 }
 
 /* What a source says of itself: an event says old, new and the reason. */
 static void on_state(void *arg, enum bgp_source_state state, const char *reason)
 {
-	struct event e = {.priority = LOG_NOTICE, .plane = -1, .topic = "source"};
+	struct event e =
+		event_of(state == BGP_SOURCE_DOWN ? EVENT_SOURCE_LOST : EVENT_SOURCE_STATE, -1);
 	const struct hook *hook = arg;
 	struct daemon *d = hook->daemon;
 	struct path_source_view old;
@@ -115,8 +116,7 @@ static void on_source_log(void *arg, int priority, const char *line)
 {
 	const struct hook *hook = arg;
 
-	log_limited(hook->daemon->log, clock_now_ns(), priority, path_source_name(hook->source),
-		    "%s", line);
+	log_line(hook->daemon->log, priority, path_source_name(hook->source), "%s", line);
 }
 
 /* Once for each release that is met. */

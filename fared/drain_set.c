@@ -19,7 +19,7 @@ static bool same(const struct drain_rule *a, const struct drain_rule *b)
 	       (!a->has_sub_port || a->sub_port == b->sub_port);
 }
 
-static bool is_everything(const struct drain_rule *rule)
+bool drain_rule_is_everything(const struct drain_rule *rule)
 {
 	return !rule->has_gpu && !rule->has_peer && !rule->has_plane;
 }
@@ -39,7 +39,7 @@ int drain_set_add(struct drain_set *set, const struct drain_rule *rule)
 		if (same(&set->rules[i], rule))
 			return 0;
 	/* the last place: whatever there is, all can be drained */
-	if (set->n >= (is_everything(rule) ? DRAIN_RULES_MAX : DRAIN_RULES_MAX - 1))
+	if (set->n >= (drain_rule_is_everything(rule) ? DRAIN_RULES_MAX : DRAIN_RULES_MAX - 1))
 		return -ENOSPC;
 	set->rules[set->n++] = *rule;
 	return 0;
@@ -50,7 +50,7 @@ static int drain_set_drop(struct drain_set *set, const struct drain_rule *rule)
 	uint32_t kept = 0, n = set->n;
 
 	for (uint32_t i = 0; i < n; i++)
-		if (!is_everything(rule) && !same(rule, &set->rules[i]))
+		if (!drain_rule_is_everything(rule) && !same(rule, &set->rules[i]))
 			set->rules[kept++] = set->rules[i];
 	set->n = kept;
 	return (int)(n - kept);

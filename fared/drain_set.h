@@ -32,6 +32,8 @@ struct drain_set {
 	struct drain_rule rules[DRAIN_RULES_MAX];
 };
 
+/* It names nothing in particular. */
+bool drain_rule_is_everything(const struct drain_rule *rule);
 /* 0, also if it is there already; -ENOSPC. */
 int drain_set_add(struct drain_set *set, const struct drain_rule *rule);
 /*

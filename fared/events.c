@@ -6,6 +6,46 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <syslog.h>
+
+static const struct {
+	const char *topic;
+	int priority;
+} events_kinds[EVENT_KINDS] = {
+	[EVENT_PATH_LOST] = {"path", LOG_WARNING},
+	[EVENT_PATH_LESS] = {"path", LOG_WARNING},
+	[EVENT_PATH_CHANGED] = {"path", LOG_NOTICE},
+	[EVENT_PATH_DRAINED] = {"path", LOG_NOTICE},
+	[EVENT_LINK_LOST] = {"link", LOG_WARNING},
+	[EVENT_LINK_LESS] = {"link", LOG_WARNING},
+	[EVENT_LINK_CHANGED] = {"link", LOG_NOTICE},
+	[EVENT_SOURCE_LOST] = {"source", LOG_WARNING},
+	[EVENT_SOURCE_AWAY] = {"source", LOG_WARNING},
+	[EVENT_SOURCE_STATE] = {"source", LOG_NOTICE},
+	[EVENT_PROBE_DOWN] = {"probe", LOG_WARNING},
+	[EVENT_PROBE_GRAY] = {"probe", LOG_WARNING},
+	[EVENT_PROBE_STATE] = {"probe", LOG_NOTICE},
+	[EVENT_PORTS_HELD] = {"probe", LOG_ERR},
+	[EVENT_PORTS_FREE] = {"probe", LOG_NOTICE},
+	[EVENT_BANDWIDTH_ODD] = {"bandwidth", LOG_WARNING},
+	[EVENT_NOTICES_REFUSED] = {"peer", LOG_WARNING},
+	[EVENT_NOTICES_ACCEPTED] = {"peer", LOG_NOTICE},
+	[EVENT_PEER_FORGOTTEN] = {"peer", LOG_INFO},
+	[EVENT_DRAIN] = {"drain", LOG_NOTICE},
+	[EVENT_CONFIG_IN_FORCE] = {"config", LOG_NOTICE},
+	[EVENT_CONFIG_UNDONE] = {"config", LOG_WARNING},
+	[EVENT_CONFIG_REFUSED] = {"config", LOG_ERR},
+	[EVENT_STARTED] = {"daemon", LOG_NOTICE},
+	[EVENT_SEGMENT_FULL] = {"daemon", LOG_ERR},
+};
+
+struct event event_of(enum event_kind kind, int plane)
+{
+	struct event e = {.priority = events_kinds[kind].priority, .plane = plane};
+
+	snprintf(e.topic, sizeof(e.topic), "%s", events_kinds[kind].topic);
+	return e;
+}
 
 bool events_has_topic(const char *topic)
 {

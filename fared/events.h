@@ -19,6 +19,40 @@
 #define EVENTS_MAX    1024
 #define EVENTS_TOPICS "path link source probe bandwidth peer drain config daemon"
 
+/*
+ * What an event can say. Each has one topic and one priority, by the table in events.c: what is
+ * lost is a warning, what comes back or was asked for is a notice, what fared cannot do is an
+ * error.
+ */
+enum event_kind {
+	EVENT_PATH_LOST,    /* it carries nothing any more, or is new and carries nothing */
+	EVENT_PATH_LESS,    /* less than before */
+	EVENT_PATH_CHANGED, /* more than before, or as much for another reason */
+	EVENT_PATH_DRAINED, /* less, because an operator drained it or a sub-port of it */
+	EVENT_LINK_LOST,    /* a sub-port without carrier or device */
+	EVENT_LINK_LESS,    /* slower, or of a smaller MTU */
+	EVENT_LINK_CHANGED, /* up; faster, or of a larger MTU */
+	EVENT_SOURCE_LOST,  /* BMP or zserv, in sync before */
+	EVENT_SOURCE_AWAY,  /* the same, for long */
+	EVENT_SOURCE_STATE, /* on its way to being in sync, or there */
+	EVENT_PROBE_DOWN,   /* probes of a path are not answered, or lost */
+	EVENT_PROBE_GRAY,   /* of a sub-port alone */
+	EVENT_PROBE_STATE,  /* any other state; a sub-port that is gray no longer */
+	EVENT_PORTS_HELD,   /* UDP ports of probing that others have */
+	EVENT_PORTS_FREE,
+	EVENT_BANDWIDTH_ODD,
+	EVENT_NOTICES_REFUSED, /* a peer's, of its capacity */
+	EVENT_NOTICES_ACCEPTED,
+	EVENT_PEER_FORGOTTEN,
+	EVENT_DRAIN, /* or the end of one */
+	EVENT_CONFIG_IN_FORCE,
+	EVENT_CONFIG_UNDONE, /* because it was not confirmed */
+	EVENT_CONFIG_REFUSED,
+	EVENT_STARTED,
+	EVENT_SEGMENT_FULL, /* and it cannot be made anew */
+	EVENT_KINDS
+};
+
 struct event {
 	uint64_t seq; /* 1, 2, ... */
 	uint64_t mono_ns;
@@ -38,6 +72,8 @@ struct events;
 
 /* false: no event is of that topic. */
 bool events_has_topic(const char *topic);
+/* One of that kind, to be filled in. plane: -1: of none. */
+struct event event_of(enum event_kind kind, int plane);
 
 /* on_event is called by events_flush(), oldest first; the event is borrowed for the call. */
 int events_create(struct events **out, void (*on_event)(void *arg, const struct event *event),

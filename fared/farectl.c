@@ -17,6 +17,7 @@
 
 #include "control_client.h"
 #include "base/address.h"
+#include "farectl_doctor.h"
 #include "farectl_drain.h"
 #include "farectl_options.h"
 #include "farectl_tables.h"
@@ -452,6 +453,9 @@ static int command(const struct farectl_options *options, int argc, char **argv)
 				 : farectl_usage("watch takes no arguments");
 	if (!strcmp(argv[0], "trace"))
 		return trace(options, argc, argv);
+	if (!strcmp(argv[0], "doctor"))
+		return argc == 1 ? farectl_doctor(options)
+				 : farectl_usage("doctor takes no arguments");
 	if (!strcmp(argv[0], "top"))
 		return argc == 1 ? farectl_top(&options->top)
 				 : farectl_usage("top takes no arguments");

@@ -2,6 +2,7 @@
 /* farectl_drain.c - see farectl_drain.h */
 #include "farectl_drain.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -13,7 +14,7 @@ static int read_quiet(const char *run_dir, const struct quiet_scope *scope,
 		      struct quiet_reading *out)
 {
 	struct snapshot s;
-	int err = snapshot_take(&s, run_dir, SNAPSHOT_QPS, 0);
+	int err = snapshot_take(&s, run_dir, SNAPSHOT_QPS, 0, NULL);
 
 	if (err || !s.planes || !s.qp_sums || s.has_more_qps) {
 		fprintf(stderr, "farectl: %s\n",
@@ -28,13 +29,18 @@ static int read_quiet(const char *run_dir, const struct quiet_scope *scope,
 	return err;
 }
 
-static void print_unknown(const struct quiet_reading *l)
+/* Of another network namespace: what it carries cannot be said, so nothing is said to be quiet. */
+static bool has_unknown(const struct quiet_reading *l)
 {
 	for (size_t i = 0; i < l->n_devices; i++)
-		if (!l->devices[i].is_known)
+		if (!l->devices[i].is_known) {
 			fprintf(stderr,
-				"farectl: no device %s here: its traffic is not looked at\n",
+				"farectl: no device %s here, so whether it is quiet is not known: "
+				"run this in fared's network namespace; the drain stays\n",
 				l->devices[i].name);
+			return true;
+		}
+	return false;
 }
 
 int farectl_drain_wait(const char *run_dir, const struct quiet_scope *scope, double limit_s)
@@ -46,7 +52,8 @@ int farectl_drain_wait(const char *run_dir, const struct quiet_scope *scope, dou
 
 	if (read_quiet(run_dir, scope, &before))
 		return 1;
-	print_unknown(&before);
+	if (has_unknown(&before))
+		return 1;
 	begin_s = printed_s = before.at_s;
 	while (quiet < QUIET_READINGS) {
 		usleep(READ_US);

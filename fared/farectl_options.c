@@ -40,6 +40,8 @@ static const char help[] =
 	"  watch                      events as they come, until interrupted\n"
 	"  trace PEER PLANE           each probe of a path, sent and answered, as it happens\n"
 	"  top                        planes, degraded paths and events, live\n"
+	"  doctor                     what is wrong with this server, before a job or on the first "
+	"day\n"
 	"\n"
 	"PEER is the address of a peer GPU, PLANE and SUB_PORT are numbers from 0, PLANES are "
 	"like\n"
@@ -66,15 +68,17 @@ static const char help[] =
 	"                             drain, config or daemon\n"
 	"  -l, --level LEVEL          show events: at least err, warning, notice, info or debug\n"
 	"  -p, --plane PLANE          show events: of that plane\n"
+	"  -f, --config FILE          doctor: fared's configuration (default "
+	"/etc/fared/fared.yaml)\n"
+	"  -q, --quiet                doctor: only what is wrong, a line each\n"
 	"  -j, --json                 print the daemon's JSON, one document (watch, trace: one a "
 	"line)\n"
 	"  -V, --version              print the version and exit\n"
 	"  -h, --help                 print this and exit\n"
 	"\n"
 	"Exit status: 0 done; 1 the daemon cannot be reached, refuses, or ends during watch or "
-	"trace; 2 "
-	"wrong\n"
-	"usage. See farectl(8).\n";
+	"trace,\n"
+	"or doctor finds something wrong; 2 wrong usage; 3 doctor cannot write. See farectl(8).\n";
 
 int farectl_usage(const char *problem)
 {
@@ -130,6 +134,12 @@ static int farectl_options_take(struct farectl_options *out, int option, const c
 	case 'p':
 		out->plane = value;
 		break;
+	case 'f':
+		out->config = value;
+		break;
+	case 'q':
+		out->quiet = true;
+		break;
 	case 'n':
 		out->dry_run = true;
 		break;
@@ -171,11 +181,8 @@ static const char *taken_by(const char *command, const char *what)
 {
 	static const struct {
 		const char *command, *letters;
-	} commands[] = {{"drain", "gw"},
-			{"undrain", "g"},
-			{"reload", "nc"},
-			{"top", "abir"},
-			{"trace", "gC"}};
+	} commands[] = {{"doctor", "fq"}, {"drain", "gw"}, {"undrain", "g"},
+			{"reload", "nc"}, {"top", "abir"}, {"trace", "gC"}};
 
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (!strcmp(commands[i].command, command))
@@ -220,6 +227,8 @@ int farectl_options_parse(struct farectl_options *out, int argc, char **argv)
 		{"dry-run", no_argument, NULL, 'n'},
 		{"confirm", required_argument, NULL, 'c'},
 		{"json", no_argument, NULL, 'j'},
+		{"config", required_argument, NULL, 'f'},
+		{"quiet", no_argument, NULL, 'q'},
 		{"wait", required_argument, NULL, 'w'},
 		{"all", no_argument, NULL, 'a'},
 		{"batch", no_argument, NULL, 'b'},
@@ -238,8 +247,8 @@ int farectl_options_parse(struct farectl_options *out, int argc, char **argv)
 	for (int i = 1; i < argc; i++)
 		if (!is_utf8(argv[i]))
 			return farectl_usage("an argument is no UTF-8 text");
-	while (rc < 0 &&
-	       (o = getopt_long(argc, argv, "s:g:C:nc:S:t:l:p:jw:abi:r:Vh", longs, NULL)) != -1) {
+	while (rc < 0 && (o = getopt_long(argc, argv, "s:g:C:nc:S:t:l:p:jw:abi:r:f:qVh", longs,
+					  NULL)) != -1) {
 		rc = farectl_options_take(out, o, optarg);
 		if (n + 1 < sizeof(given))
 			given[n++] = (char)o;

@@ -19,6 +19,8 @@ struct farectl_options {
 	const char *count;			   /* of a trace, as given; NULL: not */
 	const char *since, *topic, *level, *plane; /* of events; NULL: all */
 	double wait_s;				   /* of a drain; 0: not */
+	const char *config;			   /* of doctor; NULL: the usual one */
+	bool quiet;				   /* likewise: only what is wrong */
 	bool dry_run;
 	bool json;
 	struct farectl_top_options top;

@@ -2,6 +2,7 @@
 /* farectl_tables.c - see farectl_tables.h */
 #include "farectl_tables.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -149,23 +150,50 @@ static const char *probe(const json_t *row, char cell[CELL])
 	return cell;
 }
 
-void tables_paths(const json_t *reply)
+/* Columns that the texts of a member take: at least those of its heading. */
+static int tables_width(const json_t *rows, const char *key, const char *heading)
 {
-	char a[CELL], b[CELL], c[CELL], d[CELL], e[CELL], f[CELL];
+	size_t width = strlen(heading);
 	const json_t *row;
 	size_t i;
 
-	printf("%-8s %-39s %5s %-14s %12s %11s %16s %9s  %-22s %s\n", "GPU", "PEER", "PLANE",
-	       "VERDICT", "USABLE Gb/s", "LOCAL Gb/s", "ADVERTISED Gb/s", "FOR s",
-	       "PROBES (LOSS, RTT)", "REASON");
-	json_array_foreach (json_object_get(reply, "paths"), i, row)
-		printf("%-8s %-39s %5s %-14s %12s %11s %16s %9s  %-22s %s%s\n",
-		       text(row, "local_gpu"), text(row, "peer"), number_cell(row, "plane", a),
-		       text(row, "verdict"), gbps(row, "usable_bps", b), gbps(row, "local_bps", c),
-		       gbps(row, "advertised_bps", d), seconds(row, "since_s", e), probe(row, f),
-		       text(row, "reason"),
-		       json_is_true(json_object_get(row, "normalised")) ? " (relative weights)"
-									: "");
+	json_array_foreach (rows, i, row)
+		if (strlen(text(row, key)) > width)
+			width = strlen(text(row, key));
+	return (int)width;
+}
+
+/* Its reason says more than that it is in use with all that the local links have. */
+static bool is_limited(const json_t *path)
+{
+	return strcmp(text(path, "verdict"), "ok") ||
+	       json_integer_value(json_object_get(path, "usable_bps")) <
+		       json_integer_value(json_object_get(path, "local_bps"));
+}
+
+/* 100 columns, with peers of IPv4 addresses; a reason has a line of its own. */
+void tables_paths(const json_t *reply)
+{
+	const json_t *rows = json_object_get(reply, "paths"), *row;
+	int gpu = tables_width(rows, "local_gpu", "GPU"), peer = tables_width(rows, "peer", "PEER");
+	char a[CELL], b[CELL], c[CELL], d[CELL], e[CELL], f[CELL];
+	size_t i;
+
+	printf("%-*s %-*s %5s %-14s %9s %9s %10s %9s  %s\n", gpu, "GPU", peer, "PEER", "PLANE",
+	       "VERDICT", "USABLE", "LOCAL", "ADVERTISED", "FOR s", "PROBES (LOSS, RTT)");
+	json_array_foreach (rows, i, row) {
+		printf("%-*s %-*s %5s %-14s %9s %9s %10s %9s  %s\n", gpu, text(row, "local_gpu"),
+		       peer, text(row, "peer"), number_cell(row, "plane", a), text(row, "verdict"),
+		       gbps(row, "usable_bps", b), gbps(row, "local_bps", c),
+		       gbps(row, "advertised_bps", d), seconds(row, "since_s", e), probe(row, f));
+		if (is_limited(row) || json_is_true(json_object_get(row, "normalised")))
+			printf("%*s %s%s\n", gpu, "", text(row, "reason"),
+			       json_is_true(json_object_get(row, "normalised"))
+				       ? " (relative weights)"
+				       : "");
+	}
+	if (json_array_size(rows))
+		puts("bandwidths in Gb/s");
 }
 
 void tables_flows(const json_t *reply)

@@ -20,7 +20,7 @@ static int read_daemon(struct top_model *m, const char *run_dir)
 {
 	struct snapshot s;
 	int err = snapshot_take(&s, run_dir, SNAPSHOT_PATHS | SNAPSHOT_QPS | SNAPSHOT_EVENTS,
-				m->last_event);
+				m->last_event, NULL);
 
 	if (err)
 		snprintf(m->why, sizeof(m->why), "%s", s.why); /* the rest stays as it was */

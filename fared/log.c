@@ -12,7 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const struct token_rate log_rate = {LOG_PER_SECOND, LOG_BURST};
+#include "base/clock.h"
+
+#define LOG_SECOND_NS UINT64_C(1000000000)
 
 /*
  * Opens a pipe or a terminal once more: O_NONBLOCK on stderr itself would be set for all processes
@@ -89,6 +91,61 @@ emit(struct log *log, int priority, const char *topic, const char *format, va_li
 	put_line(log, line);
 }
 
+__attribute__((format(printf, 4, 5))) static void
+log_note(struct log *log, int priority, const char *topic, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	emit(log, priority, topic, format, ap);
+	va_end(ap);
+}
+
+static struct log_budget *budget_of(struct log *log, const char *topic, int priority)
+{
+	struct log_budget *b = log->budgets;
+
+	while (b->topic[0] && (b->priority != priority || strcmp(b->topic, topic) != 0) &&
+	       b < &log->budgets[LOG_BUDGETS - 1])
+		b++;
+	if (!b->topic[0]) {
+		snprintf(b->topic, sizeof(b->topic), "%s", topic);
+		b->priority = priority;
+	}
+	return b;
+}
+
+/* Fewer than LOG_PER_SECOND in the second before now. */
+static bool log_has_room(const struct log_budget *b, uint64_t now_ns)
+{
+	return !b->said_ns[b->oldest] || now_ns >= b->said_ns[b->oldest] + LOG_SECOND_NS;
+}
+
+static void log_left_out(struct log *log, struct log_budget *b)
+{
+	if (b->left_out)
+		log_note(log, b->priority, "log",
+			 "lines left out by the rate limit topic=%s n=%llu", b->topic,
+			 (unsigned long long)b->left_out);
+	b->left_out = 0;
+}
+
+__attribute__((format(printf, 5, 0))) static void log_within(struct log *log, uint64_t now_ns,
+							     int priority, const char *topic,
+							     const char *format, va_list ap)
+{
+	struct log_budget *b = budget_of(log, topic, priority);
+
+	if (!log->is_whole && !log_has_room(b, now_ns)) {
+		b->left_out++;
+		return;
+	}
+	log_left_out(log, b);
+	b->said_ns[b->oldest] = now_ns;
+	b->oldest = (b->oldest + 1) % LOG_PER_SECOND;
+	emit(log, priority, topic, format, ap);
+}
+
 void log_line(struct log *log, int priority, const char *topic, const char *format, ...)
 {
 	va_list ap;
@@ -96,43 +153,28 @@ void log_line(struct log *log, int priority, const char *topic, const char *form
 	if (priority > log->level)
 		return;
 	va_start(ap, format);
-	emit(log, priority, topic, format, ap);
+	log_within(log, clock_now_ns(), priority, topic, format, ap);
 	va_end(ap);
 }
 
-static struct log_budget *budget_of(struct log *log, const char *topic)
-{
-	struct log_budget *b = log->budgets;
-
-	while (b->topic[0] && strcmp(b->topic, topic) != 0 && b < &log->budgets[LOG_BUDGETS - 1])
-		b++;
-	if (!b->topic[0])
-		snprintf(b->topic, sizeof(b->topic), "%s", topic);
-	return b;
-}
-
-void log_limited(struct log *log, uint64_t now_ns, int priority, const char *topic,
+void log_line_at(struct log *log, uint64_t now_ns, int priority, const char *topic,
 		 const char *format, ...)
 {
-	struct log_budget *budget;
 	va_list ap;
 
 	if (priority > log->level)
 		return;
-	budget = budget_of(log, topic);
-	if (!token_bucket_take(&budget->bucket, log_rate, now_ns)) {
-		budget->suppressed++;
-		return;
-	}
-	if (budget->suppressed) {
-		log_line(log, LOG_WARNING, "log",
-			 "lines left out by the rate limit topic=%s n=%llu", topic,
-			 (unsigned long long)budget->suppressed);
-		budget->suppressed = 0;
-	}
 	va_start(ap, format);
-	emit(log, priority, topic, format, ap);
+	log_within(log, now_ns, priority, topic, format, ap);
 	va_end(ap);
+}
+
+void log_flush(struct log *log, uint64_t now_ns)
+{
+	for (struct log_budget *b = log->budgets; b < &log->budgets[LOG_BUDGETS] && b->topic[0];
+	     b++)
+		if (b->left_out && log_has_room(b, now_ns))
+			log_left_out(log, b);
 }
 
 static const struct {

@@ -2,12 +2,14 @@
 /* main.c - fared: options, configuration, and off it goes (daemon.c does the rest) */
 #include <errno.h>
 #include <getopt.h>
+#include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "config.h"
 #include "config_check.h"
+#include "config_list.h"
 #include "daemon.h"
 #include "frr_print.h"
 #include "log.h"
@@ -18,13 +20,13 @@
 
 struct options {
 	struct daemon_options daemon;
-	bool check_only, print_frr;
+	bool check_only, as_json, print_frr;
 	struct frr_print_options frr;
 };
 
 static int main_usage(FILE *to)
 {
-	fputs("usage: fared [--config FILE] [--run-dir DIR] [--check-config]\n"
+	fputs("usage: fared [--config FILE] [--run-dir DIR] [--check-config [--json]]\n"
 	      "             [--seccomp kill|log|off] [--foreground]\n"
 	      "       fared --print-frr-config --as N [--config FILE] [--router-id ID]\n"
 	      "             [--leaf ADDRESS,...]\n"
@@ -32,6 +34,7 @@ static int main_usage(FILE *to)
 	      "\n"
 	      "  -c, --config FILE   configuration (default " DEFAULT_CONFIG ")\n"
 	      "  -C, --check-config  check the configuration, print the result, and exit\n"
+	      "  -j, --json          check: print each key with its value, as JSON\n"
 	      "  -r, --run-dir DIR   run directory (default: the configuration's run_dir, or "
 	      "/run/fared)\n"
 	      "  -S, --seccomp MODE  system calls beyond those it needs: kill (default), log or "
@@ -63,6 +66,7 @@ static int parse_options(int argc, char **argv, struct options *out)
 	static const struct option options[] = {
 		{"config", required_argument, NULL, 'c'},
 		{"check-config", no_argument, NULL, 'C'},
+		{"json", no_argument, NULL, 'j'},
 		{"run-dir", required_argument, NULL, 'r'},
 		{"seccomp", required_argument, NULL, 'S'},
 		{"print-frr-config", no_argument, NULL, 'P'},
@@ -78,13 +82,16 @@ static int parse_options(int argc, char **argv, struct options *out)
 	int o;
 
 	*out = (struct options){.daemon.path = DEFAULT_CONFIG};
-	while ((o = getopt_long(argc, argv, "c:Cr:S:PA:I:L:ZfVh", options, NULL)) != -1) {
+	while ((o = getopt_long(argc, argv, "c:Cjr:S:PA:I:L:ZfVh", options, NULL)) != -1) {
 		switch (o) {
 		case 'c':
 			out->daemon.path = optarg;
 			break;
 		case 'C':
 			out->check_only = true;
+			break;
+		case 'j':
+			out->as_json = true;
 			break;
 		case 'r':
 			out->daemon.run_dir = optarg;
@@ -187,6 +194,34 @@ static void print_right(const char *path, const struct config *config)
 	       config->bgp.n_neighbors == 1 ? "" : "s");
 }
 
+/* Each key with its value, as `show config` has them. false: no memory. */
+static bool print_json(const struct config *config)
+{
+	json_t *values = json_object();
+	struct config_list *list;
+
+	if (config_list_create(&list, config))
+		return false;
+	for (size_t i = 0; i < list->n; i++)
+		json_object_set_new(values, list->entries[i].key,
+				    json_string(list->entries[i].value));
+	config_list_destroy(list);
+	json_dumpf(values, stdout, JSON_INDENT(2));
+	putchar('\n');
+	json_decref(values);
+	return true;
+}
+
+/* The exit status: a result that cannot be written is none. */
+static int print_checked(const struct options *options, const struct config *config)
+{
+	if (!options->as_json)
+		print_right(options->daemon.path, config);
+	else if (!print_json(config))
+		return 1;
+	return fflush(stdout) ? 1 : 0;
+}
+
 /* The exit status. Neither interfaces nor users of this machine matter to it. */
 static int print_frr(const struct options *options)
 {
@@ -222,9 +257,10 @@ int main(int argc, char **argv)
 	if (options.print_frr)
 		return print_frr(&options);
 	log_init(&log, STDERR_FILENO, LOG_WARNING);
+	log.is_whole = options.check_only;
 	rc = main_load(&options, &config, &privileges, &log);
 	if (!rc && options.check_only)
-		print_right(options.daemon.path, config);
+		rc = print_checked(&options, config);
 	if (rc || options.check_only) {
 		config_destroy(config);
 		return rc;

@@ -5,8 +5,9 @@
  * Solely owns: when that was said last, of each pair of GPU and peer. In: refusals and acceptances.
  * Out: whether to say so. Thread: any. Pure.
  *
- * Anybody on the fabric can cause refusals, as many as it likes and in any peer's name: so a pair
- * is named once in ten minutes, and one pair a second.
+ * Anybody on the fabric can cause refusals, as many as it likes and in any peer's name: so one pair
+ * a second is named, and the same again after ten minutes, then after twice as long each time, up
+ * to a day. One that is accepted begins with ten minutes again.
  */
 #ifndef NOTICE_REFUSALS_H
 #define NOTICE_REFUSALS_H
@@ -17,11 +18,12 @@
 #include "fare_limits.h"
 
 #define NOTICE_REFUSALS_PAIR_NS (600 * UINT64_C(1000000000))
+#define NOTICE_REFUSALS_MAX_NS	(86400 * UINT64_C(1000000000))
 #define NOTICE_REFUSALS_NS	UINT64_C(1000000000)
 
 struct notice_refusals {
 	uint64_t said_ns[FARE_MAX_PAIRS]; /* 0: never */
-	bool open[FARE_MAX_PAIRS];	  /* said, and none was accepted since */
+	uint8_t n_said[FARE_MAX_PAIRS];	  /* since one was accepted; 255: or more */
 	uint64_t any_ns;		  /* the last one of all; 0: none yet */
 };
 

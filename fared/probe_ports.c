@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <syslog.h>
 
 #include "base/clock.h"
 #include "base/address.h"
@@ -16,10 +15,10 @@
 #define AGAIN_S	    1. /* bind() costs microseconds */
 #define OWNERS_EACH 30 /* the holder: another may have taken its place */
 
-static void probe_ports_event(struct probe_ports *p, int priority, const char *subject,
+static void probe_ports_event(struct probe_ports *p, enum event_kind kind, const char *subject,
 			      const char *to, const char *reason)
 {
-	struct event e = {.priority = priority, .plane = -1, .topic = "probe"};
+	struct event e = event_of(kind, -1);
 
 	snprintf(e.subject, sizeof(e.subject), "%s", subject);
 	snprintf(e.to, sizeof(e.to), "%s", to);
@@ -62,11 +61,11 @@ static void probe_ports_set_subject(struct probe_ports *p, const char *subject, 
 	if (!strcmp(subject, p->subject))
 		return;
 	if (p->subject[0])
-		probe_ports_event(p, LOG_NOTICE, p->subject, "taken", "it is free again");
+		probe_ports_event(p, EVENT_PORTS_FREE, p->subject, "taken", "it is free again");
 	snprintf(p->subject, sizeof(p->subject), "%s", subject);
 	p->since_ns = now;
 	if (subject[0])
-		probe_ports_event(p, LOG_ERR, subject, "not taken", p->reason);
+		probe_ports_event(p, EVENT_PORTS_HELD, subject, "not taken", p->reason);
 }
 
 static void probe_ports_try_ports(struct probe_ports *p, bool at_start, uint64_t now)

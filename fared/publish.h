@@ -27,9 +27,9 @@ struct publish_stats {
 	uint64_t pairs_refused;	  /* the segment had no room, or refused */
 	uint32_t pairs_adopted;
 	uint32_t renewals; /* of a segment that was full of pairs without routes */
-	/* that failed: peers without a place in it are not published; and why the last one did */
+	/* that failed: peers without a place in it are not published */
 	uint32_t renewals_failed;
-	int renewal_error;
+	int renewal_error; /* of the last one; 0: it succeeded */
 	/* the segment was not adopted, or only in part, because of this; NULL: it was */
 	const char *why_new;
 };

@@ -176,6 +176,7 @@ static int renew(struct shm_sink *s)
 	}
 	memset(s->segment_pair, 0xff, sizeof(s->segment_pair));
 	s->stats.renewals++;
+	s->stats.renewal_error = 0;
 	return 0;
 }
 

@@ -440,6 +440,15 @@ static int parse_option(int c, struct options *o)
 	}
 }
 
+/* The exit status: what could not be written was not done. */
+static int written(int status)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return status;
+	print_error("standard output: %s", errno ? strerror(errno) : "write error");
+	return status ? status : 1;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option longs[] = {
@@ -466,9 +475,9 @@ int main(int argc, char **argv)
 	if (argc < 2)
 		return farelab_usage(stderr, NULL);
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "help"))
-		return farelab_usage(stdout, NULL);
+		return written(farelab_usage(stdout, NULL));
 	if (!strcmp(argv[1], "--version"))
-		return printf("farelab %s\n", FARE_VERSION) < 0;
+		return written(printf("farelab %s\n", FARE_VERSION) < 0);
 	for (size_t i = 0; i < N_COMMANDS; i++)
 		if (!strcmp(argv[1], commands[i].name))
 			command = &commands[i];
@@ -484,5 +493,5 @@ int main(int argc, char **argv)
 	}
 	if (argc - optind < command->least_args)
 		return farelab_usage(stderr, command);
-	return command->run(&options, argc - optind, argv + optind);
+	return written(command->run(&options, argc - optind, argv + optind));
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text_file.h"
+
 struct doc_stream {
 	char *text; /* valid after fflush() */
 	size_t bytes;
@@ -216,10 +218,13 @@ static int doc_write_stream(struct doc_stream *stream, const char *path)
 	file = fopen(path, "we");
 	if (!file)
 		return -errno;
+	errno = 0;
 	if (fwrite(stream->text, 1, stream->bytes, file) != stream->bytes)
-		err = -EIO;
+		err = errno ? -errno : -EIO;
 	if (fclose(file) && !err)
 		err = -errno;
+	if (err)
+		text_file_discard(path);
 	return err;
 }
 

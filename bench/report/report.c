@@ -9,6 +9,7 @@
 #include "core/command.h"
 #include "core/machine.h"
 #include "report/report_plot.h"
+#include "base/text_file.h"
 #include "base/utf8.h"
 
 #define REPORT_GNUPLOT_MS 10000
@@ -356,10 +357,14 @@ int report_write(struct report *report, const char *path)
 		return -ENOMEM;
 	file = is_stdout ? stdout : fopen(path, "we");
 	if (file) {
+		errno = 0;
 		report_page(report, file);
-		err = fflush(file) || ferror(file) ? -EIO : 0;
+		if (fflush(file) || ferror(file))
+			err = errno ? -errno : -EIO;
 		if (!is_stdout && fclose(file) && !err)
 			err = -errno;
+		if (err && !is_stdout)
+			text_file_discard(path);
 	} else {
 		err = -errno;
 	}

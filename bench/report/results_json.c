@@ -201,10 +201,13 @@ int results_json_dump(json_t *root, const char *path)
 	size_t flags = JSON_INDENT(1) | JSON_REAL_PRECISION(9);
 	int err = root ? 0 : -ENOMEM;
 
+	errno = 0;
 	if (!err && strcmp(path, "-") == 0)
-		err = json_dumpf(root, stdout, flags) || putchar('\n') < 0 ? -EIO : 0;
+		err = json_dumpf(root, stdout, flags) || putchar('\n') < 0 || fflush(stdout);
 	else if (!err)
-		err = json_dump_file(root, path, flags) ? -EIO : 0;
+		err = json_dump_file(root, path, flags);
+	if (err && err != -ENOMEM)
+		err = errno ? -errno : -EIO;
 	json_decref(root);
 	if (err)
 		fprintf(stderr, "farebench: %s: %s\n", path, strerror(-err));

@@ -51,10 +51,11 @@ static int connect_to(const char *run_dir, char *why, size_t why_size)
 	if (fd < 0)
 		fd = dial(run_dir, "control.sock");
 	if (fd < 0) {
-		snprintf(why, why_size,
-			 "%s/control.sock: %s; is fared running, is this its run directory (-s), "
-			 "and may you use it?",
-			 run_dir, strerror(-fd));
+		snprintf(why, why_size, "%s/control.sock: %s; %s", run_dir, strerror(-fd),
+			 fd == -EACCES
+				 ? "only root, fared's user and members of `group`, "
+				   "`attach_group` or `operator_group` may ask (fared.yaml(5))"
+				 : "is fared running, and is this its run directory (-s)?");
 		return fd;
 	}
 	return fd;

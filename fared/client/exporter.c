@@ -12,6 +12,7 @@
 #include <microhttpd.h>
 #include <netdb.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,18 +31,20 @@
 
 struct exporter {
 	const char *run_dir;
+	bool by_path;
 	char *text; /* of the last scrape; NULL: none */
 	size_t bytes;
 	double at_s;
 };
 
 static const char help[] =
-	"usage: fared-exporter [-s RUN_DIR] [-l ADDRESS:PORT] [-o]\n"
+	"usage: fared-exporter [-s RUN_DIR] [-l ADDRESS:PORT] [-p] [-o]\n"
 	"\n"
 	"Answers GET /metrics with what fared knows, as OpenMetrics text.\n"
 	"\n"
 	"  -l, --listen ADDRESS:PORT  where it listens (default " DEFAULT_LISTEN
 	"; [ADDRESS]:PORT for IPv6)\n"
+	"  -p, --paths                series of each path as well: 17 for each peer and plane\n"
 	"  -s, --socket-dir RUN_DIR   the daemon's run directory (default " CONTROL_CLIENT_RUN_DIR
 	")\n"
 	"  -o, --once                 print the metrics and exit\n"
@@ -53,32 +56,78 @@ static const char help[] =
 	"away,\n"
 	"fared_up is 0 and the reason is on stderr.\n"
 	"Exit status: 0 ended by a signal; 1 it cannot listen there (--once: the daemon did not "
-	"answer);\n"
+	"answer, or it cannot write);\n"
 	"2 wrong usage. See fared-exporter(8).\n";
 
+/* A line with its priority as journald reads it; on a terminal without. */
+__attribute__((format(printf, 2, 3))) static void exporter_log(int priority, const char *format,
+							       ...)
+{
+	char line[512];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(line, sizeof(line), format, ap);
+	va_end(ap);
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "fared-exporter: %s\n", line);
+	else
+		fprintf(stderr, "<%d>fared-exporter: %s\n", priority, line);
+}
+
 /* ---- one scrape ---------------------------------------------------------- */
+
+/* What pages of paths go into. */
+struct scrape {
+	struct path_totals totals;
+	struct metrics_paths *paths; /* NULL: no series by path */
+};
+
+static void exporter_on_paths(void *arg, const json_t *planes, const json_t *rows)
+{
+	struct scrape *to = arg;
+
+	path_totals_add(&to->totals, planes, rows);
+	if (to->paths)
+		metrics_paths_add(to->paths, rows);
+}
+
+/* What the daemon says. 0, or -EREMOTEIO if it did not answer. */
+static int ask_daemon(const struct exporter *e, struct snapshot *s, struct scrape *to)
+{
+	const struct snapshot_pages pages = {exporter_on_paths, to};
+	int err = snapshot_take(s, e->run_dir, SNAPSHOT_PATHS | SNAPSHOT_QPS | SNAPSHOT_COUNTERS, 0,
+				&pages);
+
+	path_totals_end(&to->totals, json_object_get(s->planes, "planes"), s->qp_sums);
+	if (s->why[0])
+		exporter_log(4, "%s", s->why);
+	if (s->has_more_qps)
+		exporter_log(4, "more than %d QPs: what is beyond is in no metric",
+			     SNAPSHOT_MAX_QPS);
+	return err;
+}
 
 /* Text from malloc(), or NULL (out of memory). *answered: the daemon did. */
 static char *scrape(const struct exporter *e, size_t *bytes, bool *answered)
 {
 	struct snapshot snapshot;
+	struct scrape to = {.paths = NULL};
 	char *text = NULL;
-	FILE *to;
+	FILE *file;
 
-	*answered = !snapshot_take(&snapshot, e->run_dir,
-				   SNAPSHOT_PATHS | SNAPSHOT_QPS | SNAPSHOT_COUNTERS, 0);
-	if (snapshot.why[0])
-		fprintf(stderr, "<4>fared-exporter: %s\n", snapshot.why);
-	if (snapshot.has_more_qps)
-		fprintf(stderr,
-			"<4>fared-exporter: more than %d QPs: what is beyond is in no metric\n",
-			SNAPSHOT_MAX_QPS);
-	to = open_memstream(&text, bytes);
-	if (to) {
-		metrics_write(to, &snapshot);
-		fclose(to);
+	if (e->by_path && metrics_paths_create(&to.paths))
+		return NULL;
+	path_totals_init(&to.totals);
+	*answered = !ask_daemon(e, &snapshot, &to);
+	file = open_memstream(&text, bytes);
+	if (file) {
+		metrics_write(file, &snapshot, &to.totals, to.paths);
+		fclose(file);
 	}
 	snapshot_free(&snapshot);
+	path_totals_fini(&to.totals);
+	metrics_paths_destroy(to.paths);
 	return text;
 }
 
@@ -182,11 +231,10 @@ static int serve(struct exporter *e, const char *listen_at, const struct sockadd
 				MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_TIMEOUT_S,
 				MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)16384, MHD_OPTION_END);
 	if (!http) {
-		fprintf(stderr, "<3>fared-exporter: cannot listen at %s: %s\n", listen_at,
-			strerror(errno));
+		exporter_log(3, "cannot listen at %s: %s", listen_at, strerror(errno));
 		return 1;
 	}
-	fprintf(stderr, "<6>fared-exporter: listening at %s\n", listen_at);
+	exporter_log(6, "listening at %s", listen_at);
 	sigwait(&ends, &got);
 	MHD_stop_daemon(http);
 	free(e->text);
@@ -195,14 +243,15 @@ static int serve(struct exporter *e, const char *listen_at, const struct sockadd
 
 static int print_once(const struct exporter *e)
 {
-	bool answered;
-	size_t bytes;
+	bool answered = false, written;
+	size_t bytes = 0;
 	char *text = scrape(e, &bytes, &answered);
 
-	if (text)
-		fwrite(text, 1, bytes, stdout);
+	written = text && fwrite(text, 1, bytes, stdout) == bytes && !fflush(stdout);
+	if (text && !written)
+		fprintf(stderr, "fared-exporter: stdout: %s\n", strerror(errno));
 	free(text);
-	return text && answered && !fflush(stdout) ? 0 : 1;
+	return answered && written ? 0 : 1;
 }
 
 static int exporter_usage(const char *problem)
@@ -217,6 +266,7 @@ int main(int argc, char **argv)
 		{"listen", required_argument, NULL, 'l'},
 		{"socket-dir", required_argument, NULL, 's'},
 		{"once", no_argument, NULL, 'o'},
+		{"paths", no_argument, NULL, 'p'},
 		{"version", no_argument, NULL, 'V'},
 		{"help", no_argument, NULL, 'h'},
 		{0},
@@ -227,7 +277,7 @@ int main(int argc, char **argv)
 	bool once = false;
 	int o;
 
-	while ((o = getopt_long(argc, argv, "l:s:oVh", longs, NULL)) != -1) {
+	while ((o = getopt_long(argc, argv, "l:s:opVh", longs, NULL)) != -1) {
 		switch (o) {
 		case 'l':
 			listen_at = optarg;
@@ -237,6 +287,9 @@ int main(int argc, char **argv)
 			break;
 		case 'o':
 			once = true;
+			break;
+		case 'p':
+			e.by_path = true;
 			break;
 		case 'V':
 			puts("fared-exporter " FARE_VERSION);

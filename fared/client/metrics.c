@@ -3,8 +3,10 @@
 #include "metrics.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum type { GAUGE, COUNTER };
@@ -61,6 +63,105 @@ static const struct family plane_families[] = {
 	 "usable_paths",
 	 1,
 	 {ON_PLANE}},
+};
+
+static const struct family total_families[] = {
+	{"fared_plane_path_usable_bits_per_second",
+	 GAUGE,
+	 "Bandwidth that applications may use, summed over the paths of the plane.",
+	 "usable_bps",
+	 1,
+	 {ON_PLANE}},
+	{"fared_plane_path_local_bits_per_second",
+	 GAUGE,
+	 "Bandwidth of the live local sub-ports, summed likewise.",
+	 "local_bps",
+	 1,
+	 {ON_PLANE}},
+	{"fared_plane_drained_paths",
+	 GAUGE,
+	 "Paths that an operator took out of use.",
+	 "drained",
+	 1,
+	 {ON_PLANE}},
+	{"fared_plane_lost_paths",
+	 GAUGE,
+	 "Paths that carry nothing, neither drained nor said to be down by a peer that is reached "
+	 "over another plane.",
+	 "lost",
+	 1,
+	 {ON_PLANE}},
+	{"fared_plane_reduced_paths",
+	 GAUGE,
+	 "Paths that carry less than the local sub-ports that are not drained, while the peer does "
+	 "not say so.",
+	 "reduced",
+	 1,
+	 {ON_PLANE}},
+	{"fared_plane_small_mtu_paths",
+	 GAUGE,
+	 "Paths that carry smaller packets than this server sends if it can.",
+	 "small_mtu",
+	 1,
+	 {ON_PLANE}},
+	{"fared_plane_probe_loss_ratio",
+	 GAUGE,
+	 "Share of the latest probes that were lost, of the path that loses most.",
+	 "loss_ppm",
+	 1e-6,
+	 {ON_PLANE}},
+	{"fared_plane_probe_rtt_p50_seconds",
+	 GAUGE,
+	 "Median round trip of recent probes, of the slowest path.",
+	 "rtt_p50_us",
+	 1e-6,
+	 {ON_PLANE}},
+	{"fared_plane_probe_rtt_p99_seconds",
+	 GAUGE,
+	 "99th percentile of the round trips of recent probes, of the slowest path.",
+	 "rtt_p99_us",
+	 1e-6,
+	 {ON_PLANE}},
+	{"fared_plane_probes_sent", COUNTER, "Probes sent.", "sent", 1, {ON_PLANE}},
+	{"fared_plane_probes_lost",
+	 COUNTER,
+	 "Probes without a reply in time.",
+	 "unanswered",
+	 1,
+	 {ON_PLANE}},
+	{"fared_plane_probe_downs",
+	 COUNTER,
+	 "Times that probes took a path out of use.",
+	 "downs",
+	 1,
+	 {ON_PLANE}},
+	{"fared_plane_qps", GAUGE, "QPs of attached applications.", "qps", 1, {ON_PLANE}},
+	{"fared_plane_qp_bytes",
+	 GAUGE,
+	 "Bytes that these QPs have carried; falls when one ends.",
+	 "bytes",
+	 1,
+	 {ON_PLANE}},
+};
+
+static const struct family verdict_families[] = {
+	{"fared_plane_verdict_paths",
+	 GAUGE,
+	 "Paths that have the verdict (fared(8)).",
+	 "paths",
+	 1,
+	 {ON_PLANE, {"verdict", "verdict"}}},
+};
+
+static const struct family peer_families[] = {
+	{"fared_peers",
+	 GAUGE,
+	 "Peers whose paths all carry what the local sub-ports do (whole), do not (degraded), "
+	 "carry "
+	 "nothing (down), or were drained.",
+	 "peers",
+	 1,
+	 {{"gpu", "local_gpu"}, {"state", "state"}}},
 };
 
 static const struct family path_families[] = {
@@ -358,12 +459,82 @@ static void write_counter(FILE *to, const json_t *row)
 	fprintf(to, "%s_total %.15g\n", name, json_number_value(json_object_get(row, "count")));
 }
 
-void metrics_write(FILE *to, const struct snapshot *s)
+/* ---- series by path ------------------------------------------------------ */
+
+#define N_PATH_FAMILIES (sizeof(path_families) / sizeof(path_families[0]))
+
+struct metrics_paths {
+	FILE *to[N_PATH_FAMILIES];
+	char *text[N_PATH_FAMILIES];
+	size_t bytes[N_PATH_FAMILIES];
+};
+
+int metrics_paths_create(struct metrics_paths **out)
+{
+	struct metrics_paths *p = calloc(1, sizeof(*p));
+
+	*out = p;
+	for (size_t f = 0; p && f < N_PATH_FAMILIES; f++) {
+		p->to[f] = open_memstream(&p->text[f], &p->bytes[f]);
+		if (p->to[f])
+			continue;
+		metrics_paths_destroy(p);
+		*out = p = NULL;
+	}
+	return p ? 0 : -ENOMEM;
+}
+
+void metrics_paths_add(struct metrics_paths *p, const json_t *rows)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach (rows, i, row)
+		for (size_t f = 0; f < N_PATH_FAMILIES; f++)
+			write_sample(p->to[f], &path_families[f], row);
+}
+
+void metrics_paths_destroy(struct metrics_paths *p)
+{
+	for (size_t f = 0; p && f < N_PATH_FAMILIES; f++) {
+		if (p->to[f])
+			fclose(p->to[f]);
+		free(p->text[f]);
+	}
+	free(p);
+}
+
+static void write_paths(FILE *to, struct metrics_paths *p)
+{
+	for (size_t f = 0; f < N_PATH_FAMILIES; f++) {
+		write_head(to, path_families[f].name, path_families[f].type, path_families[f].help);
+		fflush(p->to[f]);
+		fwrite(p->text[f], 1, p->bytes[f], to);
+	}
+}
+
+/* ---- all of it ----------------------------------------------------------- */
+
+static void write_totals(FILE *to, const struct path_totals *totals)
+{
+	json_t *planes = values_of(totals->planes), *verdicts = values_of(totals->verdicts),
+	       *peers = values_of(totals->peers);
+
+	write_families(to, FAMILIES(total_families), planes);
+	write_families(to, FAMILIES(verdict_families), verdicts);
+	write_families(to, FAMILIES(peer_families), peers);
+	json_decref(planes);
+	json_decref(verdicts);
+	json_decref(peers);
+}
+
+void metrics_write(FILE *to, const struct snapshot *s, const struct path_totals *totals,
+		   struct metrics_paths *paths)
 {
 	const json_t *planes = json_object_get(s->planes, "planes"), *row;
 	json_t *ports = flat_sub_ports(planes),
 	       *sources = configured_sources(json_object_get(s->planes, "sources")),
-	       *paths = values_of(s->qp_sums);
+	       *sums = values_of(s->qp_sums);
 	size_t i;
 
 	write_head(to, "fared_up", GAUGE, "1 if the daemon answered.");
@@ -374,12 +545,16 @@ void metrics_write(FILE *to, const struct snapshot *s)
 	write_families(to, FAMILIES(source_families), sources);
 	write_families(to, FAMILIES(plane_families), planes);
 	write_families(to, FAMILIES(sub_port_families), ports);
-	write_families(to, FAMILIES(path_families), json_object_get(s->paths, "paths"));
-	write_families(to, FAMILIES(qp_families), paths);
+	if (s->version)
+		write_totals(to, totals);
+	if (s->version && paths) {
+		write_paths(to, paths);
+		write_families(to, FAMILIES(qp_families), sums);
+	}
 	json_array_foreach (json_object_get(s->counters, "counters"), i, row)
 		write_counter(to, row);
 	fputs("# EOF\n", to);
 	json_decref(ports);
 	json_decref(sources);
-	json_decref(paths);
+	json_decref(sums);
 }

@@ -25,9 +25,8 @@ static const char *gpu_name(const json_t *planes, json_int_t index)
 	return NULL;
 }
 
-json_t *path_sums_known(const json_t *paths)
+void path_sums_know(json_t *known, const json_t *paths)
 {
-	json_t *known = json_object();
 	const json_t *path;
 	size_t i;
 
@@ -44,7 +43,6 @@ json_t *path_sums_known(const json_t *paths)
 					      key),
 				json_true());
 	}
-	return known;
 }
 
 /* The row of qp's path in sums, which is made if there is none. NULL: it has no known path. */

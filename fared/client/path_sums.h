@@ -12,8 +12,8 @@
 
 #include <jansson.h>
 
-/* The paths of those rows, for path_sums_add(): the caller's. */
-json_t *path_sums_known(const json_t *paths);
+/* Adds the paths of those rows to known, an object, for path_sums_add(). */
+void path_sums_know(json_t *known, const json_t *paths);
 /* known: NULL: any path. */
 void path_sums_add(json_t *sums, const json_t *qps, const json_t *planes, const json_t *known);
 /* 0 if no QP is on that path; sums may be NULL. */

@@ -75,8 +75,9 @@ static void read_devices(struct quiet_reading *out, const struct quiet_scope *sc
 			continue;
 		snprintf(d->name, sizeof(d->name), "%s", name);
 		d->speed_bps = json_number_value(json_object_get(port, "speed_bps"));
-		d->is_known = read_count(name, "rx_bytes", &d->rx_bytes) &&
-			      read_count(name, "tx_bytes", &d->tx_bytes);
+		d->is_known = quiet_is_text(port, "state", "absent") ||
+			      (read_count(name, "rx_bytes", &d->rx_bytes) &&
+			       read_count(name, "tx_bytes", &d->tx_bytes));
 		out->n_devices++;
 	}
 }

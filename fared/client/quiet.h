@@ -33,7 +33,8 @@ struct quiet_reading {
 		char name[16];
 		double speed_bps;
 		uint64_t rx_bytes, tx_bytes;
-		bool is_known; /* there is such a device here */
+		/* there is such a device here, or it is absent for the daemon, too */
+		bool is_known;
 	} devices[QUIET_MAX_DEVICES];
 	size_t n_devices;
 };

@@ -31,40 +31,74 @@ static json_t *snapshot_ask(struct snapshot *s, struct control_client *c, const 
 	return reply;
 }
 
-/* A page of rows at a time: there may be more of them than anybody would want to keep. */
-static json_t *sum_qps(struct snapshot *s, struct control_client *c)
+/*
+ * A page of rows at a time, as there may be very many, until on_page returns false. 0, or
+ * -EREMOTEIO with the reason in s.
+ */
+static int snapshot_ask_pages(struct snapshot *s, struct control_client *c, const char *what,
+			      bool (*on_page)(void *arg, const json_t *rows), void *arg)
 {
-	json_t *request = json_pack("{s:s}", "cmd", "qps"), *sums = json_object(),
-	       *known = s->paths ? path_sums_known(json_object_get(s->paths, "paths")) : NULL,
-	       *reply, *next;
-	size_t n = 0;
-	bool is_done = false;
+	json_t *request = json_pack("{s:s}", "cmd", what), *reply, *next;
+	bool is_done = s->why[0];
 
-	while (!is_done && !s->why[0]) {
+	while (!is_done) {
 		reply = control_client_ask(c, request);
 		if (!reply) {
-			snprintf(s->why, sizeof(s->why), "qps: %.200s", control_client_why(c));
+			snprintf(s->why, sizeof(s->why), "%s: %.200s", what, control_client_why(c));
 			break;
 		}
-		path_sums_add(sums, json_object_get(reply, "qps"),
-			      json_object_get(s->planes, "planes"), known);
-		n += json_array_size(json_object_get(reply, "qps")) + 1;
 		next = json_object_get(reply, "next_cursor");
-		s->has_more_qps = json_is_integer(next) && n >= SNAPSHOT_MAX_QPS;
-		is_done = !json_is_integer(next) || s->has_more_qps;
+		is_done = !on_page(arg, json_object_get(reply, what)) || !json_is_integer(next);
 		json_object_set(request, "cursor", next);
 		json_decref(reply);
 	}
 	json_decref(request);
-	json_decref(known);
-	if (is_done)
-		return sums;
-	json_decref(sums);
-	return NULL;
+	return s->why[0] ? -EREMOTEIO : 0;
 }
 
-int snapshot_take(struct snapshot *s, const char *run_dir, unsigned parts, json_int_t events_after)
+struct snapshot_reading {
+	struct snapshot *s;
+	const struct snapshot_pages *pages;
+	json_t *known, *sums; /* as path_sums.h has them */
+	size_t n_qps;
+};
+
+static bool on_paths_page(void *arg, const json_t *rows)
 {
+	struct snapshot_reading *r = arg;
+
+	path_sums_know(r->known, rows);
+	r->pages->on_paths(r->pages->arg, json_object_get(r->s->planes, "planes"), rows);
+	return true;
+}
+
+static bool on_qps_page(void *arg, const json_t *rows)
+{
+	struct snapshot_reading *r = arg;
+
+	r->s->has_more_qps = r->n_qps >= SNAPSHOT_MAX_QPS;
+	if (r->s->has_more_qps)
+		return false;
+	path_sums_add(r->sums, rows, json_object_get(r->s->planes, "planes"), r->known);
+	r->n_qps += json_array_size(rows) + 1;
+	return true;
+}
+
+static void take_paths(struct snapshot_reading *r, struct control_client *c)
+{
+	r->known = json_object();
+	if (r->pages) {
+		snapshot_ask_pages(r->s, c, "paths", on_paths_page, r);
+		return;
+	}
+	r->s->paths = snapshot_ask(r->s, c, "paths", "cursor", 0);
+	path_sums_know(r->known, json_object_get(r->s->paths, "paths"));
+}
+
+int snapshot_take(struct snapshot *s, const char *run_dir, unsigned parts, json_int_t events_after,
+		  const struct snapshot_pages *pages)
+{
+	struct snapshot_reading r = {.s = s, .pages = pages};
 	struct control_client *c = NULL;
 
 	*s = (struct snapshot){.at_s = clock_now_s()};
@@ -73,14 +107,19 @@ int snapshot_take(struct snapshot *s, const char *run_dir, unsigned parts, json_
 	if (s->version)
 		s->planes = snapshot_ask(s, c, "planes", "cursor", 0);
 	if (s->version && parts & SNAPSHOT_PATHS)
-		s->paths = snapshot_ask(s, c, "paths", "cursor", 0);
-	if (s->version && parts & SNAPSHOT_QPS)
-		s->qp_sums = sum_qps(s, c);
+		take_paths(&r, c);
+	if (s->version && parts & SNAPSHOT_QPS) {
+		r.sums = json_object();
+		if (!snapshot_ask_pages(s, c, "qps", on_qps_page, &r))
+			s->qp_sums = json_incref(r.sums);
+	}
 	if (s->version && parts & SNAPSHOT_COUNTERS)
 		s->counters = snapshot_ask(s, c, "counters", NULL, 0);
 	if (s->version && parts & SNAPSHOT_EVENTS)
 		s->events = snapshot_ask(s, c, "events", "after", events_after);
 	control_client_close(c);
+	json_decref(r.known);
+	json_decref(r.sums);
 	s->took_s = clock_now_s() - s->at_s;
 	return s->version ? 0 : -EREMOTEIO;
 }

@@ -3,8 +3,8 @@
  * snapshot.h - everything a daemon says of itself, asked for at once.
  *
  * Solely owns: the replies in it. In: a run directory. Out: replies, NULL where one could not be
- * had. Thread: any; taking one waits for the daemon. The replies are of nearly one time, not of
- * one.
+ * had; paths as one reply, or page by page to who keeps none of them. Thread: any; taking one waits
+ * for the daemon. The replies are of nearly one time, not of one.
  */
 #ifndef SNAPSHOT_H
 #define SNAPSHOT_H
@@ -16,6 +16,12 @@
 
 enum { SNAPSHOT_PATHS = 1, SNAPSHOT_QPS = 2, SNAPSHOT_COUNTERS = 4, SNAPSHOT_EVENTS = 8 };
 
+/* Rows of `show paths`, a page at a time (borrowed); planes: rows of `show planes`. */
+struct snapshot_pages {
+	void (*on_paths)(void *arg, const json_t *planes, const json_t *rows);
+	void *arg;
+};
+
 struct snapshot {
 	json_t *version, *planes, *paths, *counters, *events;
 	json_t *qp_sums;     /* path_sums.h; of SNAPSHOT_MAX_QPS of them */
@@ -26,9 +32,11 @@ struct snapshot {
 
 /*
  * version, planes, and what `parts` names (SNAPSHOT_*). 0, or -EREMOTEIO: no version, so the daemon
- * does not answer; s.why says why. Of events, those after that sequence number.
+ * does not answer; s.why says why. Of events, those after that sequence number. With pages, paths
+ * are handed to them, and s.paths is NULL.
  */
-int snapshot_take(struct snapshot *s, const char *run_dir, unsigned parts, json_int_t events_after);
+int snapshot_take(struct snapshot *s, const char *run_dir, unsigned parts, json_int_t events_after,
+		  const struct snapshot_pages *pages);
 void snapshot_free(struct snapshot *s);
 
 #endif

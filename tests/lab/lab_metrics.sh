@@ -11,8 +11,13 @@ promtool test rules "$(dirname "${BASH_SOURCE[0]}")/alerts_test.yaml" || fail "a
 
 farelab up "$TOPOLOGIES/2x2x2.yaml" --name "$LAB" --fared "$FARE_BIN/fared" --wait $PATIENCE_S || fail "not converged"
 RUN=/run/farelab/$LAB/s0/fared
-once() { "$FARE_BIN/fared-exporter" -s "$RUN" --once; }
+once() { "$FARE_BIN/fared-exporter" -s "$RUN" --once "$@"; }
 once >"$SCRATCH/metrics" || fail "the daemon does not answer the exporter"
+grep -q 'peer=' "$SCRATCH/metrics" && fail "series by path without --paths: $(grep -m3 'peer=' "$SCRATCH/metrics")"
+grep -q '^fared_peers{gpu="g0",state="whole"} 1$' "$SCRATCH/metrics" || fail "peers are not counted: $(grep fared_peers "$SCRATCH/metrics")"
+once >/dev/full 2>"$SCRATCH/error" && fail "what cannot be written was written"
+grep -q 'No space left' "$SCRATCH/error" || fail "a full device is not named: $(cat "$SCRATCH/error")"
+once --paths >"$SCRATCH/metrics" || fail "the daemon does not answer the exporter"
 [ "$(tail -1 "$SCRATCH/metrics")" = "# EOF" ] || fail "no end"
 [ -z "$(grep -v '^#' "$SCRATCH/metrics" | cut -d' ' -f1 | sort | uniq -d)" ] || fail "a sample twice"
 
@@ -38,7 +43,12 @@ within busy || fail "a plane that carries traffic is called quiet"
 grep -q 'not quiet after 1 s: g0p1s0 receives' "$SCRATCH/drain" || fail "who sends is not named: $(cat "$SCRATCH/drain")"
 kill $! 2>/dev/null
 farelab exec "$LAB" l1 -- sh -c 'for p in $(ip netns pids $(ip netns identify $$)); do [ "$(cat /proc/$p/comm)" = perl ] && kill $p; done' 2>/dev/null
+"$FARE_BIN/farectl" -s "$RUN" drain all 1 --wait 5 2>"$SCRATCH/drain" && fail "devices of another namespace are quiet: $(cat "$SCRATCH/drain")"
+grep -q "run this in fared's network namespace" "$SCRATCH/drain" || fail "drain --wait elsewhere: $(cat "$SCRATCH/drain")"
 "$FARE_BIN/farectl" -s "$RUN" undrain all >/dev/null || fail "undrain"
+"$FARE_BIN/farectl" -s "$RUN" undrain all 0 >/dev/null 2>&1 && fail "undrain of nothing"
+farelab list >/dev/full 2>/dev/null && fail "farelab list wrote to a full device"
+"$FARE_BIN/farebench" list >/dev/full 2>/dev/null && fail "farebench list wrote to a full device"
 
 # ---- a real Prometheus ---------------------------------------------------------------------------
 cat >"$SCRATCH/prometheus.yaml" <<END
@@ -48,7 +58,7 @@ scrape_configs:
   - job_name: fared
     static_configs: [{targets: ['127.0.0.1:9795']}]
 END
-farelab exec "$LAB" s0 -- "$FARE_BIN/fared-exporter" -s "$RUN" 2>"$SCRATCH/exporter.log" &
+farelab exec "$LAB" s0 -- "$FARE_BIN/fared-exporter" -s "$RUN" --paths 2>"$SCRATCH/exporter.log" &
 farelab exec "$LAB" s0 -- prometheus --config.file="$SCRATCH/prometheus.yaml" --storage.tsdb.path="$SCRATCH/tsdb" \
 	--web.listen-address=127.0.0.1:9090 >"$SCRATCH/prometheus.log" 2>&1 &
 query() { farelab exec "$LAB" s0 -- promtool query instant http://127.0.0.1:9090 "$1" 2>&1; }
@@ -64,7 +74,7 @@ while IFS= read -r expr; do
 	query "$expr" </dev/null | grep -iE 'error|bad_data' && fail "the board asks what Prometheus does not understand: $expr"
 done <"$SCRATCH/queries"
 # every metric that the board or an alert names exists
-for name in $(cat "$SCRATCH/queries" "$OPS/prometheus/alerts.yaml" | grep -oE 'fared_[a-z_0-9]*[a-z0-9]' | sort -u | grep -v 'fared_path_qp_bytes'); do
+for name in $(cat "$SCRATCH/queries" "$OPS/prometheus/alerts.yaml" | grep -oE 'fared_[a-z_0-9]*[a-z0-9]' | sort -u | grep -v 'fared_plane_qp_bytes'); do
 	grep -q "^# TYPE ${name%_total} " "$SCRATCH/metrics" || [ "$name" = fared_ ] || fail "nobody exports $name"
 done
 

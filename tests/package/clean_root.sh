@@ -39,7 +39,7 @@ ctl() { inside farectl -s /run/farelab/clean/s0/fared "$@"; }
 all_ok() { ctl -j show paths | grep -o '"verdict": *"[a-z-]*"' | sort | uniq -c | grep -q '^ *2 .*"ok"'; }
 within all_ok || { ctl show paths; fail "not every path is ok"; }
 ctl show paths
-inside fared-exporter -s /run/farelab/clean/s0/fared --once >"$root/metrics" && grep -q '^fared_path_verdict.*"ok"} 1$' "$root/metrics" ||
+inside fared-exporter -s /run/farelab/clean/s0/fared --once >"$root/metrics" && grep -q '^fared_plane_verdict_paths.*"ok"} [1-9]' "$root/metrics" ||
 	fail "no metrics"
 read -r pid _ <"$root/run/farelab/clean/s0/fared.pid" && proc=$root/proc/$pid # the namespace's own numbers
 [ "$(cat "$proc/comm")" = fared ] || fail "$proc is no fared"

@@ -37,7 +37,7 @@ _fare_begin() {
 	for ((i = 1; i < cword; i++)); do
 		case ${words[i]} in
 		-s | --socket-dir | -g | --gpu | -C | --count | -w | --wait | -i | --interval | -r | --rounds | -c | --confirm | \
-			-S | --since | -t | --topic | -l | --level | -p | --plane)
+			-S | --since | -t | --topic | -l | --level | -p | --plane | -f | --config)
 			[ $((i + 1)) -lt "$cword" ] || option=${words[i]}
 			i=$((i + 1))
 			;;

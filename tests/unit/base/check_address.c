@@ -45,6 +45,31 @@ START_TEST(prefixes_have_no_host_bits)
 }
 END_TEST
 
+START_TEST(an_address_is_in_a_prefix)
+{
+	static const struct {
+		const char *address, *prefix;
+		unsigned length;
+		bool is_in;
+	} cases[] = {{"198.19.0.1", "198.19.0.0", 112, true},
+		     {"198.20.0.1", "198.19.0.0", 112, false},
+		     {"198.18.0.1", "198.18.0.0", 127, true},
+		     {"198.18.0.2", "198.18.0.0", 127, false},
+		     {"2001:db8::1", "::", 0, true},
+		     {"2001:db8::1", "2001:db8::1", 128, true},
+		     {"2001:db8::2", "2001:db8::1", 128, false}};
+	struct in6_addr address, prefix;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		ck_assert(!address_parse(cases[i].address, &address) &&
+			  !address_parse(cases[i].prefix, &prefix));
+		ck_assert_msg(address_in_prefix(&address, &prefix, cases[i].length) ==
+				      cases[i].is_in,
+			      "%s in %s/%u", cases[i].address, cases[i].prefix, cases[i].length);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("address");
@@ -54,6 +79,7 @@ int main(void)
 
 	tcase_add_test(tc, addresses_there_and_back);
 	tcase_add_test(tc, prefixes_have_no_host_bits);
+	tcase_add_test(tc, an_address_is_in_a_prefix);
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);
 	failed = srunner_ntests_failed(sr);

@@ -353,6 +353,14 @@ START_TEST(a_drain_is_kept_for_the_next_daemon)
 	ck_assert_uint_eq(path_table_drains(commands.table)->n, 3);
 	ck_assert(says("{\"cmd\":\"undrain\",\"peer\":\"all\",\"planes\":[0,1]}", "\"ok\":true"));
 	ck_assert_uint_eq(path_table_drains(commands.table)->n, 1);
+	/* nothing that was named is drained; of planes one is enough; all is all */
+	ck_assert(says("{\"cmd\":\"undrain\",\"peer\":\"198.19.0.99\"}",
+		       "nothing is drained under that name"));
+	ck_assert(says("{\"cmd\":\"undrain\",\"peer\":\"all\"}", "\"ok\":true"));
+	ck_assert(says("{\"cmd\":\"undrain\",\"peer\":\"all\",\"plane\":1}",
+		       "nothing is drained under that name"));
+	ck_assert(says("{\"cmd\":\"drain\",\"peer\":\"all\",\"plane\":1}", "\"paths\":3"));
+	ck_assert(says("{\"cmd\":\"undrain\",\"peer\":\"all\",\"planes\":[0,1]}", "\"paths\":3"));
 	ck_assert(says("{\"cmd\":\"undrain\",\"peer\":\"all\"}", "\"ok\":true"));
 	ck_assert_int_eq(drain_file_load(config, &left, why, sizeof(why)), 0);
 	ck_assert_uint_eq(left.n, 0);

@@ -195,7 +195,7 @@ static const struct {
 	{"local_gpus:", "health: on\nlocal_gpus:", "f.yaml:9: health: ", "a mapping is expected"},
 	{"      - sub_ports:\n          - {dev: b0",
 	 "      - plane: 0\n        sub_ports:\n          - {dev: b0",
-	 "f.yaml:16: local_gpus[0].planes[1].plane: ", "in the order of their numbers"},
+	 "f.yaml:16: local_gpus[0].planes[1].plane: ", "plane 0 is given twice"},
 	{"      - sub_ports:\n          - {dev: b0",
 	 "      - plane: 16\n        sub_ports:\n          - {dev: b0",
 	 "f.yaml:16: local_gpus[0].planes[1].plane: ", "16"},

@@ -5,6 +5,7 @@
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
+#include <syslog.h>
 
 static int told;
 
@@ -95,6 +96,36 @@ START_TEST(former_events_come_before_ours)
 }
 END_TEST
 
+/* Losses are warnings, what comes back or was asked for is a notice; each kind has a topic. */
+START_TEST(kinds_have_the_priority_of_what_they_say)
+{
+	static const enum event_kind warnings[] = {
+		EVENT_PATH_LOST,     EVENT_PATH_LESS,	    EVENT_LINK_LOST,	EVENT_LINK_LESS,
+		EVENT_SOURCE_LOST,   EVENT_SOURCE_AWAY,	    EVENT_PROBE_DOWN,	EVENT_PROBE_GRAY,
+		EVENT_BANDWIDTH_ODD, EVENT_NOTICES_REFUSED, EVENT_CONFIG_UNDONE};
+	static const enum event_kind errors[] = {EVENT_PORTS_HELD, EVENT_CONFIG_REFUSED,
+						 EVENT_SEGMENT_FULL};
+	static const enum event_kind infos[] = {EVENT_PEER_FORGOTTEN};
+	int expected[EVENT_KINDS];
+
+	for (int k = 0; k < EVENT_KINDS; k++)
+		expected[k] = LOG_NOTICE;
+	for (size_t i = 0; i < sizeof(warnings) / sizeof(warnings[0]); i++)
+		expected[warnings[i]] = LOG_WARNING;
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
+		expected[errors[i]] = LOG_ERR;
+	for (size_t i = 0; i < sizeof(infos) / sizeof(infos[0]); i++)
+		expected[infos[i]] = LOG_INFO;
+	for (int k = 0; k < EVENT_KINDS; k++) {
+		struct event e = event_of((enum event_kind)k, 3);
+
+		ck_assert_msg(e.priority == expected[k], "kind %d has priority %d", k, e.priority);
+		ck_assert_msg(events_has_topic(e.topic), "kind %d has topic '%s'", k, e.topic);
+		ck_assert_int_eq(e.plane, 3);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("events");
@@ -105,6 +136,7 @@ int main(void)
 	tcase_add_test(tc, one_iteration_one_event_per_cause);
 	tcase_add_test(tc, the_ring_forgets_the_oldest);
 	tcase_add_test(tc, former_events_come_before_ours);
+	tcase_add_test(tc, kinds_have_the_priority_of_what_they_say);
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);
 	failed = srunner_ntests_failed(sr);

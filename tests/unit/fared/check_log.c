@@ -78,29 +78,57 @@ START_TEST(a_terminal_gets_no_priorities)
 }
 END_TEST
 
-START_TEST(others_lines_have_a_budget)
+/* Whatever comes, and however it falls on the clock: no second has more than ten lines. */
+START_TEST(no_second_has_more_than_ten_lines)
 {
 	uint64_t now = UINT64_C(1000000000000);
+	struct log log;
+	int ends[2];
+
+	ck_assert_int_eq(pipe2(ends, O_NONBLOCK), 0);
+	log_init(&log, ends[1], LOG_INFO);
+	for (int i = 0; i < 1000; i++)
+		log_line_at(&log, now + (uint64_t)i * 999999, LOG_INFO, "bmp", "bad message");
+	ck_assert_int_eq(lines(written(ends[0])), LOG_PER_SECOND);
+	log_flush(&log, now + 999999999);
+	ck_assert_str_eq(written(ends[0]), "");
+	now += UINT64_C(1000000000);
+	log_flush(&log, now);
+	ck_assert_str_eq(written(ends[0]),
+			 "<6>log: lines left out by the rate limit topic=bmp n=990\n");
+	log_flush(&log, now);
+	ck_assert_str_eq(written(ends[0]), "");
+	/* the first line of the former second is a second old; the second one is not */
+	log_line_at(&log, now, LOG_INFO, "bmp", "one");
+	log_line_at(&log, now, LOG_INFO, "bmp", "two");
+	ck_assert_str_eq(written(ends[0]), "<6>bmp: one\n");
+	log.is_whole = true;
+	for (int i = 0; i < 100; i++)
+		log_line_at(&log, now, LOG_INFO, "bmp", "finding");
+	ck_assert_int_eq(lines(written(ends[0])), 101); /* with the one that was left out */
+	close(ends[0]);
+	close(ends[1]);
+}
+END_TEST
+
+/* By the clock as well. */
+START_TEST(a_line_has_a_time)
+{
 	struct log log;
 	int ends[2];
 
 	ck_assert_int_eq(pipe(ends), 0);
 	log_init(&log, ends[1], LOG_INFO);
 	for (int i = 0; i < 1000; i++)
-		log_limited(&log, now, LOG_INFO, "bmp", "bad message");
-	ck_assert_int_eq(lines(written(ends[0])), LOG_BURST);
-	now += UINT64_C(1000000000);
-	for (int i = 0; i < 1000; i++)
-		log_limited(&log, now, LOG_INFO, "bmp", "bad message");
-	ck_assert_int_eq(lines(written(ends[0])), LOG_PER_SECOND + 1);
-	ck_assert_ptr_nonnull(strstr(text, "n=950"));
+		log_line(&log, LOG_INFO, "bmp", "bad message");
+	ck_assert_int_le(lines(written(ends[0])), 2 * LOG_PER_SECOND);
 	close(ends[0]);
 	close(ends[1]);
 }
 END_TEST
 
-/* Whoever fills the budget of one topic does not hide another's lines. */
-START_TEST(each_topic_has_its_own_budget)
+/* Who fills the budget of one topic and priority hides no other lines. */
+START_TEST(each_topic_and_priority_has_its_own_budget)
 {
 	uint64_t now = UINT64_C(1000000000000);
 	char topic[24];
@@ -110,17 +138,19 @@ START_TEST(each_topic_has_its_own_budget)
 	ck_assert_int_eq(pipe(ends), 0);
 	log_init(&log, ends[1], LOG_INFO);
 	for (int i = 0; i < 1000; i++)
-		log_limited(&log, now, LOG_INFO, "control", "client dropped");
-	ck_assert_int_eq(lines(written(ends[0])), LOG_BURST);
-	log_limited(&log, now, LOG_NOTICE, "path", "ok -> probe-down");
+		log_line_at(&log, now, LOG_INFO, "control", "client dropped");
+	ck_assert_int_eq(lines(written(ends[0])), LOG_PER_SECOND);
+	log_line_at(&log, now, LOG_NOTICE, "path", "ok -> probe-down");
 	ck_assert_str_eq(written(ends[0]), "<5>path: ok -> probe-down\n");
+	log_line_at(&log, now, LOG_WARNING, "control", "no descriptor");
+	ck_assert_str_eq(written(ends[0]), "<4>control: no descriptor\n");
 	/* more topics than there are budgets: bounded all the same */
 	for (int i = 0; i < 100; i++)
 		for (int line = 0; line < 100; line++) {
 			snprintf(topic, sizeof(topic), "topic%d", i);
-			log_limited(&log, now, LOG_INFO, topic, "x");
+			log_line_at(&log, now, LOG_INFO, topic, "x");
 		}
-	ck_assert_int_le(lines(written(ends[0])), LOG_BUDGETS * LOG_BURST);
+	ck_assert_int_le(lines(written(ends[0])), LOG_BUDGETS * LOG_PER_SECOND);
 	close(ends[0]);
 	close(ends[1]);
 }
@@ -134,6 +164,7 @@ static void drops_lines_of(int reading, int writing)
 	ssize_t n;
 
 	log_init(&log, writing, LOG_INFO);
+	log.is_whole = true;
 	while (!log.untaken) {
 		log_line(&log, LOG_INFO, "path", "%0*d", 900, n_given);
 		n_given++;
@@ -184,8 +215,9 @@ int main(void)
 
 	tcase_add_test(tc, a_line_is_a_line);
 	tcase_add_test(tc, a_terminal_gets_no_priorities);
-	tcase_add_test(tc, others_lines_have_a_budget);
-	tcase_add_test(tc, each_topic_has_its_own_budget);
+	tcase_add_test(tc, no_second_has_more_than_ten_lines);
+	tcase_add_test(tc, a_line_has_a_time);
+	tcase_add_test(tc, each_topic_and_priority_has_its_own_budget);
 	tcase_add_test(tc, a_reader_that_is_stopped_stops_nobody);
 	tcase_add_test(tc, levels_have_names);
 	suite_add_tcase(s, tc);

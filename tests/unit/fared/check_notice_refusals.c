@@ -31,6 +31,20 @@ START_TEST(a_pair_is_named_once_until_it_is_accepted)
 }
 END_TEST
 
+START_TEST(a_pair_is_named_again_at_a_decreasing_rate)
+{
+	unsigned n = 0;
+
+	for (uint64_t s = 1; s < 3600; s++)
+		n += notice_refusals_refused(&r, 3, s * S);
+	ck_assert_uint_eq(n, 3); /* at once, after 10 and after 30 minutes */
+	for (uint64_t s = 3600; s < 30 * 86400; s += 60)
+		n += notice_refusals_refused(&r, 3, s * S);
+	ck_assert_uint_ge(n, 30); /* once a day */
+	ck_assert_uint_le(n, 40);
+}
+END_TEST
+
 START_TEST(all_peers_names_at_once_are_one_a_second)
 {
 	unsigned n = 0;
@@ -51,6 +65,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_test(tc, a_pair_is_named_once_until_it_is_accepted);
+	tcase_add_test(tc, a_pair_is_named_again_at_a_decreasing_rate);
 	tcase_add_test(tc, all_peers_names_at_once_are_one_a_second);
 	suite_add_tcase(suite, tc);
 	srunner_run_all(runner, CK_NORMAL);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <check.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -102,7 +104,27 @@ START_TEST(nowhere_to_write)
 
 	ck_assert_int_eq(report_create(&report, "t"), 0);
 	ck_assert_int_eq(report_write(report, "/nonexistent/page.html"), -ENOENT);
-	ck_assert_int_eq(report_write(report, "/dev/full"), -EIO);
+	ck_assert_int_eq(report_write(report, "/dev/full"), -ENOSPC);
+	ck_assert_int_eq(access("/dev/full", F_OK), 0);
+	report_destroy(report);
+}
+END_TEST
+
+/* A file that may not grow stands for a file system that is full. */
+START_TEST(half_a_page_is_none)
+{
+	const struct rlimit limit = {256, RLIM_INFINITY};
+	char path[] = "/tmp/check_report.XXXXXX";
+	struct report *report;
+	int fd = mkstemp(path);
+
+	ck_assert_int_ge(fd, 0);
+	close(fd);
+	ck_assert_int_eq(report_create(&report, "t"), 0);
+	signal(SIGXFSZ, SIG_IGN);
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	ck_assert_int_eq(report_write(report, path), -EFBIG);
+	ck_assert_int_ne(access(path, F_OK), 0);
 	report_destroy(report);
 }
 END_TEST
@@ -128,6 +150,7 @@ int main(void)
 	tcase_add_test(tcase, self_contained);
 	tcase_add_test(tcase, pictures);
 	tcase_add_test(tcase, nowhere_to_write);
+	tcase_add_test(tcase, half_a_page_is_none);
 	suite_add_tcase(suite, tcase);
 	tcase_add_test(without, no_gnuplot);
 	suite_add_tcase(suite, without);

@@ -85,6 +85,22 @@ static void devices(uint64_t rx_bytes, uint64_t tx_bytes)
 	after.devices[0] = (struct quiet_device){"e0", 1e9, 5000 + rx_bytes, 7000 + tx_bytes, true};
 }
 
+/* The daemon says that there is none, so nothing leaves by it; else it is of another namespace. */
+START_TEST(an_absent_device_is_quiet)
+{
+	const struct quiet_scope all = {NULL, NULL, 0, -1};
+	json_t *ports = json_object_get(
+		json_array_get(json_object_get(snapshot.planes, "planes"), 0), "sub_ports");
+
+	json_object_set_new(json_array_get(ports, 1), "state", json_string("absent"));
+	quiet_reading(&before, &all, &snapshot);
+	ck_assert(before.devices[1].is_known);
+	json_object_set_new(json_array_get(ports, 1), "state", json_string("no-carrier"));
+	quiet_reading(&before, &all, &snapshot);
+	ck_assert(!before.devices[1].is_known);
+}
+END_TEST
+
 START_TEST(probes_and_bgp_go_on)
 {
 	devices(1250000, 1250000); /* 10 Mb/s of 1 Gb/s */
@@ -137,6 +153,7 @@ int main(void)
 	tcase_add_loop_test(tc, what_is_covered_is_looked_at, 0,
 			    (int)(sizeof(scopes) / sizeof(scopes[0])));
 	tcase_add_test(tc, devices_that_are_here_are_read);
+	tcase_add_test(tc, an_absent_device_is_quiet);
 	tcase_add_test(tc, probes_and_bgp_go_on);
 	tcase_add_loop_test(tc, a_busy_device_is_named, 0, 2);
 	tcase_add_test(tc, qps_carry_not_a_byte);

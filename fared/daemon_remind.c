@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * daemon_remind.c - see daemon_internal.h: what only an operator can mend is said once it has
+ * lasted, and again at a decreasing rate
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "daemon_internal.h"
+#include "probe_ports.h"
+#include "shm_layout.h"
+
+/* bgpd and zebra take seconds to start. What is said at once elsewhere is repeated from a minute
+ * on. */
+#define AWAY_NS	     UINT64_C(10000000000)
+#define SAID_ONCE_NS REMINDER_FIRST_NS
+
+static bool is_away(const struct daemon *d, enum path_source source, struct event *e)
+{
+	struct path_source_view view;
+
+	path_table_source(d->table, source, &view);
+	snprintf(e->subject, sizeof(e->subject), "%s", path_source_name(source));
+	snprintf(e->to, sizeof(e->to), "%s", path_source_state_name(view.state));
+	snprintf(e->reason, sizeof(e->reason), "%s; farectl doctor says what to do", view.reason);
+	return view.configured && view.state != BGP_SOURCE_UP;
+}
+
+static bool is_bmp_away(const struct daemon *d, struct event *e)
+{
+	return is_away(d, PATH_SOURCE_BMP, e);
+}
+
+/* While BMP is away nobody may have named FRR's release, without which zebra cannot be asked. */
+static bool is_zserv_away(const struct daemon *d, struct event *e)
+{
+	return !is_away(d, PATH_SOURCE_BMP, e) && is_away(d, PATH_SOURCE_ZSERV, e);
+}
+
+static bool are_ports_held(const struct daemon *d, struct event *e)
+{
+	const struct probe_ports *p = daemon_health_ports(d->health);
+
+	if (!p || !p->subject[0])
+		return false;
+	snprintf(e->subject, sizeof(e->subject), "%s", p->subject);
+	snprintf(e->to, sizeof(e->to), "not taken");
+	snprintf(e->reason, sizeof(e->reason), "%s", p->reason);
+	return true;
+}
+
+static bool is_segment_full(const struct daemon *d, struct event *e)
+{
+	struct publish_stats stats;
+
+	publish_stats(d->publish, &stats);
+	snprintf(e->subject, sizeof(e->subject), SHM_NAME);
+	snprintf(e->to, sizeof(e->to), "full");
+	snprintf(e->reason, sizeof(e->reason),
+		 "applications do not learn of new peers; making it anew each minute fails: %s",
+		 strerror(-stats.renewal_error));
+	return stats.renewal_error;
+}
+
+static const struct {
+	enum event_kind kind;
+	uint64_t after_ns;
+	bool (*holds)(const struct daemon *d, struct event *e);
+} conditions[DAEMON_REMINDERS] = {
+	{EVENT_SOURCE_AWAY, AWAY_NS, is_bmp_away},
+	{EVENT_SOURCE_AWAY, AWAY_NS, is_zserv_away},
+	{EVENT_PORTS_HELD, SAID_ONCE_NS, are_ports_held},
+	{EVENT_SEGMENT_FULL, 0, is_segment_full},
+};
+
+void daemon_remind(struct daemon *d)
+{
+	uint64_t now = clock_now_ns();
+
+	for (size_t i = 0; i < DAEMON_REMINDERS; i++) {
+		struct event e = event_of(conditions[i].kind, -1);
+		struct reminder *r = &d->reminders[i];
+
+		if (!reminder_due(r, conditions[i].holds(d, &e), conditions[i].after_ns, now))
+			continue;
+		snprintf(e.evidence, sizeof(e.evidence), "for %.0f s",
+			 (double)(now - r->since_ns) / 1e9);
+		daemon_add_event(d, &e);
+	}
+}
