@@ -371,6 +371,7 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 	struct prober_peer *peer;
 	struct sbfd_packet bfd;
 	uint32_t plane, arrived, sub_port;
+	bool is_sub_port;
 	uint64_t *counter = &p->counters.malformed;
 	uint32_t before;
 
@@ -390,9 +391,12 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 		goto drop;
 	counter = &p->counters.wrong_plane;
 	/* a foreign reflector answers over whatever plane its routing table says */
-	if (!sub_ports_find(p->ports, s->gpu, in->ifindex, &arrived, &sub_port) ||
-	    (t.has_stamp && arrived != plane) || (t.has_arrival && t.arrival.plane != plane))
+	is_sub_port = sub_ports_find(p->ports, s->gpu, in->ifindex, &arrived, &sub_port);
+	if (!is_sub_port || (t.has_stamp && arrived != plane) ||
+	    (t.has_arrival && t.arrival.plane != plane)) {
+		prober_crossed_noted(p, peer, plane, &t, is_sub_port ? (int)arrived : -1, now);
 		goto drop;
+	}
 	if (t.has_size) { /* says nothing else of the path */
 		prober_plane_heard(p, s->gpu, arrived, now);
 		prober_mtu_arrived(p, peer, plane, &t, now);
@@ -406,6 +410,7 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 		goto drop;
 	path->third_party = !t.has_stamp;
 	path->proven |= 1u << probe.local_sub_port;
+	prober_crossed_passed(p, peer, plane, probe.local_sub_port, now);
 	if (path->returning >> probe.local_sub_port & 1) {
 		path->returning &= (uint8_t) ~(1u << probe.local_sub_port);
 		prober_tell_links(p, peer, plane, now);
