@@ -25,6 +25,7 @@ static const char help[] =
 	"  show counters              probes and replies, sent and dropped, and what each count "
 	"means\n"
 	"  show version               the daemon's version, age and published pairs\n"
+	"  why                        all that is wrong now, grouped by cause, worst first\n"
 	"  why PEER [PLANE]           why a path has its verdict, from which inputs, where to look "
 	"next\n"
 	"  drain PEER|all [PLANES [SUB_PORT]]\n"
@@ -71,7 +72,8 @@ static const char help[] =
 	"  -V, --version              print the version and exit\n"
 	"  -h, --help                 print this and exit\n"
 	"\n"
-	"Exit status: 0 done; 1 the daemon cannot be reached, refuses, or ends during watch or "
+	"Exit status: 0 done (why: nothing is wrong; 3: something is); 1 the daemon cannot be "
+	"reached, refuses, or ends during watch or "
 	"trace; 2 "
 	"wrong\n"
 	"usage. See farectl(8).\n";
