@@ -357,15 +357,17 @@ static void as_path_judge(struct walk *w)
 		w->out->as_loop |= w->as_path.as[i] == own;
 }
 
+/*
+ * NEXT_HOP may be missing: FRR's BMP leaves a next hop out that is IPv6's (RFC 8950; unnumbered
+ * sessions), and bgpd has checked the one that came.
+ */
 static void mandatory_check(struct walk *w, const struct octets *at)
 {
-	bool plain = w->out->reached[PLAIN].bytes.left > 0;
-	bool any = plain || w->out->reached[MULTIPROTOCOL].bytes.left > 0;
+	bool any = w->out->reached[PLAIN].bytes.left > 0 ||
+		   w->out->reached[MULTIPROTOCOL].bytes.left > 0;
 
 	if (any && (!walk_saw(w, ATTRIBUTE_ORIGIN) || !walk_saw(w, ATTRIBUTE_AS_PATH)))
 		walk_defect(w, at, "ORIGIN or AS_PATH is missing");
-	if (plain && !walk_saw(w, ATTRIBUTE_NEXT_HOP))
-		walk_defect(w, at, "NEXT_HOP is missing");
 }
 
 int bgp_update_parse(struct octets o, const struct bgp_update_options *options,

@@ -159,6 +159,16 @@ int bmp_source_create(struct bmp_source **out, struct ev_loop *loop,
 	return err;
 }
 
+const struct bmp_seen *bmp_source_seen(const struct bmp_source *s)
+{
+	return bmp_station_seen(s->station);
+}
+
+enum bmp_session_state bmp_source_session(const struct bmp_source *s, size_t neighbor)
+{
+	return bmp_station_session(s->station, neighbor);
+}
+
 void bmp_source_destroy(struct bmp_source *s)
 {
 	if (!s)

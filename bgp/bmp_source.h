@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "bgp_source.h"
+#include "bmp_seen.h"
 
 struct bmp_source;
 
@@ -27,6 +28,9 @@ int bmp_source_create(struct bmp_source **out, struct ev_loop *loop,
 		      const struct sockaddr_storage *address, uid_t owner, uint64_t stale_ns,
 		      const struct bgp_source_config *config,
 		      const struct bgp_source_handlers *handlers, void *arg);
+/* See bmp_station.h. */
+const struct bmp_seen *bmp_source_seen(const struct bmp_source *s);
+enum bmp_session_state bmp_source_session(const struct bmp_source *s, size_t neighbor);
 void bmp_source_destroy(struct bmp_source *s); /* NULL is fine; no callback afterwards */
 
 #endif

@@ -26,6 +26,7 @@ struct session {
 	uint64_t sweep_ns; /* stale routes go then; NEVER: none wait */
 	bool end_of_rib[BGP_FAMILY_COUNT];
 	bool has_routes; /* anything, since it came up */
+	bool is_known;	 /* the stream has mentioned it */
 };
 
 struct bmp_station {
@@ -40,6 +41,7 @@ struct bmp_station {
 	char down_reason[96]; /* last reported: attempts that fail alike are reported once */
 	bool warned_truncated;
 	struct bgp_log log;
+	struct bmp_seen seen;
 	uint8_t *buffer; /* a message that is not whole yet */
 	size_t n_buffer;
 	size_t buffer_size;
@@ -122,6 +124,9 @@ void bmp_station_connected(struct bmp_station *s)
 {
 	s->n_buffer = 0;
 	s->sync_ns = BMP_STATION_NEVER;
+	s->seen = (struct bmp_seen){0};
+	for (size_t i = 0; i < s->config->n_neighbors; i++)
+		s->sessions[i].is_known = false;
 	bmp_station_set_state(s, BGP_SOURCE_SYNCING, "connected to bgpd");
 }
 
@@ -324,6 +329,16 @@ static void bmp_station_unset_all(struct bmp_station *s, unsigned i, struct bgp_
 			rib_unset(s->rib, i, &prefix.prefix.address, prefix.path_id);
 }
 
+/* A route that is no peer's. Loopbacks of our own come back in their neighbours' tables. */
+static void bmp_station_note_other(struct bmp_station *s, unsigned i,
+				   const struct bgp_prefix *prefix)
+{
+	if (prefix->length == 128 && !rib_is_own(s->rib, &prefix->address))
+		bmp_seen_note(&s->seen, BMP_SEEN_OUTSIDE, prefix, (int)i);
+	else if (prefix->length < 128 && rib_has_peers(s->rib, prefix))
+		bmp_seen_note(&s->seen, BMP_SEEN_NET, prefix, (int)i);
+}
+
 static void bmp_station_set_all(struct bmp_station *s, unsigned i, struct bgp_nlri nlri,
 				const struct rib_route *route, uint64_t now_ns)
 {
@@ -331,8 +346,10 @@ static void bmp_station_set_all(struct bmp_station *s, unsigned i, struct bgp_nl
 	int err;
 
 	while (bgp_update_next(&nlri, &prefix)) {
-		if (!rib_is_peer(s->rib, &prefix.prefix))
+		if (!rib_is_peer(s->rib, &prefix.prefix)) {
+			bmp_station_note_other(s, i, &prefix.prefix);
 			continue;
+		}
 		err = rib_set(s->rib, i, &prefix.prefix.address, prefix.path_id, route);
 		s->sessions[i].has_routes = true;
 		if (err)
@@ -341,24 +358,29 @@ static void bmp_station_set_all(struct bmp_station *s, unsigned i, struct bgp_nl
 	}
 }
 
-/* Nothing else says why a peer that is advertised has no route. */
-static void bmp_station_too_long(struct bmp_station *s, unsigned i, const struct bgp_update *u,
-				 uint64_t now_ns)
+/* Why a peer that is advertised has no route. */
+static void bmp_station_reject(struct bmp_station *s, unsigned i, const struct bgp_update *u,
+			       enum bmp_seen_kind kind, uint64_t now_ns)
 {
 	char text[ADDRESS_TEXT_MAX], peer[ADDRESS_TEXT_MAX];
 	struct bgp_nlri_prefix prefix;
+	bool is_logged = false;
 
 	for (unsigned k = 0; k < 2; k++)
-		for (struct bgp_nlri nlri = u->reached[k]; bgp_update_next(&nlri, &prefix);)
-			if (rib_is_peer(s->rib, &prefix.prefix)) {
-				bgp_log(&s->log, now_ns, LOG_WARNING,
-					"route rejected: its AS path has %u hops, bgp.max_as_path "
-					"allows %u peer=%s neighbor=%s",
-					u->as_hops, s->config->max_as_path,
-					address_format(&prefix.prefix.address, peer),
-					address_format(&s->config->neighbors[i].address, text));
-				return;
-			}
+		for (struct bgp_nlri nlri = u->reached[k]; bgp_update_next(&nlri, &prefix);) {
+			if (!rib_is_peer(s->rib, &prefix.prefix))
+				continue;
+			bmp_seen_note(&s->seen, kind, &prefix.prefix, (int)i);
+			if (is_logged || kind != BMP_SEEN_TOO_LONG)
+				continue;
+			is_logged = true;
+			bgp_log(&s->log, now_ns, LOG_WARNING,
+				"route rejected: its AS path has %u hops, bgp.max_as_path "
+				"allows %u peer=%s neighbor=%s",
+				u->as_hops, s->config->max_as_path,
+				address_format(&prefix.prefix.address, peer),
+				address_format(&s->config->neighbors[i].address, text));
+		}
 }
 
 /* Applies an UPDATE that was parsed as a whole: withdrawals first (RFC 4271 4.3). */
@@ -367,14 +389,20 @@ static void bmp_station_apply(struct bmp_station *s, unsigned i, const struct bg
 {
 	unsigned limit = s->config->max_as_path;
 	bool too_long = limit && u->as_hops > limit;
-	bool usable = !u->treat_as_withdraw && !u->as_loop && u->as_hops > 0 && !too_long;
+	/* a route that begins in our own AS has none: a route reflector's, or its client's */
+	bool internal = s->sessions[i].own_as == s->sessions[i].received.as;
+	bool no_path = !u->as_hops && !internal;
+	bool usable = !u->treat_as_withdraw && !u->as_loop && !no_path && !too_long;
 	bool any = u->reached[0].bytes.left > 0 || u->reached[1].bytes.left > 0;
 	struct rib_route route;
 
 	for (unsigned k = 0; k < 2; k++)
 		bmp_station_unset_all(s, i, u->withdrawn[k]);
-	if (too_long && !u->as_loop)
-		bmp_station_too_long(s, i, u, now_ns);
+	if (u->treat_as_withdraw)
+		bmp_station_reject(s, i, u, BMP_SEEN_MALFORMED, now_ns);
+	else if (!u->as_loop && (too_long || no_path))
+		bmp_station_reject(s, i, u, too_long ? BMP_SEEN_TOO_LONG : BMP_SEEN_NO_PATH,
+				   now_ns);
 	if (!usable) { /* also replaces what the same prefix had before */
 		for (unsigned k = 0; k < 2; k++)
 			bmp_station_unset_all(s, i, u->reached[k]);
@@ -472,6 +500,7 @@ static void bmp_station_initiation(struct bmp_station *s, const struct bmp_messa
 static int bmp_station_dispatch(struct bmp_station *s, const struct bmp_message *m, uint64_t now_ns,
 				const char **reason)
 {
+	struct bgp_prefix stranger = {.length = 128};
 	char text[ADDRESS_TEXT_MAX];
 	int i;
 
@@ -487,12 +516,16 @@ static int bmp_station_dispatch(struct bmp_station *s, const struct bmp_message 
 		return 0;
 	i = rib_neighbor(s->rib, &m->peer.address);
 	if (i < 0) {
-		if (m->type == BMP_PEER_UP)
-			bgp_log(&s->log, now_ns, LOG_NOTICE,
-				"session is none of the configured neighbors address=%s",
-				address_format(&m->peer.address, text));
+		if (m->type != BMP_PEER_UP)
+			return 0;
+		stranger.address = m->peer.address;
+		bmp_seen_note(&s->seen, BMP_SEEN_STRANGER, &stranger, -1);
+		bgp_log(&s->log, now_ns, LOG_NOTICE,
+			"session is none of the configured neighbors address=%s",
+			address_format(&m->peer.address, text));
 		return 0;
 	}
+	s->sessions[i].is_known = true;
 	if (m->type == BMP_PEER_UP)
 		bmp_station_peer_up(s, (unsigned)i, m, now_ns);
 	else if (m->type == BMP_PEER_DOWN)
@@ -600,6 +633,18 @@ void bmp_station_tick(struct bmp_station *s, uint64_t now_ns)
 			bmp_station_resolve(s, i);
 	if (s->sync_ns <= now_ns)
 		bmp_station_in_sync(s, "initial sync complete");
+}
+
+const struct bmp_seen *bmp_station_seen(const struct bmp_station *s)
+{
+	return &s->seen;
+}
+
+enum bmp_session_state bmp_station_session(const struct bmp_station *s, size_t neighbor)
+{
+	if (s->sessions[neighbor].up)
+		return BMP_SESSION_UP;
+	return s->sessions[neighbor].is_known ? BMP_SESSION_DOWN : BMP_SESSION_UNKNOWN;
 }
 
 void bmp_station_commit(struct bmp_station *s)

@@ -19,6 +19,7 @@
 #define BMP_STATION_H
 
 #include "bgp_source.h"
+#include "bmp_seen.h"
 
 /* No route for this long after a session came up, and what it did not send again is swept. */
 #define BMP_STATION_QUIET_NS (5ull * 1000000000)
@@ -54,6 +55,11 @@ void bmp_station_lost(struct bmp_station *s, const char *reason, uint64_t now_ns
 /* When bmp_station_tick() is due next; BMP_STATION_NEVER if nothing waits. */
 uint64_t bmp_station_deadline_ns(const struct bmp_station *s);
 void bmp_station_tick(struct bmp_station *s, uint64_t now_ns);
+
+/* What the stream that is read now, or was read last, has shown beside paths. */
+const struct bmp_seen *bmp_station_seen(const struct bmp_station *s);
+/* neighbor: an index into config->neighbors. */
+enum bmp_session_state bmp_station_session(const struct bmp_station *s, size_t neighbor);
 
 /* Emits the path events of all that happened since the last commit. */
 void bmp_station_commit(struct bmp_station *s);

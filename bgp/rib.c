@@ -136,15 +136,34 @@ static bool rib_prefix_holds(const struct bgp_prefix *prefix, const struct in6_a
 	       ((prefix->address.s6_addr[whole] ^ address->s6_addr[whole]) & mask) == 0;
 }
 
+bool rib_is_own(const struct rib *rib, const struct in6_addr *address)
+{
+	const struct bgp_source_config *c = rib->config;
+
+	for (size_t i = 0; i < c->n_own_addresses; i++)
+		if (IN6_ARE_ADDR_EQUAL(&c->own_addresses[i], address))
+			return true;
+	return false;
+}
+
+bool rib_has_peers(const struct rib *rib, const struct bgp_prefix *net)
+{
+	for (size_t i = 0; i < rib->config->n_peer_prefixes; i++) {
+		const struct bgp_prefix *p = &rib->config->peer_prefixes[i];
+
+		if (rib_prefix_holds(net->length < p->length ? net : p,
+				     net->length < p->length ? &p->address : &net->address))
+			return true;
+	}
+	return false;
+}
+
 bool rib_is_peer(const struct rib *rib, const struct bgp_prefix *prefix)
 {
 	const struct bgp_source_config *c = rib->config;
 
-	if (prefix->length != 128)
+	if (prefix->length != 128 || rib_is_own(rib, &prefix->address))
 		return false;
-	for (size_t i = 0; i < c->n_own_addresses; i++)
-		if (IN6_ARE_ADDR_EQUAL(&c->own_addresses[i], &prefix->address))
-			return false;
 	for (size_t i = 0; i < c->n_peer_prefixes; i++)
 		if (rib_prefix_holds(&c->peer_prefixes[i], &prefix->address))
 			return true;

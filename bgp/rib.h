@@ -44,6 +44,11 @@ int rib_neighbor(const struct rib *rib, const struct in6_addr *address);
  * addresses. */
 bool rib_is_peer(const struct rib *rib, const struct bgp_prefix *prefix);
 
+/* Whether address is a local GPU's. */
+bool rib_is_own(const struct rib *rib, const struct in6_addr *address);
+/* Whether peer_prefixes are in that net, or it is in one of them. */
+bool rib_has_peers(const struct rib *rib, const struct bgp_prefix *net);
+
 /* neighbor: an index into config->neighbors. Setting a route makes it live. 0, -ENOMEM, -ENOSPC. */
 int rib_set(struct rib *rib, unsigned neighbor, const struct in6_addr *peer, uint32_t path_id,
 	    const struct rib_route *route);

@@ -11,6 +11,7 @@
 #include "fare_limits.h"
 #include "base/utf8.h"
 #include "why.h"
+#include "why_all.h"
 
 static json_t *not_permitted(enum control_role role)
 {
@@ -223,7 +224,8 @@ json_t *commands_answer(struct commands *c, struct control_client *client,
 	case CONTROL_EVENTS:
 		return report_events(&c->report, request);
 	case CONTROL_WHY:
-		return why_reply(&c->report, request);
+		return request->has_peer ? why_reply(&c->report, request)
+					 : why_all_reply(&c->report);
 	case CONTROL_DRAINS:
 		return report_drains(&c->report, request);
 	case CONTROL_DRAIN:

@@ -14,7 +14,8 @@
  *   flows, qps, planes, drains, config: "cursor", "limit"
  *   events:       "after" (a sequence number), "limit"; "since_ns" (CLOCK_REALTIME), "topic",
  *                 "plane" and "level" (as in fared.yaml) narrow it down
- *   why:          "peer" (an address), and "plane" if only one is of interest
+ *   why:          "peer" (an address), and "plane" if only one is of interest; neither: all that is
+ *                 wrong
  *   drain:        "peer" (an address or "all"), and "plane" or "planes" (an array), "sub_port" (of
  *                 a plane toward all) and "gpu" (a name) if it is not to be any; undrain alike
  *   trace:        "peer" and "plane" of the path; "count" of probes, "gpu" (a name) if more than

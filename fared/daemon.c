@@ -132,6 +132,8 @@ static json_t *daemon_on_request(void *arg, struct control_client *client,
 		.report = {.config = d->config,
 			   .table = d->table,
 			   .links = d->links,
+			   .addresses = d->addresses,
+			   .bmp = d->bmp,
 			   .events = d->events,
 			   .flows = d->flows,
 			   .prober = daemon_health_prober(d->health),
@@ -494,6 +496,10 @@ static bool daemon_start(struct daemon *d, const struct privileges *p, enum sand
 		    "as root, may we chown in the run directory? Else join the group that `group` "
 		    "names, "
 		    "have CAP_CHOWN, or leave `group` out") ||
+	    !daemon_step(d,
+			 addresses_create(&d->addresses, d->loop, d->config,
+					  &daemon_addresses_handlers, d),
+			 "rtnetlink", "is netlink allowed here?") ||
 	    !daemon_step(d, links_create(&d->links, d->loop, d->config, &daemon_links_handlers, d),
 			 "rtnetlink", "is netlink allowed here?") ||
 	    !daemon_step(d,
@@ -577,6 +583,7 @@ void daemon_destroy(struct daemon *d)
 	zapi_source_destroy(d->zapi);
 	control_destroy(d->control);
 	links_destroy(d->links);
+	addresses_destroy(d->addresses);
 	daemon_health_destroy(d->health);
 	publish_destroy(d->publish);
 	path_table_destroy(d->table);

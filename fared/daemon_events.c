@@ -122,6 +122,7 @@ static void daemon_on_link(void *arg, uint32_t gpu, uint32_t plane, uint32_t sub
 	struct event e = event_of(kind_of_link(d, gpu, plane, sub_port, state, bps), (int)plane);
 
 	path_table_link(d->table, gpu, plane, sub_port, state == LINKS_UP, bps);
+	addresses_link(d->addresses, gpu, plane, sub_port, ifindex);
 	publish_link(d->publish, gpu, plane, sub_port, state, bps);
 	daemon_health_link(d->health, gpu, plane, sub_port, ifindex, state, bps);
 	snprintf(e.subject, sizeof(e.subject), "%s",

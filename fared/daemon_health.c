@@ -43,7 +43,8 @@ struct daemon_health {
 	uint64_t read_ns, sampled_ns;
 	bool refused[FARE_MAX_PAIRS]; /* by pair: its notices are, and that has been said */
 	struct notice_refusals refusals;
-	ev_timer traffic_timer;
+	ev_timer traffic_timer, ask_timer;
+	uint32_t ask_turn; /* the pair that is asked for next */
 };
 
 /* ---- what prober and reflector say --------------------------------------- */
@@ -442,14 +443,45 @@ static void on_kernel_route(void *arg, const struct in6_addr *host, const int *i
 
 	for (uint32_t g = 0; g < h->ports.n_gpus; g++) {
 		uint32_t routed[FARE_MAX_PLANES] = {0}, plane, sub_port;
+		enum path_kernel_route lacks = n ? PATH_KERNEL_ELSEWHERE : PATH_KERNEL_NONE;
 
 		for (unsigned i = 0; i < n; i++)
-			if (sub_ports_find(&h->ports, g, ifindex[i], &plane, &sub_port))
+			if (sub_ports_find(&h->ports, g, ifindex[i], &plane, &sub_port)) {
 				routed[plane] |= 1u << sub_port;
+				lacks = PATH_KERNEL_NONE; /* over the planes that are left out */
+			}
 		for (plane = 0; plane < h->ports.gpus[g].n_planes; plane++) {
 			prober_routed(h->prober, g, host, plane, routed[plane], clock_now_ns());
-			path_table_kernel_route(h->daemon->table, g, host, plane, routed[plane]);
+			path_table_kernel_route(h->daemon->table, g, host, plane,
+						routed[plane] ? PATH_KERNEL_OVER : lacks);
 		}
+	}
+}
+
+#define ASK_S	 0.5
+#define ASK_EACH 64 /* in one turn of the loop: about 10 us each */
+
+/* Of silent peers: messages say nothing of routes that were there before this daemon. */
+static void on_ask_timer(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct daemon_health *h = w->data;
+	const struct path_table *table = h->daemon->table;
+	uint32_t end = path_table_end(table), gpu, n_asked = 0;
+	int ifindex[ROUTES_MAX_HOPS], n;
+	struct in6_addr peer;
+
+	(void)loop;
+	(void)revents;
+	for (uint32_t i = 0; i < end && n_asked < ASK_EACH; i++) {
+		uint32_t pair = h->ask_turn++ % end;
+
+		if (!path_table_is_silent(table, pair, clock_now_ns()) ||
+		    !path_table_pair(table, pair, &gpu, &peer))
+			continue;
+		n = routes_ask(h->routes, &peer, ifindex);
+		if (n >= 0)
+			on_kernel_route(h, &peer, ifindex, (unsigned)n);
+		n_asked++;
 	}
 }
 
@@ -596,6 +628,9 @@ int daemon_health_create(struct daemon_health **out, struct daemon *d)
 	ev_timer_init(&h->traffic_timer, on_traffic_timer, TRAFFIC_S, TRAFFIC_S);
 	h->traffic_timer.data = h;
 	ev_timer_start(d->loop, &h->traffic_timer);
+	ev_timer_init(&h->ask_timer, on_ask_timer, ASK_S, ASK_S);
+	h->ask_timer.data = h;
+	ev_timer_start(d->loop, &h->ask_timer);
 	*out = h;
 	return 0;
 }
@@ -605,6 +640,7 @@ void daemon_health_destroy(struct daemon_health *h)
 	if (!h)
 		return;
 	ev_timer_stop(h->daemon->loop, &h->traffic_timer);
+	ev_timer_stop(h->daemon->loop, &h->ask_timer);
 	probe_ports_stop(&h->port_watch);
 	routes_destroy(h->routes);
 	health_loop_destroy(h->loop);

@@ -4,9 +4,10 @@
  * else.
  *
  * daemon.c starts, wires and ends, and calls all others; daemon_sources.c starts BMP and zserv and
- * has their callbacks; daemon_events.c has those of links and of the path table; daemon_reload.c
- * puts another configuration in force; daemon_remind.c repeats what only an operator can mend;
- * daemon_trace.c lets one operator watch how a path is probed.
+ * has their callbacks; daemon_events.c has those of links and of the path table,
+ * daemon_addresses.c those of this server's own addresses; daemon_reload.c puts another
+ * configuration in force; daemon_remind.c repeats what only an operator can mend; daemon_trace.c
+ * lets one operator watch how a path is probed.
  * Of these only daemon.c and daemon_reload.c call another's functions, none calls daemon.c, and all
  * may call daemon_health.c.
  */
@@ -17,6 +18,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "addresses.h"
 #include "base/clock.h"
 #include "bgp_source.h"
 #include "config.h"
@@ -62,6 +64,7 @@ struct daemon {
 	struct publish *publish;
 	struct daemon_health *health; /* NULL: off */
 	struct links *links;
+	struct addresses *addresses;
 	struct flows *flows;
 	struct control *control;
 	struct control_client *tracer; /* who traces a path; NULL: nobody */
@@ -101,6 +104,9 @@ extern const struct links_handlers daemon_links_handlers;
 /* daemon_remind.c */
 /* Cheap: several times a second. */
 void daemon_remind(struct daemon *d);
+
+/* daemon_addresses.c */
+extern const struct addresses_handlers daemon_addresses_handlers;
 
 /* daemon_trace.c */
 json_t *daemon_on_trace(void *arg, struct control_client *client,

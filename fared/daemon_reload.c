@@ -56,6 +56,7 @@ static void put_in_force(struct daemon *d, struct config *new, const struct noti
 	struct path_table_times times = daemon_times(new);
 
 	links_set_config(d->links, new);
+	addresses_set_config(d->addresses, new);
 	path_table_set_times(d->table, &times);
 	d->log->level = new->log_level;
 	config_destroy(d->config);

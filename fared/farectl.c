@@ -250,12 +250,30 @@ static int show(const struct farectl_options *options, int argc, char **argv)
 			     "counters, config or version");
 }
 
+/* All that is wrong; 3 if anything is. */
+static int why_all(const struct farectl_options *options)
+{
+	json_t *request = json_pack("{s:s}", "cmd", "why"), *reply;
+	struct control_client *c = connect_to(options->run_dir);
+	bool is_wrong;
+	int rc;
+
+	reply = c ? reply_or_error(c, control_client_ask(c, request)) : NULL;
+	is_wrong = json_array_size(json_object_get(reply, "causes")) > 0;
+	rc = farectl_finish(options, reply, tables_why_all);
+	control_client_close(c);
+	json_decref(request);
+	return rc ? rc : is_wrong ? 3 : 0;
+}
+
 static int why(const struct farectl_options *options, int argc, char **argv)
 {
 	json_t *request;
 
-	if (argc < 2 || argc > 3)
-		return farectl_usage("give PEER and, if you like, PLANE");
+	if (argc > 3)
+		return farectl_usage("give PEER and PLANE, PEER alone, or neither");
+	if (argc == 1)
+		return why_all(options);
 	request = json_pack("{s:s, s:s}", "cmd", "why", "peer", argv[1]);
 	if (!request || (argc > 2 && !add_number(request, "plane", argv[2]))) {
 		json_decref(request);

@@ -25,6 +25,7 @@ static const char help[] =
 	"  show counters              probes and replies, sent and dropped, and what each count "
 	"means\n"
 	"  show version               the daemon's version, age and published pairs\n"
+	"  why                        all that is wrong now, grouped by cause, worst first\n"
 	"  why PEER [PLANE]           why a path has its verdict, from which inputs, where to look "
 	"next\n"
 	"  drain PEER|all [PLANES [SUB_PORT]]\n"
@@ -78,7 +79,9 @@ static const char help[] =
 	"\n"
 	"Exit status: 0 done; 1 the daemon cannot be reached, refuses, or ends during watch or "
 	"trace,\n"
-	"or doctor finds something wrong; 2 wrong usage; 3 doctor cannot write. See farectl(8).\n";
+	"or doctor finds something wrong; 2 wrong usage; 3 why alone finds something wrong, or "
+	"doctor\n"
+	"cannot write. See farectl(8).\n";
 
 int farectl_usage(const char *problem)
 {

@@ -357,6 +357,56 @@ void tables_version(const json_t *reply)
 	printf("pairs refused    %s times\n", number_cell(reply, "pairs_refused", a));
 }
 
+#define WIDTH 78 /* of lines that are prose */
+
+/* At spaces, the first line after `first`, the others indented as far. */
+static void print_wrapped(const char *first, const char *prose)
+{
+	size_t indent = strlen(first), at = indent;
+
+	fputs(first, stdout);
+	while (*prose) {
+		size_t length = strcspn(prose, " ");
+
+		if (at > indent && at + 1 + length > WIDTH) {
+			printf("\n%*s", (int)indent, "");
+			at = indent;
+		} else if (at > indent) {
+			putchar(' ');
+			at++;
+		}
+		fwrite(prose, 1, length, stdout);
+		at += length;
+		prose += length;
+		prose += strspn(prose, " ");
+	}
+	putchar('\n');
+}
+
+void tables_why_all(const json_t *reply)
+{
+	const json_t *causes = json_object_get(reply, "causes"), *row;
+	json_int_t n = json_integer_value(json_object_get(reply, "paths")),
+		   usable = json_integer_value(json_object_get(reply, "usable_paths"));
+	char head[160];
+	size_t i;
+
+	printf("%zu cause%s; %lld of %lld paths usable\n", json_array_size(causes),
+	       json_array_size(causes) == 1 ? "" : "s", (long long)usable, (long long)n);
+	json_array_foreach (causes, i, row) {
+		json_int_t lost = json_integer_value(json_object_get(row, "paths_lost")),
+			   less = json_integer_value(json_object_get(row, "paths_less"));
+
+		snprintf(head, sizeof(head), "%s: %lld path%s lost, %lld affected%s%s",
+			 text(row, "where"), (long long)lost, lost == 1 ? "" : "s", (long long)less,
+			 *text(row, "example") ? ", such as " : "", text(row, "example"));
+		printf("\n%zu. ", i + 1);
+		print_wrapped("", head);
+		print_wrapped("   ", text(row, "cause"));
+		print_wrapped("   look next: ", text(row, "look_next"));
+	}
+}
+
 void tables_why(const json_t *reply)
 {
 	const json_t *path, *line;

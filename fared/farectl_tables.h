@@ -18,6 +18,7 @@ void tables_qps(const json_t *reply);
 void tables_events(const json_t *reply);
 void tables_counters(const json_t *reply);
 void tables_version(const json_t *reply);
+void tables_why_all(const json_t *reply);
 void tables_why(const json_t *reply);
 void tables_drain(const json_t *reply);
 void tables_drains(const json_t *reply);

@@ -23,6 +23,7 @@ static inline struct path_probe path_probe_of(const struct prober_view *view)
 		.n_remote = view->n_remote,
 		.small_local = view->small_local,
 		.small_remote = view->small_remote,
+		.crossed = view->crossed,
 		.mtu_is_small = view->mtu_is_small,
 		.mtu_wanted = (uint16_t)view->mtu_wanted,
 		.mtu_carried = (uint16_t)view->mtu_carried,

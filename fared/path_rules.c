@@ -263,6 +263,49 @@ static const char *rule_local_down(const struct judgement *j)
 	return NULL;
 }
 
+/* An answer that came in by an address proves it, however it came to be this server's. */
+static bool is_answered(const struct path_facts *f)
+{
+	return f->probe.judged && f->probe.answered;
+}
+
+static const char *rule_own_address(const struct judgement *j)
+{
+	if (is_answered(j->f))
+		return NULL;
+	switch (j->f->own_address) {
+	case ADDRESS_MISSING:
+		return "this GPU's own address is on no device of this server";
+	case ADDRESS_DUPLICATE:
+		return "this GPU's own address is another host's as well: duplicate address "
+		       "detection failed";
+	case ADDRESS_TENTATIVE:
+		return "this GPU's own address is tentative: duplicate address detection has not "
+		       "ended";
+	default:
+		return NULL;
+	}
+}
+
+static const char *rule_sub_port_address(const struct judgement *j)
+{
+	if (!j->f->n_misaddressed || j->f->n_misaddressed < j->f->n_up_sub_ports ||
+	    is_answered(j->f))
+		return NULL;
+	switch (j->f->sub_port_address) {
+	case ADDRESS_MISSING:
+		return "no live sub-port of this plane has an address of its neighbour's family";
+	case ADDRESS_DUPLICATE:
+		return "the addresses of this plane's sub-ports are other hosts' as well: "
+		       "duplicate address detection failed";
+	case ADDRESS_TENTATIVE:
+		return "the addresses of this plane's sub-ports are tentative: duplicate address "
+		       "detection has not ended";
+	default:
+		return "no live sub-port of this plane has an address in its neighbour's subnet";
+	}
+}
+
 static const char *rule_no_route(const struct judgement *j)
 {
 	return j->route_source == PATH_FROM_NONE ? j->no_route : NULL;
@@ -278,13 +321,32 @@ static const char *rule_zero_bandwidth(const struct judgement *j)
 	return NULL;
 }
 
-/*
- * FRR that ends takes its routes along, while BMP and zebra are away and say nothing. Probes are
- * asked as well: a route to a net may lead to the peer.
- */
+static bool is_silent(const struct path_facts *f)
+{
+	return f->probe.judged && f->probe.silent;
+}
+
+/* Another route is preferred. Probes are asked as well: that one may lead to the peer, too. */
+static const char *rule_routed_elsewhere(const struct judgement *j)
+{
+	return j->f->kernel_route == PATH_KERNEL_ELSEWHERE && is_silent(j->f)
+		       ? "the kernel's route to the peer leads out of no sub-port of this plane, "
+			 "and probes are not answered"
+		       : NULL;
+}
+
+static const char *rule_not_multipath(const struct judgement *j)
+{
+	return j->uninstalled && j->f->installed_elsewhere
+		       ? "BMP advertises it, and zebra has installed other planes to this peer "
+			 "but not this one"
+		       : NULL;
+}
+
+/* FRR that ends takes its routes along, while BMP and zebra are away and say nothing. */
 static const char *rule_not_installed(const struct judgement *j)
 {
-	if (j->f->lacks_kernel_route && j->f->probe.judged && j->f->probe.silent)
+	if (j->f->kernel_route == PATH_KERNEL_NONE && is_silent(j->f))
 		return "the kernel has no route to the peer over this plane, and probes are not "
 		       "answered";
 	return j->uninstalled ? "BMP advertises it, but zebra has not installed it over this plane"
@@ -295,6 +357,13 @@ static const char *rule_peer_down(const struct judgement *j)
 {
 	return j->f->noticed_bps == 0
 		       ? "the peer says that its own ports toward this plane are down or drained"
+		       : NULL;
+}
+
+static const char *rule_crossed(const struct judgement *j)
+{
+	return j->f->probe.judged && j->f->probe.crossed && !j->f->probe.answered
+		       ? "crossed: what leaves by this plane is received over another one"
 		       : NULL;
 }
 
@@ -319,6 +388,53 @@ static const char *rule_ramping(const struct judgement *j)
 static const char *rule_stale(const struct judgement *j)
 {
 	return j->stale;
+}
+
+/* In sync, and with nothing of any peer. */
+static const char *rule_stale_without_peers(const struct judgement *j)
+{
+	const struct path_source_view *bmp = &j->f->sources[PATH_SOURCE_BMP];
+
+	return j->stale && bmp->state == BGP_SOURCE_UP && !bmp->has_advertised ? j->stale : NULL;
+}
+
+/* None carries less than a hundredth of what ours do: a number of links. */
+static const char *rule_tiny(const struct judgement *j)
+{
+	const struct path_received *b = &j->f->received[PATH_SOURCE_BMP];
+
+	return j->route_source == PATH_FROM_BMP && b->kind == BGP_BANDWIDTH_VALUE &&
+			       b->bps * 100 < (double)j->f->local_bps
+		       ? "the advertised bandwidth is under 1% of the local links: is it a number "
+			 "of links?"
+		       : NULL;
+}
+
+static const char *rule_some_misaddressed(const struct judgement *j)
+{
+	if (!j->f->n_misaddressed)
+		return NULL;
+	return j->f->n_misaddressed < j->f->n_up_sub_ports
+		       ? "a local sub-port has no usable address in its neighbour's subnet; out of "
+			 "use"
+		       : "no local sub-port has a usable address in its neighbour's subnet; "
+			 "probes are answered all the same";
+}
+
+static const char *rule_some_crossed(const struct judgement *j)
+{
+	return j->f->probe.judged && j->f->probe.crossed
+		       ? "crossed: what leaves by one of this plane's sub-ports is received over "
+			 "another plane"
+		       : NULL;
+}
+
+static const char *rule_shared(const struct judgement *j)
+{
+	return j->f->sub_port_address == ADDRESS_SHARED
+		       ? "a sub-port is in one subnet with another plane's: these planes are not "
+			 "separate"
+		       : NULL;
 }
 
 /* Reasons are static text, so each sub-port has its own. */
@@ -419,6 +535,17 @@ static const char *rule_sub_port_down(const struct judgement *j)
 		       : NULL;
 }
 
+/* FRR's pre-policy BMP has nothing where bgpd keeps no copy of what came in. */
+static const char *rule_relative_in_sync(const struct judgement *j)
+{
+	const struct path_source_view *bmp = &j->f->sources[PATH_SOURCE_BMP];
+
+	return j->route_source == PATH_FROM_ZSERV && bmp->state == BGP_SOURCE_UP
+		       ? "BMP shows no peer, and zebra has installed some: local bandwidth shared "
+			 "out by zebra's relative weights"
+		       : NULL;
+}
+
 static const char *rule_relative(const struct judgement *j)
 {
 	return j->route_source == PATH_FROM_ZSERV
@@ -456,7 +583,8 @@ static const char *rule_not_advertised(const struct judgement *j)
 	case BGP_BANDWIDTH_ABSENT:
 		return "no bandwidth advertised: the local bandwidth counts";
 	case BGP_BANDWIDTH_INVALID:
-		return "the advertised bandwidth is invalid: the local bandwidth counts";
+		return "the advertised bandwidth is invalid (no number, or cut to 32 bits by FRR): "
+		       "the local bandwidth counts";
 	case BGP_BANDWIDTH_VALUE:
 		break;
 	}
@@ -500,14 +628,26 @@ static const struct rule {
 	{FARE_VERDICT_DRAINED, false, rule_drained,
 	 "farectl undrain, when the work on that plane is done"},
 	{FARE_VERDICT_LOCAL_DOWN, false, rule_local_down,
-	 "this server's own cables and ports toward the plane: farectl show planes; ip -br link; "
-	 "speed_mbps in fared.yaml"},
+	 "the cables between this server and the leaf, at both ends, and the leaf itself: farectl "
+	 "show planes; ip -br link; speed_mbps in fared.yaml"},
+	{FARE_VERDICT_LOCAL_DOWN, false, rule_own_address,
+	 "ip -br address: the GPU's address of fared.yaml belongs on lo, or on another device that "
+	 "is always up"},
+	{FARE_VERDICT_LOCAL_DOWN, false, rule_sub_port_address,
+	 "ip -br address, and the device and neighbors of that plane in fared.yaml: have two ports "
+	 "exchanged their names?"},
 	{FARE_VERDICT_NO_ROUTE, false, rule_no_route,
 	 "vtysh -c 'show bgp summary' and the peer's prefix in 'show bgp'; then the leaf and the "
 	 "peer's cables"},
 	{FARE_VERDICT_ZERO_BANDWIDTH, false, rule_zero_bandwidth,
 	 "the leaf of that plane: which of the peer's sub-ports does it see up? its link-bandwidth "
 	 "route-map"},
+	{FARE_VERDICT_NOT_INSTALLED, false, rule_routed_elsewhere,
+	 "ip route get PEER, and vtysh -c 'show ip route PEER': who else advertises it (a "
+	 "management network?); filter the peers' prefixes there"},
+	{FARE_VERDICT_NOT_INSTALLED, false, rule_not_multipath,
+	 "vtysh -c 'show bgp PEER': 'bgp bestpath as-path multipath-relax' and 'maximum-paths' in "
+	 "bgpd; is the next hop of that plane active in 'show ip route PEER'?"},
 	{FARE_VERDICT_NOT_INSTALLED, false, rule_not_installed,
 	 "is zebra running? vtysh -c 'show ip route PEER': is the next hop of that plane there and "
 	 "active?"},
@@ -515,6 +655,10 @@ static const struct rule {
 	 "the peer's own cables and ports toward the plane: farectl show planes, and show drains, "
 	 "on "
 	 "that server"},
+	{FARE_VERDICT_PROBE_DOWN, false, rule_crossed,
+	 "which device is which plane in fared.yaml, here and on the peer; then the cables: "
+	 "farectl "
+	 "why PEER says over which plane they arrive"},
 	{FARE_VERDICT_PROBE_DOWN, false, rule_probe_down,
 	 "the leaf of that plane, then the peer's ports toward it; farectl show paths tells loss "
 	 "and "
@@ -523,9 +667,20 @@ static const struct rule {
 	 "the MTU of the ports in between: ip link, here and on the peer; both sides of the leaf's "
 	 "ports of that plane, and what is beyond the leaf; farectl why says what was found"},
 	{FARE_VERDICT_RAMPING, true, rule_ramping, "nothing: it ends by itself"},
+	{FARE_VERDICT_STALE, true, rule_stale_without_peers,
+	 "bgpd: 'neighbor ... soft-reconfiguration inbound' in the address family; "
+	 "bgp.peer_prefixes in fared.yaml: are the peers' addresses inside?"},
 	{FARE_VERDICT_STALE, true, rule_stale,
 	 "is bgpd running, and its 'bmp listener' reachable? farectl show planes names the "
 	 "sources' state"},
+	{FARE_VERDICT_OK, true, rule_tiny,
+	 "bgp.bandwidth_scale in fared.yaml: where leaves send their number of links, it is the "
+	 "Mb/s of a sub-port"},
+	{FARE_VERDICT_OK, true, rule_some_misaddressed,
+	 "ip -br address, and the neighbors of that sub-port in fared.yaml"},
+	{FARE_VERDICT_OK, true, rule_some_crossed,
+	 "that sub-port's cable, at both ends: farectl why PEER says which one and over which "
+	 "plane"},
 	{FARE_VERDICT_OK, true, rule_gray,
 	 "that sub-port's cable and transceivers, at both ends; it comes back by itself once "
 	 "probes "
@@ -537,10 +692,15 @@ static const struct rule {
 	{FARE_VERDICT_OK, true, rule_small_everywhere,
 	 "the peer's MTU (ip link, there) and the leaves'; groups that are opened from now on use "
 	 "what is carried"},
+	{FARE_VERDICT_OK, true, rule_shared,
+	 "ip -br address: give each plane subnets of its own, and no bridge in common"},
 	{FARE_VERDICT_OK, true, rule_sub_port_drained,
 	 "farectl undrain, when the work on that sub-port is done"},
 	{FARE_VERDICT_OK, true, rule_sub_port_down,
 	 "that sub-port's cable and port: farectl show planes; ip -br link"},
+	{FARE_VERDICT_OK, true, rule_relative_in_sync,
+	 "bgpd: 'neighbor ... soft-reconfiguration inbound' in the address family, and 'bmp "
+	 "monitor ... pre-policy'; bgp.peer_prefixes in fared.yaml"},
 	{FARE_VERDICT_OK, true, rule_relative,
 	 "is bgpd running, and its 'bmp listener' reachable? farectl show planes names the "
 	 "sources' state"},
@@ -556,6 +716,23 @@ static const struct rule {
 	 "plane: farectl show planes, on that server"},
 	{FARE_VERDICT_OK, true, rule_ok, "nothing: the path is in use"},
 };
+
+bool path_rules_is(const struct path_result *result, enum path_rule_kind kind)
+{
+	const char *(*applies)(const struct judgement *j) =
+		result->rule ? rules[result->rule - 1].applies : NULL;
+
+	switch (kind) {
+	case PATH_RULE_WHOLE:
+		return applies == rule_ok;
+	case PATH_RULE_PROBES:
+		return applies == rule_probe_down;
+	case PATH_RULE_BMP_AWAY:
+		return applies == rule_stale || applies == rule_relative ||
+		       applies == rule_stale_without_peers || applies == rule_relative_in_sync;
+	}
+	return false;
+}
 
 static uint64_t smaller(uint64_t local_bps, double other)
 {

@@ -18,13 +18,16 @@ struct path_facts {
 	struct path_received received[PATH_SOURCE_COUNT];
 	bool drained;
 	struct path_probe probe;
-	bool lacks_kernel_route; /* over this plane; false: it has one, or it is not known */
-	uint64_t noticed_bps;	 /* what the peer says its own ports carry; UINT64_MAX: no limit */
+	enum path_kernel_route kernel_route;
+	uint64_t noticed_bps; /* what the peer says its own ports carry; UINT64_MAX: no limit */
 	uint64_t notice_expires_ns;
 	uint64_t local_bps;
 	uint32_t n_live_sub_ports; /* that are used */
 	uint32_t n_up_sub_ports, n_sub_ports;
 	bool has_drained_sub_ports;
+	enum address_fault own_address;	     /* the GPU's */
+	enum address_fault sub_port_address; /* the worst of those that are up */
+	uint32_t n_misaddressed;	     /* of those that are up: cannot carry the routes */
 	double largest_weight; /* of zebra's weights toward this peer, over its planes; 0: none */
 	bool installed_elsewhere;     /* zebra has a route to this peer over some plane */
 	uint64_t installed_change_ns; /* when zebra's route to this peer last gained or lost a plane
@@ -48,6 +51,14 @@ struct path_result {
 	uint64_t deadline_ns; /* evaluate again then even if nothing else happens; 0: no need */
 };
 
+/* Some of the rules, for those who group paths by their cause. */
+enum path_rule_kind {
+	PATH_RULE_WHOLE,    /* nothing limits the path */
+	PATH_RULE_PROBES,   /* probes find it down */
+	PATH_RULE_BMP_AWAY, /* it is kept or weighed without BMP */
+};
+
+bool path_rules_is(const struct path_result *result, enum path_rule_kind kind);
 void path_rules_apply(const struct path_facts *facts, struct path_result *out);
 
 #endif

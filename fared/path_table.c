@@ -181,6 +181,13 @@ static bool has_plane(const struct path_table *t, uint32_t gpu, uint32_t plane)
 
 /* ---- inputs -------------------------------------------------------------- */
 
+static void mark_gpu(struct path_table *t, uint32_t gpu)
+{
+	for (uint32_t i = 0; i < t->end; i++)
+		if (t->pairs[i] && t->pairs[i]->key.local_gpu == gpu)
+			t->pairs[i]->dirty = true;
+}
+
 int path_table_link(struct path_table *t, uint32_t gpu, uint32_t plane, uint32_t sub_port, bool up,
 		    uint64_t speed_bps)
 {
@@ -193,9 +200,26 @@ int path_table_link(struct path_table *t, uint32_t gpu, uint32_t plane, uint32_t
 		return 0;
 	link->up = up;
 	link->speed_bps = speed_bps;
-	for (uint32_t i = 0; i < t->end; i++)
-		if (t->pairs[i] && t->pairs[i]->key.local_gpu == gpu)
-			t->pairs[i]->dirty = true;
+	mark_gpu(t, gpu);
+	return 0;
+}
+
+int path_table_own_address(struct path_table *t, uint32_t gpu, bool is_v6, enum address_fault fault)
+{
+	if (gpu >= t->n_gpus)
+		return -EINVAL;
+	t->gpus[gpu].address[is_v6] = fault;
+	mark_gpu(t, gpu);
+	return 0;
+}
+
+int path_table_sub_port_address(struct path_table *t, uint32_t gpu, uint32_t plane,
+				uint32_t sub_port, bool is_v6, enum address_fault fault)
+{
+	if (!has_plane(t, gpu, plane) || sub_port >= t->gpus[gpu].shape.n_sub_ports[plane])
+		return -EINVAL;
+	t->gpus[gpu].links[plane][sub_port].address[is_v6] = fault;
+	mark_gpu(t, gpu);
 	return 0;
 }
 
@@ -292,13 +316,13 @@ int path_table_probe(struct path_table *t, uint32_t gpu, const struct in6_addr *
 }
 
 void path_table_kernel_route(struct path_table *t, uint32_t gpu, const struct in6_addr *peer,
-			     uint32_t plane, bool has_hop)
+			     uint32_t plane, enum path_kernel_route route)
 {
 	struct pair *pair = has_plane(t, gpu, plane) ? path_table_locate(t, gpu, peer) : NULL;
 
-	if (!pair || pair->paths[plane].lacks_kernel_route == !has_hop)
+	if (!pair || pair->paths[plane].kernel_route == route)
 		return;
-	pair->paths[plane].lacks_kernel_route = !has_hop;
+	pair->paths[plane].kernel_route = route;
 	pair->dirty = true;
 }
 
@@ -306,8 +330,8 @@ void path_table_kernel_routes_unknown(struct path_table *t)
 {
 	for (uint32_t i = 0; i < t->end; i++)
 		for (uint32_t p = 0; t->pairs[i] && p < t->pairs[i]->n_planes; p++) {
-			t->pairs[i]->dirty |= t->pairs[i]->paths[p].lacks_kernel_route;
-			t->pairs[i]->paths[p].lacks_kernel_route = false;
+			t->pairs[i]->dirty = true;
+			t->pairs[i]->paths[p].kernel_route = PATH_KERNEL_UNKNOWN;
 		}
 }
 
@@ -498,6 +522,27 @@ static struct path_facts peer_facts(const struct path_table *t, const struct pai
 	return f;
 }
 
+uint32_t path_table_misaddressed(const struct path_table *t, const struct pair *pair,
+				 uint32_t plane, enum address_fault *worst)
+{
+	const struct gpu *gpu = &t->gpus[pair->key.local_gpu];
+	bool is_v6 = !IN6_IS_ADDR_V4MAPPED(&pair->key.peer);
+	uint32_t mask = 0;
+
+	*worst = ADDRESS_OK;
+	for (uint32_t s = 0; s < gpu->shape.n_sub_ports[plane]; s++) {
+		enum address_fault fault = gpu->links[plane][s].address[is_v6];
+
+		if (!gpu->links[plane][s].up)
+			continue;
+		if (fault > *worst)
+			*worst = fault;
+		if (fault > ADDRESS_SHARED)
+			mask |= 1u << s;
+	}
+	return mask;
+}
+
 /*
  * Bit s: local sub-port s is not used though it may be up. If only doubtful ones are up, they are
  * used; drained ones never are.
@@ -506,7 +551,9 @@ uint32_t path_table_unused(const struct path_table *t, const struct pair *pair, 
 {
 	const struct path_probe *probe = &pair->paths[plane].probe;
 	uint32_t drained = t->gpus[pair->key.local_gpu].drained[plane], n_left;
-	uint32_t all = drained | probe->gray_local | probe->returning_local | probe->small_local;
+	enum address_fault worst;
+	uint32_t all = drained | probe->gray_local | probe->returning_local | probe->small_local |
+		       path_table_misaddressed(t, pair, plane, &worst);
 
 	local_bps(t, pair->key.local_gpu, plane, all, &n_left);
 	return n_left ? all : drained;
@@ -515,8 +562,12 @@ uint32_t path_table_unused(const struct path_table *t, const struct pair *pair, 
 static void add_local(const struct path_table *t, const struct pair *pair, uint32_t plane,
 		      struct path_facts *f)
 {
+	bool is_v6 = !IN6_IS_ADDR_V4MAPPED(&pair->key.peer);
 	uint32_t gpu = pair->key.local_gpu;
 
+	f->own_address = t->gpus[gpu].address[is_v6];
+	f->n_misaddressed = (uint32_t)__builtin_popcount(
+		path_table_misaddressed(t, pair, plane, &f->sub_port_address));
 	local_bps(t, gpu, plane, 0, &f->n_up_sub_ports);
 	f->n_sub_ports = t->gpus[gpu].shape.n_sub_ports[plane];
 	f->has_drained_sub_ports = t->gpus[gpu].drained[plane] != 0;
@@ -532,7 +583,7 @@ static void path_table_judge(const struct path_table *t, const struct pair *pair
 
 	facts.drained = path->drained;
 	facts.probe = path->probe;
-	facts.lacks_kernel_route = path->lacks_kernel_route;
+	facts.kernel_route = path->kernel_route;
 	facts.noticed_bps = UINT64_MAX;
 	if (pair->notice.boot && facts.now_ns < pair->notice.expires_ns &&
 	    plane < pair->notice.n_planes) {
@@ -622,7 +673,7 @@ static void note_gone(const struct path_table *t, struct pair *pair,
 
 /* Before anything is reported of the pair: the callback may call path_table_probe(). */
 static void report_routes(struct path_table *t, struct pair *pair,
-			  const struct path_result *results)
+			  const struct path_result *results, uint64_t now)
 {
 	for (uint32_t p = 0; p < pair->n_planes; p++) {
 		struct path *path = &pair->paths[p];
@@ -630,6 +681,7 @@ static void report_routes(struct path_table *t, struct pair *pair,
 		if (path->routed == results[p].routed)
 			continue;
 		path->routed = results[p].routed;
+		path->routed_ns = now;
 		if (t->on_route)
 			t->on_route(t->on_route_arg, pair->key.local_gpu, &pair->key.peer, p,
 				    path->routed, path->probe.judged && !path->probe.permille);
@@ -647,7 +699,7 @@ static void evaluate_pair(struct path_table *t, struct pair *pair, uint64_t now,
 	pair->dirty = false;
 	for (uint32_t p = 0; p < pair->n_planes; p++)
 		path_table_judge(t, pair, p, facts, &results[p]);
-	report_routes(t, pair, results);
+	report_routes(t, pair, results, now);
 	/*
 	 * a path that probes have to pass first is not published for a moment before that is known
 	 */

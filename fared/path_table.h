@@ -23,6 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "address_fault.h"
 #include "bgp_source.h"
 #include "drain_set.h"
 #include "fare_limits.h"
@@ -76,6 +77,14 @@ struct path_received {
 	uint64_t received_ns; /* when the source last advertised it */
 };
 
+/* What is known of the kernel's own route to a peer, over one plane. */
+enum path_kernel_route {
+	PATH_KERNEL_UNKNOWN,
+	PATH_KERNEL_OVER,      /* it has a next hop over this plane */
+	PATH_KERNEL_ELSEWHERE, /* it has, but none over this plane */
+	PATH_KERNEL_NONE,      /* there is no route */
+};
+
 /* What probes across the plane say of one path. All zero: nothing is probed. */
 struct path_probe {
 	bool judged;			 /* probes have a say at all */
@@ -89,6 +98,11 @@ struct path_probe {
 	uint8_t n_remote; /* remote sub-ports, if any is gray or small */
 	/* bit s: sub-port s alone passes only smaller packets than the path's others */
 	uint8_t small_local, small_remote;
+	/*
+	 * bit s: what leaves by sub-port s is received over another plane than this one, by the
+	 * peer or on its return
+	 */
+	uint8_t crossed;
 	bool mtu_is_small;		  /* the whole path does, and another plane does not */
 	uint16_t mtu_wanted, mtu_carried; /* path MTUs in bytes; 0: not known; none passes */
 };
@@ -137,6 +151,7 @@ struct path_view {
 	struct path_probe probe;
 	bool noticed; /* the peer limits this plane */
 	uint64_t noticed_bps;
+	enum path_kernel_route kernel_route;
 };
 
 /* One path's step from one evaluation to the next. */
@@ -178,6 +193,15 @@ int path_table_link(struct path_table *t, uint32_t gpu, uint32_t plane, uint32_t
 		    uint64_t speed_bps);
 
 /*
+ * This server's own addresses: of the GPU (by family), and of a sub-port (as a route of that family
+ * needs it). Until they are called nothing is wrong. 0 or -EINVAL.
+ */
+int path_table_own_address(struct path_table *t, uint32_t gpu, bool is_v6,
+			   enum address_fault fault);
+int path_table_sub_port_address(struct path_table *t, uint32_t gpu, uint32_t plane,
+				uint32_t sub_port, bool is_v6, enum address_fault fault);
+
+/*
  * What a source says of a path; creates the pair on first mention. 0; -EINVAL: no such GPU or
  * plane, or a bandwidth that is not a number >= 0 (nothing is changed); -ENOSPC: there are
  * FARE_MAX_PAIRS with routes; -ENOMEM.
@@ -208,11 +232,11 @@ void path_table_set_probing(struct path_table *t,
 int path_table_probe(struct path_table *t, uint32_t gpu, const struct in6_addr *peer,
 		     uint32_t plane, const struct path_probe *probe);
 /*
- * Whether the kernel's own route to the peer has a next hop over that plane. One that lacks it is
- * not usable while probes are silent. Until this is called, none is lacking.
+ * Whether the kernel's own route to the peer has a next hop over that plane. A path without one is
+ * not usable while probes are silent.
  */
 void path_table_kernel_route(struct path_table *t, uint32_t gpu, const struct in6_addr *peer,
-			     uint32_t plane, bool has_hop);
+			     uint32_t plane, enum path_kernel_route route);
 void path_table_kernel_routes_unknown(struct path_table *t); /* as before the first call */
 /*
  * A peer's notice, already authenticated. It can only lower what BGP advertises, and expires.
@@ -257,12 +281,31 @@ uint32_t path_table_n_planes(const struct path_table *t, uint32_t gpu);
 /* false: no such pair. */
 bool path_table_pair(const struct path_table *t, uint32_t pair, uint32_t *local_gpu,
 		     struct in6_addr *peer);
+/*
+ * Its probes are silent over some plane toward which there has been a route for installed_ns: what
+ * the kernel's own route says is of interest.
+ */
+bool path_table_is_silent(const struct path_table *t, uint32_t pair, uint64_t now);
 /* Over some plane, as of the last evaluation. */
 bool path_table_has_route(const struct path_table *t, uint32_t pair);
 bool path_table_find(const struct path_table *t, uint32_t gpu, const struct in6_addr *peer,
 		     uint32_t *pair);
 bool path_table_view(const struct path_table *t, uint32_t pair, uint32_t plane,
 		     struct path_view *out);
+/* Of that, what grouping paths by their cause takes; reason and look_next are static. */
+struct path_brief {
+	enum fare_verdict verdict;
+	uint64_t usable_bps;
+	const char *reason, *look_next; /* reason: NULL before the first evaluation */
+	enum path_route_source route_source;
+	bool is_whole;	      /* nothing limits it */
+	bool is_carrier_lost; /* no local sub-port has carrier */
+	bool is_probe_lost;   /* probes find it down, and not crossed */
+	bool is_stale;	      /* BMP is away, and that is all */
+	bool is_lost_there;   /* the peer says that its own ports are down */
+};
+bool path_table_brief(const struct path_table *t, uint32_t pair, uint32_t plane,
+		      struct path_brief *out);
 /* Of that, what counting paths takes: of so many that views would take too long. */
 bool path_table_verdict(const struct path_table *t, uint32_t pair, uint32_t plane,
 			enum fare_verdict *verdict, uint64_t *usable_bps);

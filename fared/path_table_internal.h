@@ -29,8 +29,9 @@ struct path {
 	uint64_t adopted_ns;
 	uint64_t since_ns;
 	bool routed;
+	uint64_t routed_ns; /* since then */
 	struct path_probe probe;
-	bool lacks_kernel_route; /* over this plane, to the peer */
+	enum path_kernel_route kernel_route;
 	struct path_result result;
 };
 
@@ -54,12 +55,14 @@ struct pair {
 struct link {
 	bool up;
 	uint64_t speed_bps;
+	enum address_fault address[2]; /* for IPv4 and IPv6 routes */
 };
 
 struct gpu {
 	struct path_table_gpu shape;
 	struct link links[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS];
 	uint32_t drained[FARE_MAX_PLANES]; /* bit s: sub-port s */
+	enum address_fault address[2];	   /* its own, IPv4 and IPv6 */
 };
 
 struct path_table {
@@ -85,6 +88,9 @@ struct path_table {
 /* NULL: no such pair. */
 struct pair *path_table_locate(const struct path_table *t, uint32_t gpu,
 			       const struct in6_addr *peer);
+/* Bit s: sub-port s has an address that cannot carry the pair's routes; *worst: what is wrong. */
+uint32_t path_table_misaddressed(const struct path_table *t, const struct pair *pair,
+				 uint32_t plane, enum address_fault *worst);
 uint32_t path_table_unused(const struct path_table *t, const struct pair *pair, uint32_t plane);
 struct path_received path_table_received(const struct path_table *t, const struct path *path,
 					 enum path_source s);

@@ -45,6 +45,18 @@ bool path_table_has_route(const struct path_table *t, uint32_t pair)
 	return pair < t->end && t->pairs[pair] && !t->pairs[pair]->gone_ns;
 }
 
+bool path_table_is_silent(const struct path_table *t, uint32_t pair, uint64_t now)
+{
+	for (uint32_t p = 0; pair < t->end && t->pairs[pair] && p < t->pairs[pair]->n_planes; p++) {
+		const struct path *path = &t->pairs[pair]->paths[p];
+
+		if (path->routed && path->probe.judged && path->probe.silent &&
+		    now >= path->routed_ns + t->times.installed_ns)
+			return true;
+	}
+	return false;
+}
+
 bool path_table_find(const struct path_table *t, uint32_t gpu, const struct in6_addr *peer,
 		     uint32_t *pair)
 {
@@ -80,6 +92,7 @@ bool path_table_view(const struct path_table *t, uint32_t pair, uint32_t plane,
 		.n_sub_ports = t->gpus[t->pairs[pair]->key.local_gpu].shape.n_sub_ports[plane],
 		.adopted_bps = path->adopted ? path->adopted_bps : 0,
 		.probe = path->probe,
+		.kernel_route = path->kernel_route,
 	};
 	out->local_bps = path_table_local_bps(t, out->local_gpu, plane, &out->n_live_sub_ports);
 	for (int s = 0; s < PATH_SOURCE_COUNT; s++)
@@ -88,6 +101,33 @@ bool path_table_view(const struct path_table *t, uint32_t pair, uint32_t plane,
 		out->noticed_bps = t->pairs[pair]->notice.bps[plane];
 		out->noticed = path->result.noticed;
 	}
+	return true;
+}
+
+bool path_table_brief(const struct path_table *t, uint32_t pair, uint32_t plane,
+		      struct path_brief *out)
+{
+	const struct pair *p = pair < t->end ? t->pairs[pair] : NULL;
+	const struct path_result *result;
+	uint32_t n_live;
+
+	if (!p || plane >= p->n_planes)
+		return false;
+	result = &p->paths[plane].result;
+	*out = (struct path_brief){
+		.verdict = result->verdict,
+		.usable_bps = result->usable_bps,
+		.reason = result->reason,
+		.look_next = result->look_next,
+		.route_source = result->route_source,
+		.is_whole = path_rules_is(result, PATH_RULE_WHOLE),
+		.is_probe_lost = path_rules_is(result, PATH_RULE_PROBES),
+		.is_stale = path_rules_is(result, PATH_RULE_BMP_AWAY),
+		.is_lost_there =
+			result->noticed && plane < p->notice.n_planes && !p->notice.bps[plane],
+	};
+	path_table_local_bps(t, p->key.local_gpu, plane, &n_live);
+	out->is_carrier_lost = result->verdict == FARE_VERDICT_LOCAL_DOWN && !n_live;
 	return true;
 }
 

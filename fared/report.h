@@ -22,12 +22,16 @@
 #include "publish.h"
 #include "reflector.h"
 
+struct addresses;
+struct bmp_source;
 struct config;
 
 struct report {
 	const struct config *config;
 	const struct path_table *table;
 	const struct links *links;
+	const struct addresses *addresses; /* NULL: not looked at */
+	const struct bmp_source *bmp;	   /* NULL: not started */
 	const struct events *events;
 	const struct flows *flows;
 	const struct publish *publish;

@@ -22,7 +22,7 @@ struct routes {
 	struct ev_loop *loop;
 	struct routes_handlers handlers;
 	void *arg;
-	struct nl_sock *socket;
+	struct nl_sock *socket, *questions;
 	bool lost; /* messages, since all was read */
 	ev_io io;
 };
@@ -58,6 +58,16 @@ static unsigned hops_of(struct nlattr *multipath, int *ifindex)
 	return n;
 }
 
+static unsigned devices_of(struct nlattr **attrs, int *ifindex)
+{
+	if (attrs[RTA_MULTIPATH])
+		return hops_of(attrs[RTA_MULTIPATH], ifindex);
+	if (!attrs[RTA_OIF] || nla_len(attrs[RTA_OIF]) != 4)
+		return 0;
+	ifindex[0] = (int)nla_get_u32(attrs[RTA_OIF]);
+	return 1;
+}
+
 static int routes_on_message(struct nl_msg *msg, void *arg)
 {
 	struct nlmsghdr *header = nlmsg_hdr(msg);
@@ -76,11 +86,8 @@ static int routes_on_message(struct nl_msg *msg, void *arg)
 	if (route->rtm_table != RT_TABLE_MAIN || route->rtm_type != RTN_UNICAST ||
 	    !host_of(route, attrs[RTA_DST], &host))
 		return NL_OK;
-	if (header->nlmsg_type == RTM_NEWROUTE && attrs[RTA_MULTIPATH])
-		n = hops_of(attrs[RTA_MULTIPATH], ifindex);
-	else if (header->nlmsg_type == RTM_NEWROUTE && attrs[RTA_OIF] &&
-		 nla_len(attrs[RTA_OIF]) == 4)
-		ifindex[n++] = (int)nla_get_u32(attrs[RTA_OIF]);
+	if (header->nlmsg_type == RTM_NEWROUTE)
+		n = devices_of(attrs, ifindex);
 	r->handlers.on_route(r->arg, &host, ifindex, n);
 	return NL_OK;
 }
@@ -107,6 +114,78 @@ static void routes_on_readable(struct ev_loop *loop, ev_io *w, int revents)
 		return;
 	r->lost = false;
 	r->handlers.on_lost(r->arg);
+}
+
+/* ---- asking -------------------------------------------------------------- */
+
+struct answer {
+	int *ifindex;
+	int n; /* or -errno */
+};
+
+static int on_answer(struct nl_msg *msg, void *arg)
+{
+	struct nlmsghdr *header = nlmsg_hdr(msg);
+	struct nlattr *attrs[RTA_MAX + 1];
+	struct answer *a = arg;
+
+	if (header->nlmsg_type != RTM_NEWROUTE ||
+	    nlmsg_parse(header, sizeof(struct rtmsg), attrs, RTA_MAX, NULL) < 0)
+		return NL_SKIP;
+	a->n = ((const struct rtmsg *)nlmsg_data(header))->rtm_type == RTN_UNICAST
+		       ? (int)devices_of(attrs, a->ifindex)
+		       : 0;
+	return NL_STOP;
+}
+
+static int on_no_route(struct sockaddr_nl *who, struct nlmsgerr *error, void *arg)
+{
+	struct answer *a = arg;
+
+	(void)who;
+	a->n = error->error == -ENETUNREACH || error->error == -EHOSTUNREACH ? 0 : error->error;
+	return NL_STOP;
+}
+
+int routes_ask(struct routes *r, const struct in6_addr *host, int ifindex[ROUTES_MAX_HOPS])
+{
+	bool is_v4 = IN6_IS_ADDR_V4MAPPED(host);
+	struct rtmsg question = {.rtm_family = is_v4 ? AF_INET : AF_INET6,
+				 .rtm_dst_len = is_v4 ? 32 : 128,
+				 .rtm_flags = RTM_F_FIB_MATCH};
+	struct answer a = {ifindex, -EIO};
+	struct nl_msg *msg = nlmsg_alloc_simple(RTM_GETROUTE, 0);
+	int rc = msg ? 0 : -NLE_NOMEM;
+
+	if (!rc)
+		rc = nlmsg_append(msg, &question, sizeof(question), NLMSG_ALIGNTO);
+	if (!rc)
+		rc = nla_put(msg, RTA_DST, is_v4 ? 4 : 16, host->s6_addr + (is_v4 ? 12 : 0));
+	if (!rc && nl_send_auto(r->questions, msg) < 0)
+		rc = -NLE_FAILURE;
+	nlmsg_free(msg);
+	if (rc)
+		return -EIO;
+	nl_socket_modify_cb(r->questions, NL_CB_VALID, NL_CB_CUSTOM, on_answer, &a);
+	nl_socket_modify_err_cb(r->questions, NL_CB_CUSTOM, on_no_route, &a);
+	nl_recvmsgs_default(r->questions);
+	return a.n;
+}
+
+/* ---- life ---------------------------------------------------------------- */
+
+static int routes_open_questions(struct routes *r)
+{
+	r->questions = nl_socket_alloc();
+	if (!r->questions)
+		return -ENOMEM;
+	nl_socket_disable_seq_check(r->questions);
+	nl_socket_disable_auto_ack(r->questions);
+	nl_socket_set_msg_buf_size(r->questions, MESSAGE_BYTES);
+	/* the answer is there once the question is sent: nothing is waited for */
+	return nl_connect(r->questions, NETLINK_ROUTE) || nl_socket_set_nonblocking(r->questions)
+		       ? -EIO
+		       : 0;
 }
 
 static int routes_open_socket(struct routes *r)
@@ -139,7 +218,9 @@ int routes_create(struct routes **out, struct ev_loop *loop, const struct routes
 	r->arg = arg;
 	ev_init(&r->io, routes_on_readable);
 	r->io.data = r;
-	rc = routes_open_socket(r);
+	rc = routes_open_questions(r);
+	if (!rc)
+		rc = routes_open_socket(r);
 	if (rc) {
 		routes_destroy(r);
 		return rc;
@@ -156,5 +237,6 @@ void routes_destroy(struct routes *r)
 		return;
 	ev_io_stop(r->loop, &r->io);
 	nl_socket_free(r->socket);
+	nl_socket_free(r->questions);
 	free(r);
 }

@@ -5,9 +5,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "addresses.h"
 #include "base/address.h"
+#include "bmp_source.h"
 #include "config.h"
 #include "control.h"
+#include "why_all.h"
 
 __attribute__((format(printf, 2, 3))) static void add_line(json_t *lines, const char *format, ...)
 {
@@ -22,7 +25,16 @@ __attribute__((format(printf, 2, 3))) static void add_line(json_t *lines, const 
 
 static void add_local(const struct report *r, const struct path_view *v, json_t *lines)
 {
+	static const char *const faults[] = {
+		[ADDRESS_OK] = "",
+		[ADDRESS_SHARED] = "; its subnet is another plane's, too",
+		[ADDRESS_OFF_SUBNET] = "; no address in its neighbour's subnet",
+		[ADDRESS_TENTATIVE] = "; its address is tentative",
+		[ADDRESS_DUPLICATE] = "; its address is another host's as well",
+		[ADDRESS_MISSING] = "; no address",
+	};
 	const struct config_plane *config = &r->config->gpus[v->local_gpu].planes[v->plane];
+	bool is_v6 = !IN6_IS_ADDR_V4MAPPED(&v->peer);
 
 	add_line(lines, "  local:      %.6g Gb/s, %u of %u sub-ports live",
 		 (double)v->local_bps / 1e9, v->n_live_sub_ports, v->n_sub_ports);
@@ -31,10 +43,12 @@ static void add_local(const struct report *r, const struct path_view *v, json_t 
 		uint64_t bps;
 
 		if (links_view(r->links, v->local_gpu, v->plane, s, &state, &bps))
-			add_line(lines, "              %s %s, %.6g Gb/s (%s)",
+			add_line(lines, "              %s %s, %.6g Gb/s (%s)%s",
 				 config->sub_ports[s].dev, links_state_name(state),
 				 (double)bps / 1e9,
-				 config->sub_ports[s].speed_bps ? "configured" : "from the driver");
+				 config->sub_ports[s].speed_bps ? "configured" : "from the driver",
+				 faults[addresses_sub_port(r->addresses, v->local_gpu, v->plane, s,
+							   is_v6)]);
 	}
 }
 
@@ -163,6 +177,46 @@ static void add_peer_notice(const struct path_view *v, json_t *lines)
 			 (double)v->noticed_bps / 1e9);
 }
 
+static void add_crossed(const struct report *r, const struct path_view *v, json_t *lines)
+{
+	struct prober_view p;
+
+	if (!v->probe.crossed ||
+	    !prober_path(r->prober, v->local_gpu, &v->peer, v->plane, r->now_ns, &p))
+		return;
+	if (p.crossed_plane < 0)
+		add_line(lines, "  crossed:    replies come in by a device that is no sub-port");
+	else
+		add_line(lines, "  crossed:    %s plane %d (sub-port %d)",
+			 p.is_crossed_there ? "the peer receives this plane's probes on"
+					    : "replies come in over",
+			 p.crossed_plane, __builtin_ctz(v->probe.crossed));
+}
+
+static void add_kernel_route(const struct path_view *v, json_t *lines)
+{
+	if (v->kernel_route == PATH_KERNEL_ELSEWHERE)
+		add_line(lines, "  kernel:     its route to the peer leads out of no sub-port");
+	else if (v->kernel_route == PATH_KERNEL_NONE)
+		add_line(lines, "  kernel:     it has no route to the peer over this plane");
+}
+
+/* The BGP sessions of the plane, as BMP shows them. */
+static void add_sessions(const struct report *r, const struct path_view *v, json_t *lines)
+{
+	static const char *const states[] = {"not shown by BMP", "down", "up"};
+	const struct bgp_source_config *bgp = &r->config->bgp;
+	char text[ADDRESS_TEXT_MAX];
+
+	for (size_t i = 0; r->bmp && i < bgp->n_neighbors; i++)
+		if (bgp->neighbors[i].local_gpu == v->local_gpu &&
+		    bgp->neighbors[i].plane == v->plane &&
+		    bmp_source_session(r->bmp, i) != BMP_SESSION_UP)
+			add_line(lines, "  session:    %s: %s",
+				 address_format(&bgp->neighbors[i].address, text),
+				 states[bmp_source_session(r->bmp, i)]);
+}
+
 static void add_path(const struct report *r, const struct path_view *v, json_t *lines)
 {
 	char peer[ADDRESS_TEXT_MAX];
@@ -178,6 +232,9 @@ static void add_path(const struct report *r, const struct path_view *v, json_t *
 	add_local(r, v, lines);
 	for (int s = 0; s < PATH_SOURCE_COUNT; s++)
 		add_received(r, v, s, lines);
+	add_sessions(r, v, lines);
+	add_kernel_route(v, lines);
+	add_crossed(r, v, lines);
 	add_ports(r, lines);
 	add_probe(r, v, lines);
 	add_mtu(r, v, lines);
@@ -203,6 +260,7 @@ static json_t *path_json(const struct report *r, const struct path_view *v, json
 json_t *why_reply(const struct report *r, const struct control_request *request)
 {
 	json_t *paths = json_array();
+	char missing[280], text[340];
 	struct path_view view;
 	uint32_t pair;
 	bool known = false;
@@ -224,8 +282,12 @@ json_t *why_reply(const struct report *r, const struct control_request *request)
 	if (json_array_size(paths))
 		return json_pack("{s:b, s:o}", "ok", 1, "why", paths);
 	json_decref(paths);
-	return control_error(known ? "no such plane; farectl show planes lists them"
-				   : "not learned from any source: is that peer inside "
-				     "bgp.peer_prefixes, and a host route? "
-				     "farectl show peers lists those known");
+	if (known)
+		return control_error("no such plane; farectl show planes lists them");
+	why_all_missing(r, missing, sizeof(missing));
+	snprintf(text, sizeof(text), "not learned from any source: %s",
+		 *missing ? missing
+			  : "is that peer inside bgp.peer_prefixes, and a host route? "
+			    "farectl show peers lists those known");
+	return control_error(text);
 }

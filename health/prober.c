@@ -46,6 +46,9 @@ static void view(const struct prober *p, const struct prober_peer *peer, uint32_
 	}
 	out->gray_local = path->gray.mask[GRAY_LOCAL];
 	out->returning_local = returning(path);
+	out->crossed = path->crossed;
+	out->crossed_plane = path->crossed_plane;
+	out->is_crossed_there = path->is_crossed_there;
 	out->gray_remote = path->gray.mask[GRAY_REMOTE];
 	out->n_remote = path->n_remote;
 	prober_mtu_view(path, out);

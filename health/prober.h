@@ -71,6 +71,13 @@ struct prober_view {
 	uint8_t returning_local;
 	uint8_t n_remote; /* remote sub-ports; 0: not known */
 	/*
+	 * bit s: what leaves by sub-port s is received over another plane: by the peer (there), or
+	 * on its return; over which one (-1: by no sub-port)
+	 */
+	uint8_t crossed;
+	bool is_crossed_there;
+	int8_t crossed_plane;
+	/*
 	 * Path MTUs in bytes: what this server sends, and what the path carries by its best
 	 * sub-ports (0: less than the least). mtu_is_small: another plane carries more.
 	 */

@@ -38,6 +38,14 @@ struct prober_path {
 	uint64_t resumed_ns; /* first probe after a pause: what was lost before is no silence */
 	/* one sub-port would explain what it loses, but so would chance */
 	bool suspicion;
+	/*
+	 * bit s: what leaves by sub-port s is received over another plane, by the peer (there) or
+	 * on its return; over which one, last (-1: by no sub-port), and when
+	 */
+	uint8_t crossed;
+	bool is_crossed_there;
+	int8_t crossed_plane;
+	uint64_t crossed_ns;
 	/* what was decided when a gray sub-port was last searched for */
 	uint32_t searched_at;
 	uint32_t n_skipped; /* probes that acknowledgements made needless, in a row */

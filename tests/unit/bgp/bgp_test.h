@@ -150,7 +150,9 @@ static inline void bgp_open_message(struct bytes *b, uint32_t as, int gr_s, bool
 	raw(b, c.p, c.n);
 }
 
-static inline void bmp_peer_up(struct bytes *b, const char *neighbor, int gr_s, bool n_bit)
+/* A session with a neighbour of that AS. */
+static inline void bmp_peer_up_of(struct bytes *b, const char *neighbor, uint32_t as, int gr_s,
+				  bool n_bit)
 {
 	size_t start;
 
@@ -159,8 +161,13 @@ static inline void bmp_peer_up(struct bytes *b, const char *neighbor, int gr_s, 
 	be(b, 0, 16);
 	hex(b, "00b3 c57e");
 	bgp_open_message(b, 64513, 20, true);
-	bgp_open_message(b, 65101, gr_s, n_bit);
+	bgp_open_message(b, as, gr_s, n_bit);
 	bmp_end(b, start);
+}
+
+static inline void bmp_peer_up(struct bytes *b, const char *neighbor, int gr_s, bool n_bit)
+{
+	bmp_peer_up_of(b, neighbor, 65101, gr_s, n_bit);
 }
 
 /* reason 2: detail is the FSM event; 1 and 3: detail is code << 8 | subcode of a NOTIFICATION. */

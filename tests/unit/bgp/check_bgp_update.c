@@ -205,13 +205,23 @@ START_TEST(as_paths)
 }
 END_TEST
 
+/* As FRR's BMP shows an IPv4 route with an IPv6 next hop (RFC 8950). */
+START_TEST(a_next_hop_may_be_left_out)
+{
+	struct bgp_update u;
+
+	ck_assert_int_eq(parse_attributes(ORIGIN PATH, "20c6130002", &plain, &u), 0);
+	ck_assert(!u.treat_as_withdraw);
+	expect_prefixes(u.reached[0], "::ffff:198.19.0.2/128#0 ");
+}
+END_TEST
+
 /* RFC 7606: what is wrong with the attributes withdraws the prefixes, and says why. */
 START_TEST(malformed_attributes_withdraw)
 {
 	static const char *const cases[] = {
 		PATH NEXT_HOP,				      /* no ORIGIN */
 		ORIGIN NEXT_HOP,			      /* no AS_PATH */
-		ORIGIN PATH,				      /* no NEXT_HOP */
 		"400101 07" PATH NEXT_HOP,		      /* ORIGIN of no known value */
 		"400102 0000" PATH NEXT_HOP,		      /* ORIGIN of two bytes */
 		ORIGIN PATH "400303 c61200",		      /* NEXT_HOP of three */
@@ -363,5 +373,6 @@ START_TEST(extended_bandwidth_counts)
 END_TEST
 
 RUN_TESTS("bgp_update", reads_what_frr_sends, any_cut_is_an_error, end_of_rib, as_paths,
-	  malformed_attributes_withdraw, unreadable_prefixes_refuse_the_whole, add_path,
-	  add_path_negotiated_but_not_shown, clears_host_bits, extended_bandwidth_counts)
+	  malformed_attributes_withdraw, a_next_hop_may_be_left_out,
+	  unreadable_prefixes_refuse_the_whole, add_path, add_path_negotiated_but_not_shown,
+	  clears_host_bits, extended_bandwidth_counts)

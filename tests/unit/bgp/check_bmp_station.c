@@ -275,6 +275,64 @@ START_TEST(an_as_path_that_is_too_long_is_told)
 }
 END_TEST
 
+/* iBGP with a route reflector: a route that begins in our own AS has an empty AS path. */
+START_TEST(an_internal_route_has_no_as_path)
+{
+	static const char route[] = "0000 000e 400101 00 400304 c6120000 400200 20 c6130002";
+	struct bytes u = {.n = 0};
+	struct fixture f;
+
+	begin(&f);
+	bmp_peer_up_of(&f.b, N2, 64513, 120, true);
+	hex(&u, route);
+	bmp_monitoring(&f.b, N2, 0, &u);
+	send_all(&f);
+	expect_paths(&f.r, P2 " 0/1 up absent\n");
+	bmp_peer_up(&f.b, N0, 120, true); /* of another AS: nobody's route */
+	bmp_monitoring(&f.b, N0, 0, &u);
+	send_all(&f);
+	expect_paths(&f.r, "");
+	ck_assert_uint_eq(bmp_station_seen(f.s)->kinds[BMP_SEEN_NO_PATH].n, 1);
+	end(&f);
+}
+END_TEST
+
+/* What gave no path is kept for whoever misses it. */
+START_TEST(what_is_no_peer_is_noted)
+{
+	const struct bmp_seen *seen;
+	struct fixture f;
+
+	begin(&f);
+	ck_assert_int_eq(bmp_station_session(f.s, 0), BMP_SESSION_UNKNOWN);
+	bmp_peer_up(&f.b, N0, 120, true);
+	bmp_peer_up(&f.b, "198.18.9.9", 120, true);
+	bmp_route(&f.b, N0, "198.20.0.7", TWO);
+	send_all(&f);
+	seen = bmp_station_seen(f.s);
+	ck_assert_int_eq(bmp_station_session(f.s, 0), BMP_SESSION_UP);
+	ck_assert_uint_eq(seen->kinds[BMP_SEEN_STRANGER].n, 1);
+	ck_assert_uint_eq(seen->kinds[BMP_SEEN_OUTSIDE].n, 1);
+	ck_assert_uint_eq(seen->kinds[BMP_SEEN_NET].n, 0);
+	for (unsigned i = 0; i < 2; i++) { /* a default route, an aggregate */
+		struct bytes u = {.n = 0};
+
+		hex(&u, i ? "0000 0018 400101 00 400304 c6120000 40020a 0202 0000fe4d 0000fc02 18 "
+			    "c61300"
+			  : "0000 0018 400101 00 400304 c6120000 40020a 0202 0000fe4d 0000fc02 00");
+		bmp_monitoring(&f.b, N0, 0, &u);
+		send_all(&f);
+		ck_assert_uint_eq(seen->kinds[BMP_SEEN_NET].n, i + 1);
+	}
+	bmp_station_lost(f.s, "gone", f.now_ns);
+	ck_assert_int_eq(bmp_station_session(f.s, 0), BMP_SESSION_DOWN);
+	bmp_station_connected(f.s); /* another stream */
+	ck_assert_uint_eq(seen->kinds[BMP_SEEN_NET].n, 0);
+	ck_assert_int_eq(bmp_station_session(f.s, 0), BMP_SESSION_UNKNOWN);
+	end(&f);
+}
+END_TEST
+
 START_TEST(bad_messages_cost_only_themselves)
 {
 	struct bytes u = {.n = 0};
@@ -704,6 +762,7 @@ END_TEST
 RUN_TESTS("bmp_station", learns_and_coalesces, any_cut_of_the_stream_is_the_same_stream,
 	  replays_a_drill_of_frr, filters_what_is_no_peer,
 	  a_route_made_unusable_replaces_the_usable_one, an_as_path_that_is_too_long_is_told,
+	  an_internal_route_has_no_as_path, what_is_no_peer_is_noted,
 	  bad_messages_cost_only_themselves, lost_framing_ends_the_stream,
 	  peer_down_without_graceful_restart_withdraws, peer_down_by_reason,
 	  restart_time_is_kept_and_not_extended, restart_ends_with_end_of_rib,

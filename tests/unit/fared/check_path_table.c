@@ -468,9 +468,9 @@ START_TEST(without_a_kernel_route_a_silent_path_is_not_usable)
 	source(PATH_SOURCE_ZSERV, BGP_SOURCE_DOWN);
 	ck_assert_int_eq(path_table_probe(table, 0, &a, 0, &silent), 0);
 	expect(1, 0, FARE_VERDICT_STALE, 400 * MBPS);
-	path_table_kernel_route(table, 0, &a, 0, false);
-	path_table_kernel_route(table, 0, &a, 99, false);
-	path_table_kernel_route(table, 0, &unknown, 0, false);
+	path_table_kernel_route(table, 0, &a, 0, PATH_KERNEL_NONE);
+	path_table_kernel_route(table, 0, &a, 99, PATH_KERNEL_NONE);
+	path_table_kernel_route(table, 0, &unknown, 0, PATH_KERNEL_NONE);
 	expect(1, 0, FARE_VERDICT_NOT_INSTALLED, 0);
 	expect(1, 1, FARE_VERDICT_STALE, 400 * MBPS);
 	/* a route to a net may lead there */
@@ -481,9 +481,9 @@ START_TEST(without_a_kernel_route_a_silent_path_is_not_usable)
 	ck_assert_int_eq(path_table_probe(table, 0, &a, 0, &silent), 0);
 	expect(1, 0, FARE_VERDICT_NOT_INSTALLED, 0);
 	/* usable as soon as the route is back: what probes say of it has not changed */
-	path_table_kernel_route(table, 0, &a, 0, true);
+	path_table_kernel_route(table, 0, &a, 0, PATH_KERNEL_OVER);
 	expect(1, 0, FARE_VERDICT_STALE, 400 * MBPS);
-	path_table_kernel_route(table, 0, &a, 0, false);
+	path_table_kernel_route(table, 0, &a, 0, PATH_KERNEL_NONE);
 	expect(1, 0, FARE_VERDICT_NOT_INSTALLED, 0);
 	path_table_kernel_routes_unknown(table);
 	expect(1, 0, FARE_VERDICT_STALE, 400 * MBPS);
@@ -1261,6 +1261,175 @@ START_TEST(a_healthy_start_tells_of_no_probe_down)
 }
 END_TEST
 
+/* ---- all that may be said of a path at once -------------------------------- */
+
+enum probing { UNPROBED, ANSWERED, LATE, SILENT, PROBED_DOWN, CROSSED, N_PROBING };
+
+struct evidence {
+	bool drained, carrier, advertised, installed;
+	double bps;
+	enum path_kernel_route kernel;
+	enum probing probing;
+	enum address_fault own, port;
+	uint64_t noticed_bps;
+};
+
+static void give(const struct evidence *e)
+{
+	static const struct path_probe probes[N_PROBING] = {
+		[ANSWERED] = {.judged = true, .answered = true, .permille = 1000},
+		[LATE] = {.judged = true, .permille = 1000, .reason = "late"},
+		[SILENT] = {.judged = true, .silent = true, .permille = 1000, .reason = "silent"},
+		[PROBED_DOWN] = {.judged = true, .silent = true, .reason = "down"},
+		[CROSSED] = {.judged = true, .silent = true, .permille = 1000, .crossed = 3},
+	};
+	struct in6_addr a = peer_address(1);
+	static uint64_t boot = 1;
+	struct path_notice last, notice = {.boot = ++boot,
+					   .expires_ns = now + 100 * S,
+					   .n_planes = 1,
+					   .bps = {e->noticed_bps}};
+
+	set_drain(0, 0, e->drained);
+	for (uint32_t s = 0; s < 2; s++) {
+		path_table_link(table, 0, 0, s, e->carrier, 200 * MBPS);
+		path_table_sub_port_address(table, 0, 0, s, false, e->port);
+	}
+	path_table_own_address(table, 0, false, e->own);
+	if (e->advertised)
+		teach(PATH_SOURCE_BMP, event_of(1, 0, e->bps));
+	else
+		withdraw(PATH_SOURCE_BMP, 1, 0);
+	if (e->installed)
+		teach(PATH_SOURCE_ZSERV, event_of(1, 0, 25));
+	else
+		withdraw(PATH_SOURCE_ZSERV, 1, 0);
+	path_table_kernel_route(table, 0, &a, 0, e->kernel);
+	path_table_probe(table, 0, &a, 0, &probes[e->probing]);
+	ck_assert_int_eq(path_table_notice(table, 0, &a, &notice, &last), 0);
+}
+
+/* What says that the path does not work; NULL: nothing. An answer over it outweighs what is only
+ * likely. */
+static const char *contradiction(const struct evidence *e)
+{
+	bool answered = e->probing == ANSWERED;
+	bool silent = e->probing == SILENT || e->probing == PROBED_DOWN || e->probing == CROSSED;
+
+	if (e->drained)
+		return "drained";
+	if (!e->carrier)
+		return "no carrier";
+	if (!e->advertised || e->bps < 1)
+		return "withdrawn, or zero";
+	if (!e->installed)
+		return "not installed";
+	if (e->noticed_bps == 0)
+		return "the peer's notice";
+	if (e->probing == PROBED_DOWN || e->probing == CROSSED)
+		return "probes";
+	if (silent && (e->kernel == PATH_KERNEL_ELSEWHERE || e->kernel == PATH_KERNEL_NONE))
+		return "the kernel's route";
+	if (!answered && (e->own > ADDRESS_OFF_SUBNET || e->port > ADDRESS_SHARED))
+		return "an address";
+	return NULL;
+}
+
+static void try_evidence(const struct evidence *e)
+{
+	const char *against = contradiction(e);
+	struct path_view v;
+
+	give(e);
+	v = view(1, 0);
+	now += S + 1; /* as long as zebra may differ */
+	v = view(1, 0);
+	ck_assert_msg(!against == (v.usable_bps > 0),
+		      "%s (%s), and against it: %s; drained %d carrier %d bmp %d zebra %d bps %g "
+		      "kernel %d probes %d own %d port %d notice %llu",
+		      fare_verdict_name(v.verdict), v.reason, against ? against : "nothing",
+		      e->drained, e->carrier, e->advertised, e->installed, e->bps, e->kernel,
+		      e->probing, e->own, e->port, (unsigned long long)e->noticed_bps);
+	ck_assert(!against || v.verdict != FARE_VERDICT_OK);
+	ck_assert(*v.reason && *v.look_next);
+}
+
+START_TEST(no_path_is_up_against_evidence)
+{
+	static const double bps[] = {0, 1e6, 400e6};
+	static const uint64_t notices[] = {0, 100 * MBPS, UINT64_MAX};
+	static const enum address_fault own[] = {ADDRESS_OK, ADDRESS_TENTATIVE, ADDRESS_DUPLICATE,
+						 ADDRESS_MISSING};
+	unsigned n = 0;
+
+	everything_fine();
+	for (unsigned flags = 0; flags < 16; flags++)
+		for (unsigned b = 0; b < 3; b++)
+			for (unsigned k = 0; k <= PATH_KERNEL_NONE; k++)
+				for (unsigned i = 0; i < N_PROBING * 3; i++)
+					for (unsigned a = 0; a < 4 * (ADDRESS_MISSING + 1); a++) {
+						const struct evidence e = {
+							.drained = flags & 1,
+							.carrier = flags & 2,
+							.advertised = flags & 4,
+							.installed = flags & 8,
+							.bps = bps[b],
+							.kernel = k,
+							.probing = i % N_PROBING,
+							.noticed_bps = notices[i / N_PROBING],
+							.own = own[a % 4],
+							.port = a / 4,
+						};
+
+						try_evidence(&e);
+						n++;
+					}
+	ck_assert_uint_eq(n, 16 * 3 * 4 * 18 * 24);
+}
+END_TEST
+
+/* One sub-port without its address is left out; the others go on. */
+START_TEST(a_sub_port_without_its_address_is_out_of_use)
+{
+	everything_fine();
+	path_table_sub_port_address(table, 0, 0, 1, false, ADDRESS_MISSING);
+	expect(1, 0, FARE_VERDICT_OK, 200 * MBPS);
+	ck_assert_ptr_nonnull(strstr(view(1, 0).reason, "address"));
+	path_table_sub_port_address(table, 0, 0, 1, true, ADDRESS_MISSING);
+	path_table_sub_port_address(table, 0, 0, 1, false, ADDRESS_OK);
+	expect(1, 0, FARE_VERDICT_OK, 400 * MBPS); /* that is for IPv6 peers */
+	path_table_sub_port_address(table, 0, 0, 1, false, ADDRESS_SHARED);
+	expect(1, 0, FARE_VERDICT_OK, 400 * MBPS);
+	ck_assert_ptr_nonnull(strstr(view(1, 0).reason, "not separate"));
+	ck_assert_int_eq(path_table_sub_port_address(table, 0, 9, 0, false, 0), -EINVAL);
+	ck_assert_int_eq(path_table_own_address(table, 9, false, 0), -EINVAL);
+}
+END_TEST
+
+/* Each has a reason and advice of its own, for which why is asked. */
+START_TEST(causes_are_distinguished)
+{
+	struct in6_addr a = peer_address(1);
+	struct path_probe silent = {.judged = true, .silent = true, .permille = 1000};
+	struct path_probe crossed = {
+		.judged = true, .answered = true, .permille = 1000, .crossed = 2};
+
+	everything_fine();
+	path_table_probe(table, 0, &a, 0, &silent);
+	path_table_kernel_route(table, 0, &a, 0, PATH_KERNEL_ELSEWHERE);
+	ck_assert_ptr_nonnull(strstr(view(1, 0).reason, "out of no sub-port"));
+	teach(PATH_SOURCE_BMP, event_of(1, 1, 2e6)); /* two links, and no bandwidth */
+	ck_assert_ptr_nonnull(strstr(view(1, 1).look_next, "bandwidth_scale"));
+	path_table_probe(table, 0, &a, 2, &crossed);
+	ck_assert_ptr_nonnull(strstr(view(1, 2).reason, "crossed"));
+	expect(1, 2, FARE_VERDICT_OK, 400 * MBPS);
+	withdraw(PATH_SOURCE_ZSERV, 1, 3);
+	now += S;
+	expect(1, 3, FARE_VERDICT_NOT_INSTALLED, 0);
+	ck_assert_ptr_nonnull(strstr(view(1, 3).look_next, "multipath-relax"));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("path_table");
@@ -1286,6 +1455,9 @@ int main(void)
 	tcase_add_test(tc, zebra_alone_shares_out_by_weight);
 	tcase_add_test(tc, what_zebra_said_last_does_not_live_for_ever);
 	tcase_add_test(tc, without_a_kernel_route_a_silent_path_is_not_usable);
+	tcase_add_test(tc, no_path_is_up_against_evidence);
+	tcase_add_test(tc, a_sub_port_without_its_address_is_out_of_use);
+	tcase_add_test(tc, causes_are_distinguished);
 	tcase_add_test(tc, adopted_paths_stay_until_bmp_knows);
 	tcase_add_test(tc, what_is_taught_anew_is_fresh_before_the_sync_ends);
 	tcase_add_test(tc, adopted_paths_do_not_live_for_ever);

@@ -185,6 +185,33 @@ START_TEST(what_is_no_host_in_the_main_table_is_not_told)
 }
 END_TEST
 
+/* What was there before, and what is no host's: by which devices packets leave is asked for. */
+START_TEST(asked_it_says_by_which_devices)
+{
+	int ifindex[ROUTES_MAX_HOPS];
+	struct in6_addr host, other;
+
+	inet_pton(AF_INET6, "::ffff:198.19.0.2", &host);
+	inet_pton(AF_INET6, "2001:db8:ff::2", &other);
+	ck_assert_int_eq(routes_ask(routes, &host, ifindex), 0);
+	ck_assert_int_eq(routes_ask(routes, &other, ifindex), 0);
+	ip("route add 198.19.0.2 nexthop via 198.18.0.0 dev d0 nexthop via 198.18.0.4 dev d2");
+	ip("-6 route add 2001:db8:ff::/64 nexthop via 2001:db8::2 dev d0 nexthop via "
+	   "2001:db8:1::2 dev d1");
+	ck_assert_int_eq(routes_ask(routes, &host, ifindex), 2);
+	ck_assert_int_eq(ifindex[0], device("d0"));
+	ck_assert_int_eq(ifindex[1], device("d2"));
+	ck_assert_int_eq(routes_ask(routes, &other, ifindex), 2);
+	ck_assert_int_eq(ifindex[1], device("d1"));
+	ip("route del 198.19.0.2");
+	ip("route add default via 198.18.0.2");
+	ck_assert_int_eq(routes_ask(routes, &host, ifindex), 1);
+	ck_assert_int_eq(ifindex[0], device("d1"));
+	ip("route add blackhole 198.19.0.2");
+	ck_assert_int_le(routes_ask(routes, &host, ifindex), 0);
+}
+END_TEST
+
 /* While bgpd learns anew there may be many: the loop does other things in between. */
 START_TEST(a_turn_takes_no_more_than_some)
 {
@@ -238,6 +265,7 @@ int main(void)
 	tcase_add_test(tc, of_ipv6_too);
 	tcase_add_test(tc, next_hop_objects_are_looked_through);
 	tcase_add_test(tc, what_is_no_host_in_the_main_table_is_not_told);
+	tcase_add_test(tc, asked_it_says_by_which_devices);
 	tcase_add_test(tc, a_turn_takes_no_more_than_some);
 	tcase_add_test(tc, an_overrun_is_told);
 	suite_add_tcase(s, tc);
