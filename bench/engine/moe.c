@@ -142,13 +142,16 @@ static void moe_draw_expert_choice(struct moe_draw *draw, uint64_t *state)
 {
 	const struct moe *moe = draw->moe;
 	uint64_t all = (uint64_t)moe->tokens * moe->gpus;
-	uint64_t each = all * moe->top_k / moe->experts;
+	uint64_t taken = 0;
 	uint32_t left[MOE_MAX_GPUS];
 
 	for (uint32_t expert = 0; expert < moe->experts; expert++) {
 		for (uint32_t src = 0; src < moe->gpus; src++)
 			left[src] = moe->tokens;
-		for (uint64_t i = 0; i < each && i < all; i++) {
+		/* few tokens: not every expert has one */
+		uint64_t end = (expert + UINT64_C(1)) * all * moe->top_k / moe->experts;
+
+		for (uint64_t i = 0; taken < end && i < all; i++, taken++) {
 			uint64_t at = (uint64_t)(rng_uniform(state) * (double)(all - i));
 			uint32_t src = 0;
 

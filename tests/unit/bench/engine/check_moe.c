@@ -231,6 +231,21 @@ START_TEST(padding_follows_the_routing)
 }
 END_TEST
 
+/* 8 tokens, 2 experts each: 4 GPUs x 16 copies among 256 experts, so that only a quarter takes one. */
+START_TEST(experts_choose_among_few_tokens)
+{
+	struct moe one = moe_of_config(moe_config_find("M3"), 0, 4, 8, 1, 7);
+	uint64_t bytes[16], sent = 0;
+
+	one.routing = MOE_EXPERT_CHOICE;
+	moe_round(&one, 1, bytes);
+	for (int i = 0; i < 16; i++)
+		sent += bytes[i] / (7168 * 2);
+	ck_assert_uint_ge(sent, 36); /* 48 but for chance */
+	ck_assert_uint_le(sent, 60);
+}
+END_TEST
+
 /* Two servers of two GPUs, all experts chosen: of 12 pairs 4 are inside a server. */
 START_TEST(what_stays_inside_servers)
 {
@@ -266,6 +281,7 @@ int main(void)
 	tcase_add_test(tcase, blocks_differ_by_one_at_most);
 	tcase_add_test(tcase, padding_follows_the_routing);
 	tcase_add_test(tcase, what_stays_inside_servers);
+	tcase_add_test(tcase, experts_choose_among_few_tokens);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
