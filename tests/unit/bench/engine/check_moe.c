@@ -231,7 +231,7 @@ START_TEST(padding_follows_the_routing)
 }
 END_TEST
 
-/* 8 tokens, 2 experts each: 4 GPUs x 16 copies among 256 experts, so that only a quarter takes one. */
+/* 8 tokens, 2 experts each: 64 copies among 256 experts, so that only a quarter takes one. */
 START_TEST(experts_choose_among_few_tokens)
 {
 	struct moe one = moe_of_config(moe_config_find("M3"), 0, 4, 8, 1, 7);
