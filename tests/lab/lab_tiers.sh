@@ -112,5 +112,9 @@ for tenants in alone together; do
 			fail "10.3, $tenants: the $tenant tenant has no TTFT"
 	done
 done
+# a run that goes on keeps them
+before=$(grep -c '"tenant"' "$SCRATCH/tenants/rows.jsonl")
+timeout 60 "$FARE_BIN/farebench" run --lab "$LAB" --resume "$SCRATCH/tenants" >"$SCRATCH/out" 2>"$SCRATCH/error" || fail "resume: $(tail -3 "$SCRATCH/error")"
+[ "$(grep -c '"tenant"' "$SCRATCH/tenants/rows.jsonl")" = "$before" ] || fail "rows of tenants were lost by going on"
 farelab down "$LAB" && gone "$LAB" || fail "down left something"
 exit 0
