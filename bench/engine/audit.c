@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "engine/planted.h"
+
 #define STALL_TIMES 5 /* longer than the middle one */
 
 int audit_books(const struct traffic_result *books)
@@ -69,6 +71,54 @@ static int audit_rates(const struct measured *m, const struct topo *topo,
 		return -EBADE;
 	}
 	return 0;
+}
+
+bool audit_conserved(const struct audit_counts *c, char *why, size_t size)
+{
+	const struct {
+		const char *what;
+		uint64_t in, out;
+	} sums[] = {
+		{"messages were due, and completed, failed or under way are", c->due,
+		 c->completed + c->failed + c->under_way},
+		{"bytes were sent, and received or lost are", c->sent_bytes,
+		 c->received_bytes + c->lost_bytes},
+		{"requests came, and ended or held are", c->requests,
+		 c->requests_ended + c->requests_held},
+		{"tokens came from workers, and of requests are", c->tokens, c->request_tokens},
+		{"ns had the workers, and busy or idle are", c->time_ns, c->busy_ns + c->idle_ns},
+	};
+
+	for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++) {
+		if (sums[i].in == sums[i].out)
+			continue;
+		snprintf(why, size, "%llu %s %llu", (unsigned long long)sums[i].in, sums[i].what,
+			 (unsigned long long)sums[i].out);
+		return false;
+	}
+	if (c->waited_ns <= c->window_ns)
+		return true;
+	snprintf(why, size, "a GPU waited %llu ns of %llu", (unsigned long long)c->waited_ns,
+		 (unsigned long long)c->window_ns);
+	return false;
+}
+
+void audit_count(struct audit_counts *c, const struct measured *m, const struct traffic_load *loads)
+{
+	for (unsigned i = 0; i < m->n_loads; i++) {
+		const struct measured_load *load = &m->load[i];
+
+		c->due += load->posted.n + load->unposted;
+		c->completed += load->completed.n;
+		c->under_way += load->unposted;
+		if (loads[i].overlap < 2 && load->waited_ns > c->waited_ns)
+			c->waited_ns = load->waited_ns;
+	}
+	c->window_ns = m->to_ns - m->from_ns > c->window_ns ? m->to_ns - m->from_ns : c->window_ns;
+	c->sent_bytes += m->books.sent_bytes;
+	c->received_bytes += m->books.bytes;
+	if (PLANTED(lost_bytes))
+		c->received_bytes -= 1;
 }
 
 int audit_measured(const struct measured *m, const struct topo *topo,

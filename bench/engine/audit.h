@@ -19,6 +19,26 @@
 #define AUDIT_RATE_SPARE  0.02	/* what clocks and windows may differ by */
 #define AUDIT_CHUNK_BYTES 65536 /* of a stream, acknowledged at once at either edge */
 
+/*
+ * What a trial counted. Of each line both sides are counted apart from each other, and what goes in
+ * is what comes out. Zeros where a trial has nothing of the kind.
+ */
+struct audit_counts {
+	uint64_t due, completed, failed, under_way;	 /* messages that were due */
+	uint64_t sent_bytes, received_bytes, lost_bytes; /* payload */
+	uint64_t requests, requests_ended,
+		requests_held;		    /* held: in a queue, a batch, on the way */
+	uint64_t tokens, request_tokens;    /* by workers; by requests, added up */
+	uint64_t time_ns, busy_ns, idle_ns; /* of emulated workers */
+	uint64_t window_ns, waited_ns;	    /* waited: of the GPU that waited most for rounds */
+};
+
+/* False: something was made or lost, and *why (size bytes) says what. */
+bool audit_conserved(const struct audit_counts *c, char *why, size_t size);
+/* Adds what a run of traffic counted; loads: those that were measured. */
+void audit_count(struct audit_counts *c, const struct measured *m,
+		 const struct traffic_load *loads);
+
 /* Every message arrived once, was looked at, and later than it was sent. */
 int audit_books(const struct traffic_result *books);
 /* The same, and nobody sent or received more than its links carry. */

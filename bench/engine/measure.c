@@ -32,6 +32,7 @@ static int measured_alloc(const struct measure *measure, struct measured *out)
 		hist_init(&out->load[i].completed);
 		hist_init(&out->load[i].delivered);
 		hist_init(&out->load[i].round);
+		hist_init(&out->load[i].wait);
 	}
 	return out->load && out->stream && out->cpu && out->stall_ns ? 0 : -ENOMEM;
 }
@@ -39,6 +40,7 @@ static int measured_alloc(const struct measure *measure, struct measured *out)
 void measured_fini(struct measured *m)
 {
 	for (unsigned i = 0; m->load && i < m->n_loads; i++) {
+		free(m->load[i].round_start);
 		free(m->load[i].round_end);
 		free(m->load[i].bin_bytes);
 	}
@@ -52,43 +54,72 @@ void measured_fini(struct measured *m)
 
 /* ---- one GPU's answer ---- */
 
-/* The first start and the last end of each round among the GPUs that took part. */
-struct measure_rounds {
-	uint64_t *start, n;
-	unsigned parts;
-};
-
-static int measure_round_times(struct measured_load *load, struct measure_rounds *rounds,
-			       const json_t *item)
+/* Rounds `from` and on of one GPU: the first start and the last end among all count. */
+static uint64_t measure_round_times(const struct measured *out, struct measured_load *load,
+				    uint64_t from, const json_t *answer)
 {
-	const json_t *starts = json_object_get(item, "round_start"),
-		     *ends = json_object_get(item, "round_end");
-	uint64_t n = json_array_size(ends);
+	const json_t *starts = json_object_get(answer, "start"),
+		     *ends = json_object_get(answer, "end");
+	uint64_t waited = 0;
 
-	if (n == 0 || !json_integer_value(json_array_get(starts, 0)))
-		return 0;
-	if (!rounds->parts++) {
-		rounds->start = calloc(n, sizeof(*rounds->start));
-		load->round_end = calloc(n, sizeof(*load->round_end));
-		rounds->n = n;
-		if (!rounds->start || !load->round_end)
-			return -ENOMEM;
-	}
-	rounds->n = n < rounds->n ? n : rounds->n;
-	for (uint64_t i = 0; i < rounds->n; i++) {
-		uint64_t start = (uint64_t)json_integer_value(json_array_get(starts, i));
-		uint64_t end = (uint64_t)json_integer_value(json_array_get(ends, i));
+	for (uint64_t i = 0; i < json_array_size(ends) && from + i < load->n_rounds; i++) {
+		uint64_t start = (uint64_t)json_integer_value(json_array_get(starts, i)),
+			 end = (uint64_t)json_integer_value(json_array_get(ends, i)),
+			 *first = &load->round_start[from + i], *last = &load->round_end[from + i];
 
-		if (rounds->parts == 1 || start < rounds->start[i])
-			rounds->start[i] = start;
-		if (end > load->round_end[i])
-			load->round_end[i] = end;
+		if (start && (!*first || start < *first))
+			*first = start;
+		*last = end > *last ? end : *last;
+		if (start < out->from_ns || end >= out->to_ns)
+			continue;
+		/* all may be there before this GPU has posted: it waits for nothing */
+		end = end > start ? end : start;
+		hist_add(&load->wait, end - start);
+		waited += end - start;
 	}
-	return 0;
+	return waited;
 }
 
-static int measure_loads(struct measured *out, struct measure_rounds *rounds, const json_t *answer)
+/* All n rounds that one GPU saw of a load, a part at a time: a line has an end. */
+static int measure_rounds_of(const struct measure *measure, struct measured *out, unsigned gpu,
+			     unsigned i, uint64_t n)
 {
+	struct measured_load *load = &out->load[i];
+	uint64_t waited = 0, part;
+	json_t *answer;
+	int err = 0;
+
+	if (!load->round_start) {
+		load->round_start = calloc(n, sizeof(*load->round_start));
+		load->round_end = calloc(n, sizeof(*load->round_end));
+		load->n_rounds = n;
+		if (!load->round_start || !load->round_end)
+			return -ENOMEM;
+	}
+	load->n_rounds = n < load->n_rounds ? n : load->n_rounds;
+	for (uint64_t from = 0; !err && from < load->n_rounds; from += part) {
+		part = 0;
+		err = cluster_send(measure->cluster, gpu,
+				   json_pack("{s:s, s:i, s:I}", "op", "rounds", "load", (int)i,
+					     "from", (json_int_t)from));
+		if (!err)
+			err = cluster_await(measure->cluster, gpu, "rounds", TRAFFIC_TIMEOUT_MS,
+					    &answer);
+		if (err)
+			break;
+		part = json_array_size(json_object_get(answer, "end"));
+		waited += measure_round_times(out, load, from, answer);
+		json_decref(answer);
+		err = part ? 0 : -EBADE;
+	}
+	load->waited_ns = waited > load->waited_ns ? waited : load->waited_ns;
+	return err;
+}
+
+static int measure_loads(const struct measure *measure, struct measured *out, unsigned gpu,
+			 const json_t *answer)
+{
+	uint64_t rounds;
 	json_t *item;
 	size_t i;
 	int err = 0;
@@ -104,8 +135,10 @@ static int measure_loads(struct measured *out, struct measure_rounds *rounds, co
 		if (!err)
 			err = hist_read(&out->load[i].delivered,
 					json_object_get(item, "delivered"));
-		if (!err)
-			err = measure_round_times(&out->load[i], &rounds[i], item);
+		out->load[i].unposted += measure_integer(item, "unposted");
+		rounds = measure_integer(item, "rounds_ended");
+		if (!err && rounds)
+			err = measure_rounds_of(measure, out, gpu, (unsigned)i, rounds);
 	}
 	return err;
 }
@@ -213,22 +246,17 @@ static void measure_idle(struct measured *out, const json_t *answer)
 
 /* ---- all of them ---- */
 
-static void measure_rounds(struct measured *out, unsigned i, struct measure_rounds *rounds)
+static void measure_rounds(const struct measured *out, struct measured_load *load)
 {
-	struct measured_load *load = &out->load[i];
-
-	load->n_rounds = rounds->n;
-	for (uint64_t r = 0; r < rounds->n; r++)
-		if (rounds->start[r] >= out->from_ns && load->round_end[r] < out->to_ns)
-			hist_add(&load->round, load->round_end[r] - rounds->start[r]);
-	free(rounds->start);
+	for (uint64_t r = 0; r < load->n_rounds; r++)
+		if (load->round_start[r] >= out->from_ns && load->round_end[r] < out->to_ns)
+			hist_add(&load->round, load->round_end[r] - load->round_start[r]);
 }
 
 static int measure_collect(const struct measure *measure, struct measured *out)
 {
-	struct measure_rounds *rounds = calloc(measure->n_loads + 1, sizeof(*rounds));
 	const struct topo *topo = measure->topo;
-	int err = rounds ? 0 : -ENOMEM;
+	int err = 0;
 
 	for (unsigned gpu = 0; !err && gpu < cluster_size(measure->cluster); gpu++) {
 		json_t *answer;
@@ -239,7 +267,7 @@ static int measure_collect(const struct measure *measure, struct measured *out)
 					    &answer);
 		if (err)
 			break;
-		err = measure_loads(out, rounds, answer);
+		err = measure_loads(measure, out, gpu, answer);
 		measure_streams(out, answer);
 		measure_idle(out, answer);
 		/* every GPU of a server sees the same interfaces */
@@ -252,9 +280,8 @@ static int measure_collect(const struct measure *measure, struct measured *out)
 		if (!err)
 			err = traffic_report(measure->cluster, gpu, &out->books);
 	}
-	for (unsigned i = 0; rounds && i < measure->n_loads; i++)
-		measure_rounds(out, i, &rounds[i]);
-	free(rounds);
+	for (unsigned i = 0; i < out->n_loads; i++)
+		measure_rounds(out, &out->load[i]);
 	return err;
 }
 

@@ -16,13 +16,17 @@ struct measured_load {
 	/* ns since a message was due, of those due in the window: until handed to the transport,
 	 * until complete at the sender, until its receiver was told of it */
 	struct hist posted, completed, delivered;
-	double bps; /* payload acknowledged, or read */
-	uint64_t messages;
+	double bps;		     /* payload acknowledged, or read */
+	uint64_t messages, unposted; /* unposted: due in the window, never handed over; they count
+					in `delivered` with the time that they waited */
 	/* rounds that began and ended everywhere in the window: from the first GPU that posted to
-	 * the last that had everything, ns */
-	struct hist round;
-	double *bin_bytes;   /* acknowledged per ms of the window; with measure.bins */
-	uint64_t *round_end; /* when each was whole everywhere, also outside; n_rounds of them */
+	 * the last that had everything, ns; and each GPU's own part: from its first post until
+	 * everything had arrived there */
+	struct hist round, wait;
+	uint64_t waited_ns; /* of the GPU that waited most, in the window */
+	double *bin_bytes;  /* acknowledged per ms of the window; with measure.bins */
+	/* when each began anywhere and was whole everywhere, also outside; n_rounds of them */
+	uint64_t *round_start, *round_end;
 	uint64_t n_rounds;
 };
 

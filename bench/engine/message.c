@@ -11,9 +11,15 @@ void message_fill(void *buf, size_t bytes, const struct message_header *header)
 		pattern_fill(buf, bytes, header->seed);
 		return;
 	}
-	memcpy(buf, header, sizeof(*header));
+	message_stamp(buf, bytes, header);
 	if (header->whole)
 		pattern_fill((char *)buf + sizeof(*header), bytes - sizeof(*header), header->seed);
+}
+
+void message_stamp(void *buf, size_t bytes, const struct message_header *header)
+{
+	if (bytes >= sizeof(*header))
+		memcpy(buf, header, sizeof(*header));
 }
 
 size_t message_verify(const void *buf, size_t bytes, uint64_t seed, bool whole,

@@ -23,6 +23,8 @@ struct message_header {
 
 /* Fills bytes at buf; header->seed and ->whole say with what. */
 void message_fill(void *buf, size_t bytes, const struct message_header *header);
+/* Writes the header of a message that was filled anew: its times may have changed. */
+void message_stamp(void *buf, size_t bytes, const struct message_header *header);
 /*
  * The offset of the first wrong byte; bytes if all are right. *header (zeroes if the message is too
  * short for one) is what it carries. If all are right, what was read is added to *proof.

@@ -8,7 +8,8 @@
 
 #include "core/rng.h"
 
-#define MOE_TRIES 64 /* to find an expert that the token has not chosen yet */
+#define MOE_TRIES    64 /* to find an expert that the token has not chosen yet */
+#define MOE_MAX_PAIR (UINT64_C(1) << 31)
 
 static const char *const moe_routing_names[MOE_ROUTINGS] = {
 	[MOE_TOP_K] = "top-k",
@@ -30,12 +31,12 @@ int moe_check(const struct moe *moe)
 	if (!moe->gpus || !moe->tokens || !moe->top_k || !moe->hidden || !moe->element_bytes)
 		return -EINVAL;
 	if (moe->experts == 0 || moe->experts > MOE_MAX_EXPERTS || moe->gpus > MOE_MAX_GPUS ||
-	    moe->top_k > moe->experts || (moe->experts % moe->gpus && moe->gpus % moe->experts))
+	    moe->top_k > moe->experts || moe->pad_bytes > MOE_MAX_PAIR)
 		return -EINVAL;
 	if (!(moe->skew >= 0 && moe->skew <= 4) ||
 	    (moe->routing == MOE_TOKEN_DROP && !(moe->capacity >= 1)))
 		return -EINVAL;
-	if ((double)moe->tokens * moe->top_k * moe->hidden * moe->element_bytes > 2147483648.0)
+	if ((double)moe->tokens * moe->top_k * moe->hidden * moe->element_bytes > MOE_MAX_PAIR)
 		return -EINVAL;
 	return 0;
 }
@@ -48,13 +49,13 @@ struct moe_draw {
 	uint32_t taken[MOE_MAX_EXPERTS], most;
 };
 
+/* GPUs from the first share are the expert's replicas, up to where the next expert's begin. */
 static uint32_t moe_home(const struct moe *moe, uint32_t expert, uint32_t src)
 {
-	uint32_t replicas = moe->gpus / moe->experts;
+	uint64_t first = (uint64_t)expert * moe->gpus / moe->experts,
+		 next = ((uint64_t)expert + 1) * moe->gpus / moe->experts;
 
-	if (moe->experts >= moe->gpus)
-		return expert / (moe->experts / moe->gpus);
-	return expert * replicas + src % replicas;
+	return (uint32_t)(next > first ? first + src % (next - first) : first);
 }
 
 /* Every round shuffles which experts are popular. */
@@ -141,13 +142,16 @@ static void moe_draw_expert_choice(struct moe_draw *draw, uint64_t *state)
 {
 	const struct moe *moe = draw->moe;
 	uint64_t all = (uint64_t)moe->tokens * moe->gpus;
-	uint64_t each = all * moe->top_k / moe->experts;
+	uint64_t taken = 0;
 	uint32_t left[MOE_MAX_GPUS];
 
 	for (uint32_t expert = 0; expert < moe->experts; expert++) {
 		for (uint32_t src = 0; src < moe->gpus; src++)
 			left[src] = moe->tokens;
-		for (uint64_t i = 0; i < each && i < all; i++) {
+		/* few tokens: not every expert has one */
+		uint64_t end = (expert + UINT64_C(1)) * all * moe->top_k / moe->experts;
+
+		for (uint64_t i = 0; taken < end && i < all; i++, taken++) {
 			uint64_t at = (uint64_t)(rng_uniform(state) * (double)(all - i));
 			uint32_t src = 0;
 
@@ -159,7 +163,17 @@ static void moe_draw_expert_choice(struct moe_draw *draw, uint64_t *state)
 	}
 }
 
-/* Each GPU deals its copies out to all experts in turn. */
+/* The i-th expert, one of each block in turn. */
+static uint32_t moe_deal(const struct moe *moe, uint64_t i)
+{
+	uint64_t blocks = moe->gpus < moe->experts ? moe->gpus : moe->experts, block = i % blocks,
+		 first = (block * moe->experts + blocks - 1) / blocks,
+		 next = ((block + 1) * moe->experts + blocks - 1) / blocks;
+
+	return (uint32_t)(first + i / blocks % (next - first));
+}
+
+/* Each GPU deals its copies out to all GPUs in turn, and on each to its experts in turn. */
 static void moe_draw_aux_loss(struct moe_draw *draw, uint64_t *state)
 {
 	const struct moe *moe = draw->moe;
@@ -168,7 +182,7 @@ static void moe_draw_aux_loss(struct moe_draw *draw, uint64_t *state)
 		uint32_t at = rng_below(state, moe->experts);
 
 		for (uint64_t i = 0; i < (uint64_t)moe->tokens * moe->top_k; i++)
-			moe_send(draw, src, (uint32_t)((at + i) % moe->experts));
+			moe_send(draw, src, moe_deal(moe, at + i));
 	}
 }
 
@@ -207,9 +221,9 @@ void moe_round(const struct moe *moe, uint64_t round, uint64_t *bytes)
 
 	round = moe->period ? round % moe->period : round;
 	memset(bytes, 0, cells * sizeof(*bytes));
-	if (moe->padded)
+	if (moe->pad_bytes)
 		for (size_t i = 0; i < cells; i++)
-			bytes[i] = (uint64_t)moe->tokens * moe->hidden * moe->element_bytes;
+			bytes[i] = moe->pad_bytes;
 	else
 		moe_draw(moe, moe->combine ? round / 2 : round, bytes);
 	for (uint32_t i = 0; i < moe->gpus; i++)
@@ -231,4 +245,36 @@ uint64_t moe_largest(const struct moe *moe, uint64_t rounds)
 	}
 	free(bytes);
 	return largest;
+}
+
+void moe_pad(struct moe *moe)
+{
+	moe->pad_bytes = 0;
+	moe->pad_bytes = moe_largest(moe, moe->period ? moe->period : 1);
+}
+
+struct moe_spread moe_spread(const struct moe *moe, const unsigned *server)
+{
+	uint32_t n = moe->gpus, rounds = moe->period ? moe->period : 1;
+	uint64_t *bytes = calloc((size_t)n * n, sizeof(*bytes));
+	double *to = calloc(n, sizeof(*to)), intra = 0, all = 0, most = 0;
+
+	for (uint32_t round = 0; bytes && to && round < rounds; round++) {
+		moe_round(moe, round, bytes);
+		for (uint32_t src = 0; src < n; src++)
+			for (uint32_t dst = 0; dst < n; dst++) {
+				double pair = (double)bytes[(size_t)src * n + dst];
+
+				to[dst] += pair;
+				all += pair;
+				intra += server[src] == server[dst] ? pair : 0;
+			}
+	}
+	for (uint32_t i = 0; to && i < n; i++)
+		most = fmax(most, to[i]);
+	free(bytes);
+	free(to);
+	return (struct moe_spread){.bytes = (all - intra) / rounds,
+				   .intra_share = all > 0 ? intra / all : 0,
+				   .imbalance = all > 0 ? most / (all / n) : 0};
 }

@@ -4,8 +4,9 @@
  *
  * Owns: nothing; pure and seeded, so that every GPU computes the same matrix alone. Thread: any.
  *
- * Every GPU holds `tokens` tokens a round. Experts lie on the GPUs in equal blocks; where there are
- * fewer experts than GPUs, each has as many replicas, and a GPU uses the nearest by number. One
+ * Every GPU holds `tokens` tokens a round. Experts lie on the GPUs in blocks that differ by one at
+ * most; where there are fewer experts than GPUs, so do their numbers of replicas, and a GPU uses
+ * one of them by its own number. One
  * copy of hidden x element_bytes goes to each chosen expert's GPU (no merging of copies for the
  * same GPU: B x k x H x P bytes leave a GPU, as the methodology's appendix E counts). What a GPU
  * sends to itself crosses no fabric and is left out of the matrix.
@@ -35,16 +36,27 @@ struct moe {
 	enum moe_routing routing;
 	double skew;	 /* popularity of expert i is (i + 1) ^ -skew, experts shuffled; 0: equal */
 	double capacity; /* MOE_TOKEN_DROP: 1.0 and more */
-	bool padded;	 /* low-latency dispatch: every pair carries room for all tokens of a GPU */
+	/* low-latency dispatch: every pair carries so much; 0: what was routed */
+	uint64_t pad_bytes;
 	bool combine;	 /* every second round brings back what the one before dispatched */
 	uint32_t period; /* rounds repeat after so many (even); 0: they never do */
 	uint32_t first;	 /* global index of the first GPU that takes part */
 	uint64_t seed;
 };
 
-/* -EINVAL: a zero, top_k > experts, experts neither a multiple nor a divisor of gpus or above the
- * limit, or a pair above 2^31 bytes. */
+/* -EINVAL: a zero, top_k > experts, more experts or GPUs than the limits, or a pair above 2^31
+ * bytes. */
 int moe_check(const struct moe *moe);
+/* Pads to the largest pair that the routing gives in a period: shapes are fixed (appendix E). */
+void moe_pad(struct moe *moe);
+/* Of what a round of a period dispatches: the share that stays inside servers, and the bytes to the
+ * busiest GPU over the mean; server[] has the server of each of the gpus. */
+struct moe_spread {
+	double bytes; /* of all GPUs a round, mean: what crosses the fabric */
+	double intra_share, imbalance;
+};
+
+struct moe_spread moe_spread(const struct moe *moe, const unsigned *server);
 /* bytes[src * gpus + dst] for that round; the diagonal is 0. moe must have passed moe_check(). */
 void moe_round(const struct moe *moe, uint64_t round, uint64_t *bytes);
 /* The most that a pair carries in the first n rounds. */

@@ -26,12 +26,12 @@ int traffic_qps(const struct topo *topo, const struct traffic_options *options, 
 
 static json_t *traffic_moe(const struct moe *moe)
 {
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:f, s:f, s:b, s:b, s:I, s:I, s:I}",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:f, s:f, s:I, s:b, s:I, s:I, s:I}",
 			 "gpus", (json_int_t)moe->gpus, "tokens", (json_int_t)moe->tokens, "top_k",
 			 (json_int_t)moe->top_k, "experts", (json_int_t)moe->experts, "hidden",
 			 (json_int_t)moe->hidden, "element_bytes", (json_int_t)moe->element_bytes,
 			 "routing", (int)moe->routing, "skew", moe->skew, "capacity", moe->capacity,
-			 "padded", moe->padded, "combine", moe->combine, "first",
+			 "pad_bytes", (json_int_t)moe->pad_bytes, "combine", moe->combine, "first",
 			 (json_int_t)moe->first, "period", (json_int_t)moe->period, "seed",
 			 (json_int_t)moe->seed);
 }
@@ -212,6 +212,7 @@ int traffic_report(struct cluster *cluster, unsigned gpu, struct traffic_result 
 	result->posted += traffic_counter(report, "posted");
 	result->messages += traffic_counter(report, "verified");
 	result->bytes += traffic_counter(report, "verified_bytes");
+	result->sent_bytes += traffic_counter(report, "sent_bytes");
 	result->proof_sent += traffic_counter(report, "proof_sent");
 	result->proof_seen += traffic_counter(report, "proof_seen");
 	result->early += traffic_counter(report, "early");

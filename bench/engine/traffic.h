@@ -25,6 +25,7 @@
 
 #define TRAFFIC_TIMEOUT_MS 60000
 #define TRAFFIC_BIN_NS	   UINT64_C(1000000)
+#define TRAFFIC_ROUNDS	   INT64_MAX /* rounds follow each other until the run is stopped */
 
 /* When a load's groups are open. */
 enum traffic_member {
@@ -90,6 +91,7 @@ struct traffic_result {
 	struct cpu_idle idle;
 	uint64_t posted;		 /* by senders */
 	uint64_t messages, bytes;	 /* verified by receivers */
+	uint64_t sent_bytes;		 /* by senders */
 	uint64_t proof_sent, proof_seen; /* audit.h */
 	uint64_t early;			 /* messages that arrived before they were sent */
 	uint64_t retransmitted, replayed, path_deaths, path_rebuilds, needless_moves;

@@ -30,7 +30,8 @@
 #define WORKER_MAX_STREAMS  1024
 #define WORKER_MAX_LOADS    16
 #define WORKER_MAX_EARLY    256
-#define WORKER_MAX_ROUNDS   100000
+#define WORKER_MAX_DRAWN    100000     /* rounds whose sizes differ */
+#define WORKER_SEND_ROUNDS  100000     /* in an answer */
 #define WORKER_CREDIT	    UINT64_MAX /* context of what a receiver writes */
 #define WORKER_MAX_COMMANDS 4096       /* of a stream, not yet posted */
 #define WORKER_OPEN_NS	    UINT64_C(20000000000)
@@ -55,15 +56,16 @@ struct worker_load {
 	double mean_ns;		 /* between arrivals of a stream */
 	uint64_t seed, delay_ns; /* nothing is due before delay_ns after the start */
 	unsigned verify_every;	 /* whole messages; the others' header alone */
-	/* rounds: a message per stream and round; 0: there are none */
-	uint64_t rounds;
+	/* rounds: a message per stream and round; 0: there are none. Sizes repeat after `drawn` */
+	uint64_t rounds, drawn;
 	unsigned overlap; /* rounds under way at once */
 	uint64_t period_ns, gap_ns;
 	bool tell, read;
 	enum traffic_member member;
 	enum worker_presence presence;
-	uint64_t *round_start, *round_end; /* 0: not yet */
-	uint64_t rounds_ended;
+	uint64_t *round_start, *round_end; /* round_room of both; 0: not yet */
+	uint64_t round_room, rounds_ended;
+	uint64_t unposted; /* due in the window, and not posted when the run was stopped */
 	/* of messages that were due in the window measured: from then until posted, completed (at
 	 * the sender), delivered (at the receiver) */
 	struct hist *posted, *completed, *delivered;
@@ -149,7 +151,7 @@ struct worker {
 	uint64_t cpu_from_ns, cpu_to_ns;
 	struct cpu_times host_from, host_to; /* of this machine; local GPU 0 alone asks */
 	json_t *counters_from, *counters_to; /* of this namespace's interfaces */
-	uint64_t verified_bytes;
+	uint64_t verified_bytes, sent_bytes;
 	uint64_t proof_sent, proof_seen; /* message.h */
 	uint64_t unsent;		 /* messages that came before they were sent */
 	uint64_t stall_ns;		 /* longest in the window that this process stood still */
@@ -191,9 +193,11 @@ uint64_t worker_retransmitted(const struct worker *w);
 bool worker_is_due(struct worker *w, struct worker_tx *tx, uint64_t seq, uint64_t *due_ns);
 /* Sequence numbers below this may be posted, as far as rounds go. */
 uint64_t worker_limit(const struct worker *w, const struct worker_load *load);
-void worker_round_posted(struct worker_load *load, uint64_t seq, uint64_t now);
+void worker_round_posted(struct worker *w, struct worker_load *load, uint64_t seq, uint64_t now);
 /* Something of the load arrived: ends the rounds that are whole. */
 void worker_rounds_end(struct worker *w, struct worker_load *load, uint64_t now);
+/* Nothing is posted any more: counts what was due by now and waits. */
+void worker_stop(struct worker *w);
 
 /* ---- worker_measure.c: called often; marks the ends of the window, fills bins ---- */
 

@@ -2,6 +2,9 @@
 /*
  * worker_loads.c - when messages are due: by arrivals, by rounds, by command.
  */
+#include <stdlib.h>
+#include <string.h>
+
 #include "engine/worker_internal.h"
 
 /* Rounds of which everything has arrived here. */
@@ -29,9 +32,33 @@ uint64_t worker_limit(const struct worker *w, const struct worker_load *load)
 	return limit < load->rounds ? limit : load->rounds;
 }
 
-void worker_round_posted(struct worker_load *load, uint64_t seq, uint64_t now)
+/* Room for the times of that round. */
+static void worker_round_room(struct worker *w, struct worker_load *load, uint64_t round)
 {
-	if (load->round_start && seq < load->rounds && !load->round_start[seq])
+	uint64_t room = load->round_room ? load->round_room : 1024, was = load->round_room;
+	uint64_t *start, *end;
+
+	while (room <= round)
+		room *= 2;
+	if (room == was)
+		return;
+	start = realloc(load->round_start, room * sizeof(*start));
+	load->round_start = start ? start : load->round_start;
+	end = start ? realloc(load->round_end, room * sizeof(*end)) : NULL;
+	if (!end)
+		worker_fail(w, "out of memory");
+	load->round_end = end;
+	memset(start + was, 0, (room - was) * sizeof(*start));
+	memset(end + was, 0, (room - was) * sizeof(*end));
+	load->round_room = room;
+}
+
+void worker_round_posted(struct worker *w, struct worker_load *load, uint64_t seq, uint64_t now)
+{
+	if (!load->rounds)
+		return;
+	worker_round_room(w, load, seq);
+	if (!load->round_start[seq])
 		load->round_start[seq] = now;
 }
 
@@ -43,6 +70,7 @@ void worker_rounds_end(struct worker *w, struct worker_load *load, uint64_t now)
 		return;
 	whole = worker_rounds_whole(w, load);
 	for (; load->rounds_ended < whole; load->rounds_ended++) {
+		worker_round_room(w, load, load->rounds_ended);
 		load->round_end[load->rounds_ended] = now;
 		if (load->tell)
 			worker_send(w, json_pack("{s:s, s:i, s:I, s:I}", "event", "round", "load",
@@ -95,4 +123,38 @@ bool worker_is_due(struct worker *w, struct worker_tx *tx, uint64_t seq, uint64_
 	}
 	*due_ns = w->event_ns;
 	return true;
+}
+
+/* It has waited so long at least: what is left out would make a slow fabric look fast. */
+static void worker_unposted(struct worker *w, struct worker_load *load, uint64_t due_ns,
+			    uint64_t now)
+{
+	if (!worker_in_window(w, due_ns))
+		return;
+	load->unposted++;
+	hist_add(load->delivered, now - due_ns);
+}
+
+void worker_stop(struct worker *w)
+{
+	uint64_t now = worker_now_ns(w);
+
+	w->stopping = true;
+	for (unsigned i = 0; i < w->n_tx; i++) {
+		struct worker_tx *tx = &w->tx[i];
+
+		for (unsigned k = 0; k < tx->n_commands; k++)
+			worker_unposted(w, tx->load,
+					tx->command[(tx->next_command + k) % WORKER_MAX_COMMANDS]
+						.arrival_ns,
+					now);
+		if (tx->load->presence != WORKER_PRESENT || tx->load->rounds ||
+		    (tx->arrivals.law != ARRIVAL_EVEN && tx->arrivals.law != ARRIVAL_POISSON))
+			continue;
+		while (tx->arrivals.next_ns < (double)now &&
+		       (!w->to_ns || tx->arrivals.next_ns < (double)w->to_ns)) {
+			worker_unposted(w, tx->load, (uint64_t)tx->arrivals.next_ns, now);
+			arrivals_take(&tx->arrivals);
+		}
+	}
 }

@@ -109,16 +109,11 @@ void worker_measure(struct worker *w, uint64_t now)
 
 static json_t *worker_load_json(const struct worker_load *load)
 {
-	json_t *starts = json_array(), *ends = json_array();
-
-	for (uint64_t i = 0; i < load->rounds_ended; i++) {
-		json_array_append_new(starts, json_integer((json_int_t)load->round_start[i]));
-		json_array_append_new(ends, json_integer((json_int_t)load->round_end[i]));
-	}
-	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "name", load->name, "posted",
+	return json_pack("{s:s, s:o, s:o, s:o, s:I, s:I}", "name", load->name, "posted",
 			 hist_json(load->posted), "completed", hist_json(load->completed),
-			 "delivered", hist_json(load->delivered), "round_start", starts,
-			 "round_end", ends);
+			 "delivered", hist_json(load->delivered), "unposted",
+			 (json_int_t)load->unposted, "rounds_ended",
+			 (json_int_t)load->rounds_ended);
 }
 
 static json_t *worker_planes(const struct worker_mark *from, const struct worker_mark *to)

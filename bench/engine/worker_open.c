@@ -23,7 +23,7 @@ static void *worker_zeroed(struct worker *w, size_t n, size_t size)
 
 static void worker_read_rounds(struct worker *w, struct worker_load *load, json_t *item)
 {
-	load->rounds = worker_number(w, item, "rounds", WORKER_MAX_ROUNDS);
+	load->rounds = worker_number(w, item, "rounds", INT64_MAX);
 	load->overlap = (unsigned)worker_number(w, item, "overlap", STREAM_MAX_SLOTS);
 	load->period_ns = worker_number(w, item, "period_ns", INT64_MAX);
 	load->gap_ns = worker_number(w, item, "gap_ns", INT64_MAX);
@@ -33,8 +33,6 @@ static void worker_read_rounds(struct worker *w, struct worker_load *load, json_
 	load->presence = load->member == TRAFFIC_JOINS ? WORKER_ABSENT : WORKER_PRESENT;
 	if (load->rounds && (!load->overlap || load->read || load->member != TRAFFIC_STAYS))
 		worker_fail(w, "request: no round may begin, or not everywhere, or by reads");
-	load->round_start = worker_zeroed(w, load->rounds, sizeof(uint64_t));
-	load->round_end = worker_zeroed(w, load->rounds, sizeof(uint64_t));
 }
 
 static void worker_read_load(struct worker *w, struct worker_load *load, json_t *item)
@@ -171,10 +169,10 @@ static void worker_read_moe(struct worker *w, json_t *object, struct moe *moe)
 	moe->routing = (enum moe_routing)worker_number(w, object, "routing", MOE_ROUTINGS - 1);
 	moe->skew = json_number_value(json_object_get(object, "skew"));
 	moe->capacity = json_number_value(json_object_get(object, "capacity"));
-	moe->padded = json_is_true(json_object_get(object, "padded"));
+	moe->pad_bytes = worker_number(w, object, "pad_bytes", INT64_MAX);
 	moe->combine = json_is_true(json_object_get(object, "combine"));
 	moe->first = (uint32_t)worker_number(w, object, "first", 1024);
-	moe->period = (uint32_t)worker_number(w, object, "period", WORKER_MAX_ROUNDS);
+	moe->period = (uint32_t)worker_number(w, object, "period", WORKER_MAX_DRAWN);
 	moe->seed = worker_number(w, object, "seed", INT64_MAX);
 	if (moe_check(moe))
 		worker_fail(w, "request: the routing's parameters contradict each other");
@@ -196,30 +194,16 @@ static void worker_fill_round(struct worker *w, struct worker_load *load, const 
 				matrix[(w->rx[i].gpu - moe->first) * moe->gpus + here];
 }
 
-static void worker_repeat_rounds(struct worker *w, struct worker_load *load, uint64_t period)
-{
-	for (uint64_t round = period; round < load->rounds; round++) {
-		for (unsigned i = 0; i < w->n_tx; i++)
-			if (w->tx[i].load == load)
-				w->tx[i].round_bytes[round] = w->tx[i].round_bytes[round - period];
-		for (unsigned i = 0; i < w->n_rx; i++)
-			if (w->rx[i].load == load)
-				w->rx[i].round_bytes[round] = w->rx[i].round_bytes[round - period];
-	}
-}
-
 /* How much each stream carries in each round; every GPU computes the same matrices. */
 static void worker_fill_rounds(struct worker *w, struct worker_load *load, const struct moe *moe)
 {
 	uint64_t *matrix = worker_zeroed(w, (size_t)moe->gpus * moe->gpus, sizeof(*matrix));
-	uint64_t drawn = moe->period && moe->period < load->rounds ? moe->period : load->rounds;
 
-	for (uint64_t round = 0; round < drawn; round++) {
+	for (uint64_t round = 0; round < load->drawn; round++) {
 		moe_round(moe, round, matrix);
 		worker_fill_round(w, load, moe, round, matrix);
 	}
 	free(matrix);
-	worker_repeat_rounds(w, load, drawn);
 }
 
 static void worker_check_bytes(struct worker *w, const uint64_t *bytes, uint64_t rounds,
@@ -240,16 +224,19 @@ static void worker_open_rounds(struct worker *w, struct worker_load *load, json_
 	if (!object || !load->rounds)
 		return;
 	worker_read_moe(w, object, &moe);
+	load->drawn = moe.period && moe.period < load->rounds ? moe.period : load->rounds;
+	if (load->drawn > WORKER_MAX_DRAWN)
+		worker_fail(w, "request: more than %d rounds without a period", WORKER_MAX_DRAWN);
 	for (unsigned i = 0; i < w->n_tx; i++) {
 		if (w->tx[i].load != load)
 			continue;
-		w->tx[i].round_bytes = worker_zeroed(w, load->rounds, sizeof(uint64_t));
+		w->tx[i].round_bytes = worker_zeroed(w, load->drawn, sizeof(uint64_t));
 		takes_part = true;
 	}
 	for (unsigned i = 0; i < w->n_rx; i++) {
 		if (w->rx[i].load != load)
 			continue;
-		w->rx[i].round_bytes = worker_zeroed(w, load->rounds, sizeof(uint64_t));
+		w->rx[i].round_bytes = worker_zeroed(w, load->drawn, sizeof(uint64_t));
 		takes_part = true;
 	}
 	if (!takes_part)
@@ -259,7 +246,7 @@ static void worker_open_rounds(struct worker *w, struct worker_load *load, json_
 	worker_fill_rounds(w, load, &moe);
 	for (unsigned i = 0; i < w->n_tx; i++)
 		if (w->tx[i].load == load)
-			worker_check_bytes(w, w->tx[i].round_bytes, load->rounds,
+			worker_check_bytes(w, w->tx[i].round_bytes, load->drawn,
 					   w->tx[i].slot_bytes);
 }
 
@@ -285,7 +272,8 @@ static void worker_reset(struct worker *w, json_t *request)
 	w->from_marked = w->to_marked = w->held = false;
 	w->from_ns = w->to_ns = 0;
 	w->open_ns = worker_now_ns(w);
-	w->verified_bytes = w->proof_sent = w->proof_seen = w->unsent = w->stall_ns = 0;
+	w->verified_bytes = w->sent_bytes = 0;
+	w->proof_sent = w->proof_seen = w->unsent = w->stall_ns = 0;
 }
 
 static void worker_read_streams(struct worker *w, json_t *tx, json_t *rx)

@@ -76,6 +76,22 @@ static void worker_op_bins(struct worker *w, json_t *request)
 				 (json_int_t)(w->bins_ns + from * WORKER_BIN_NS), "bytes", bytes));
 }
 
+/* When rounds of a load began and ended here, so many of them from one on. */
+static void worker_op_rounds(struct worker *w, json_t *request)
+{
+	const struct worker_load *load =
+		&w->load[worker_number(w, request, "load", w->n_loads - 1)];
+	uint64_t from = worker_number(w, request, "from", INT64_MAX);
+	json_t *starts = json_array(), *ends = json_array();
+
+	for (uint64_t i = from; i < load->rounds_ended && i < from + WORKER_SEND_ROUNDS; i++) {
+		json_array_append_new(starts, json_integer((json_int_t)load->round_start[i]));
+		json_array_append_new(ends, json_integer((json_int_t)load->round_end[i]));
+	}
+	worker_send(w,
+		    json_pack("{s:s, s:o, s:o}", "event", "rounds", "start", starts, "end", ends));
+}
+
 static void worker_op_report(struct worker *w)
 {
 	uint64_t posted = 0, credited = 0, verified = 0, replayed = 0, deaths = 0, rebuilds = 0,
@@ -97,18 +113,19 @@ static void worker_op_report(struct worker *w)
 	}
 	for (unsigned i = 0; i < w->n_rx; i++)
 		verified += w->rx[i].books.n_verified;
-	worker_send(w, json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
-				 "s:I, s:I, s:I}",
-				 "event", "report", "verified_bytes", (json_int_t)w->verified_bytes,
-				 "posted", (json_int_t)posted, "credited", (json_int_t)credited,
-				 "verified", (json_int_t)verified, "replayed", (json_int_t)replayed,
-				 "path_deaths", (json_int_t)deaths, "path_rebuilds",
-				 (json_int_t)rebuilds, "retransmitted", (json_int_t)retransmitted,
-				 "flow_moves", (json_int_t)moves, "flow_needless_moves",
-				 (json_int_t)needless, "duplicate_notifications",
-				 (json_int_t)duplicates, "proof_sent", (json_int_t)w->proof_sent,
-				 "proof_seen", (json_int_t)w->proof_seen, "early",
-				 (json_int_t)w->unsent));
+	worker_send(w,
+		    json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
+			      "s:I, s:I, s:I, s:I}",
+			      "event", "report", "verified_bytes", (json_int_t)w->verified_bytes,
+			      "sent_bytes", (json_int_t)w->sent_bytes, "posted", (json_int_t)posted,
+			      "credited", (json_int_t)credited, "verified", (json_int_t)verified,
+			      "replayed", (json_int_t)replayed, "path_deaths", (json_int_t)deaths,
+			      "path_rebuilds", (json_int_t)rebuilds, "retransmitted",
+			      (json_int_t)retransmitted, "flow_moves", (json_int_t)moves,
+			      "flow_needless_moves", (json_int_t)needless,
+			      "duplicate_notifications", (json_int_t)duplicates, "proof_sent",
+			      (json_int_t)w->proof_sent, "proof_seen", (json_int_t)w->proof_seen,
+			      "early", (json_int_t)w->unsent));
 }
 
 static void worker_op_paths(struct worker *w, json_t *request)
@@ -198,13 +215,15 @@ static bool worker_run_op(struct worker *w, const char *op, json_t *request)
 	else if (strcmp(op, "leave") == 0 && w->running)
 		worker_op_leave(w, request);
 	else if (strcmp(op, "stop") == 0)
-		w->stopping = true;
+		worker_stop(w);
 	else if (strcmp(op, "report") == 0)
 		worker_op_report(w);
 	else if (strcmp(op, "measured") == 0)
 		worker_send(w, worker_measured(w));
 	else if (strcmp(op, "bins") == 0)
 		worker_op_bins(w, request);
+	else if (strcmp(op, "rounds") == 0 && w->n_loads)
+		worker_op_rounds(w, request);
 	else if (strcmp(op, "paths") == 0)
 		worker_op_paths(w, request);
 	else

@@ -10,9 +10,10 @@
 #include "engine/planted.h"
 #include "engine/worker_internal.h"
 
-static uint64_t worker_bytes(const uint64_t *round_bytes, uint64_t slot_bytes, uint64_t seq)
+static uint64_t worker_bytes(const uint64_t *round_bytes, uint64_t drawn, uint64_t slot_bytes,
+			     uint64_t seq)
 {
-	return round_bytes ? round_bytes[seq] : slot_bytes;
+	return round_bytes ? round_bytes[seq % drawn] : slot_bytes;
 }
 
 static bool worker_is_whole(const struct worker_load *load, uint64_t seq)
@@ -20,15 +21,19 @@ static bool worker_is_whole(const struct worker_load *load, uint64_t seq)
 	return seq % load->verify_every == 0;
 }
 
-/* What the stream carries next, in slot seq % slots. */
-static uint64_t worker_fill(struct worker *w, struct worker_tx *tx, uint64_t seq, uint64_t due_ns)
+/*
+ * What the stream carries next, in slot seq % slots. To make it up takes time that is none of the
+ * transport's: the message is due so much later.
+ */
+static uint64_t worker_fill(struct worker *w, struct worker_tx *tx, uint64_t seq, uint64_t *due_ns)
 {
 	struct message_header header = {
 		.seed = pattern_seed(w->nonce, w->gpu, tx->key, seq),
-		.arrival_ns = due_ns,
 		.whole = worker_is_whole(tx->load, seq),
 	};
-	uint64_t bytes = worker_bytes(tx->round_bytes, tx->slot_bytes, seq);
+	uint64_t bytes = worker_bytes(tx->round_bytes, tx->load->drawn, tx->slot_bytes, seq);
+	uint8_t *slot = w->tx_arena + tx->offset + seq % tx->books.slots * tx->slot_bytes;
+	uint64_t began_ns = worker_now_ns(w);
 
 	if (tx->command) {
 		const struct worker_command *command = &tx->command[tx->next_command];
@@ -36,9 +41,10 @@ static uint64_t worker_fill(struct worker *w, struct worker_tx *tx, uint64_t seq
 		header.id = command->id;
 		bytes = command->bytes;
 	}
+	message_fill(slot, bytes, &header);
 	header.post_ns = worker_now_ns(w);
-	message_fill(w->tx_arena + tx->offset + seq % tx->books.slots * tx->slot_bytes, bytes,
-		     &header);
+	header.arrival_ns = *due_ns += header.post_ns - began_ns;
+	message_stamp(slot, bytes, &header);
 	return bytes;
 }
 
@@ -51,7 +57,8 @@ static void worker_took(struct worker *w, struct worker_tx *tx, uint64_t seq, ui
 	tx->due_ns[seq % tx->books.slots] = due_ns;
 	if (worker_in_window(w, due_ns))
 		hist_add(tx->load->posted, worker_now_ns(w) - due_ns);
-	worker_round_posted(tx->load, seq, w->event_ns);
+	w->sent_bytes += bytes;
+	worker_round_posted(w, tx->load, seq, w->event_ns);
 	arrivals_take(&tx->arrivals);
 	if (tx->command) {
 		tx->next_command = (tx->next_command + 1) % WORKER_MAX_COMMANDS;
@@ -83,7 +90,7 @@ static bool worker_post_one(struct worker *w, struct worker_tx *tx, uint64_t lim
 		return false;
 	at = seq % tx->books.slots * tx->slot_bytes;
 	write.data = w->tx_arena + tx->offset + at;
-	write.length = worker_fill(w, tx, seq, due_ns);
+	write.length = worker_fill(w, tx, seq, &due_ns);
 	write.remote_addr = tx->remote_addr + at;
 	write.tag = (uint32_t)seq;
 	write.context = seq;
@@ -151,7 +158,7 @@ static uint64_t worker_check(struct worker *w, struct worker_rx *rx, uint32_t ta
 			    rx->gpu, tag);
 	bytes = rx->load->law == ARRIVAL_COMMAND
 			? came
-			: worker_bytes(rx->round_bytes, rx->slot_bytes, seq);
+			: worker_bytes(rx->round_bytes, rx->load->drawn, rx->slot_bytes, seq);
 	if (came != bytes || bytes > rx->slot_bytes)
 		worker_fail(w, "from GPU %u: message %llu has %llu bytes, not %llu", rx->gpu,
 			    (unsigned long long)seq, (unsigned long long)came,

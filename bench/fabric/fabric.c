@@ -13,18 +13,51 @@
 
 #define FABRIC_CONVERGE_S 60
 
+/* Why it is missing from a lab, and from hosts. */
 static const struct {
 	unsigned need;
-	const char *why;
+	const char *lab, *hosts;
 } fabric_missing[] = {
-	{NEED_TWO_SERVERS, "the fabric has one server"},
-	{NEED_FAULTS, "no command that cuts links is known for this fabric"},
-	{NEED_SPINES, "the fabric has one tier: a leaf for each plane, no spines"},
-	{NEED_ECN, "the leaves mark nothing: the lab's topology has no ecn_threshold_kb"},
-	{NEED_PFC, "virtual Ethernet has no priority flow control"},
-	{NEED_SWITCH_COUNTERS, "the leaves' counters cannot be read"},
-	{NEED_ONE_MACHINE, "the workers run on other hosts"},
+	{NEED_TWO_SERVERS, "the fabric has one server", "the fabric has one server"},
+	{NEED_FAULTS, "no command that cuts links is known for this fabric",
+	 "the inventory has no command that cuts links"},
+	{NEED_SPINES, "the fabric has one tier: a leaf for each plane, no spines",
+	 "the inventory names no spines"},
+	{NEED_ECN, "the leaves mark nothing: the lab's topology has no ecn_threshold_kb",
+	 "no switch is in the inventory: its marks cannot be counted"},
+	{NEED_PFC, "virtual Ethernet has no priority flow control",
+	 "no switch is in the inventory: its pause frames cannot be counted"},
+	{NEED_SWITCH_COUNTERS, "the leaves' counters cannot be read",
+	 "no switch is in the inventory"},
+	{NEED_ONE_MACHINE, "the workers run on other hosts", "the workers run on other hosts"},
 };
+
+/* Of a lab, of hosts over sockets, of hosts over devices. */
+static const char *const fabric_parts[FABRIC_PARTS][3] = {
+	[FABRIC_GPU_MEMORY] = {"a process stands for a GPU: the source is its memory",
+			       "the workers' blocks are in the hosts' memory",
+			       "the workers' blocks are in the hosts' memory"},
+	[FABRIC_NIC_ENGINES] = {"virtual Ethernet has no engines: libfare's soft provider sends",
+				"libfare's soft provider sends: the NIC's RDMA engines are idle",
+				"no counter of the devices tells how busy their engines are"},
+	[FABRIC_FEC] = {"virtual Ethernet has no FEC",
+			"each driver has its own names: see the hosts' counters",
+			"each driver has its own names: see the hosts' counters"},
+	[FABRIC_CRC] = {"virtual Ethernet has no frame check sequence",
+			"each driver has its own names: see the hosts' counters",
+			"each driver has its own names: see the hosts' counters"},
+	[FABRIC_PCIE] = {"a process stands for a GPU, virtual Ethernet for a NIC: no PCIe",
+			 "no GPU takes part", "no GPU takes part"},
+	[FABRIC_BUFFERS] = {"no counter tells how full the leaves' queues were at most",
+			    "no switch is in the inventory", "no switch is in the inventory"},
+};
+
+const char *fabric_lacks(const struct fabric *fabric, enum fabric_part part)
+{
+	bool verbs = fabric->hosts && hosts_inventory(fabric->hosts)->verbs;
+
+	return fabric_parts[part][verbs ? 2 : fabric->hosts != NULL];
+}
 
 int fabric_open(struct fabric *fabric, const char *lab)
 {
@@ -101,7 +134,7 @@ const char *fabric_cannot(const struct fabric *fabric, unsigned need)
 {
 	for (unsigned i = 0; i < sizeof(fabric_missing) / sizeof(fabric_missing[0]); i++)
 		if (need & fabric_missing[i].need & ~fabric->can)
-			return fabric_missing[i].why;
+			return fabric->hosts ? fabric_missing[i].hosts : fabric_missing[i].lab;
 	return NULL;
 }
 

@@ -49,7 +49,20 @@ void fabric_close(struct fabric *fabric); /* heals, ends the workers, gives FRR'
 
 /* NULL: it can; else why not. */
 const char *fabric_cannot(const struct fabric *fabric, unsigned need);
-/* The same of traffic that spreads so, and of a fault of these words (fabric_fail()). */
+/* What no test can measure, by what the fabric is. */
+enum fabric_part {
+	FABRIC_GPU_MEMORY,
+	FABRIC_NIC_ENGINES,
+	FABRIC_FEC,
+	FABRIC_CRC,
+	FABRIC_PCIE,
+	FABRIC_BUFFERS,
+	FABRIC_PARTS
+};
+
+/* Why. */
+const char *fabric_lacks(const struct fabric *fabric, enum fabric_part part);
+/* NULL: it can spread traffic so, or have a fault of these words (fabric_fail()); else why not. */
 const char *fabric_cannot_spread(struct fabric *fabric, enum strategy strategy);
 const char *fabric_cannot_fail(const struct fabric *fabric, const char *words);
 /* The longest run of traffic that is allowed, s. */

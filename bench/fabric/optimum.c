@@ -96,3 +96,12 @@ double optimum_goodput_factor(const struct topo *topo)
 
 	return topo_goodput_factor(topo_path_mtu(topo->mtu_bytes, ipv6), ipv6);
 }
+
+double optimum_bucket_bytes(const struct topo *topo, unsigned gpu)
+{
+	unsigned ports = 0;
+
+	for (unsigned plane = 0; plane < topo->n_planes; plane++)
+		ports += topo->gpus[gpu].plane[plane].n_sub_ports;
+	return (double)ports * topo->bucket_bytes * optimum_goodput_factor(topo);
+}

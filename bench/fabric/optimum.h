@@ -35,6 +35,9 @@ uint64_t optimum_announced_bps(const struct topo *topo, unsigned src, unsigned d
  */
 double optimum_all_to_all_s(const struct topo *topo, const uint64_t *bytes);
 
+/* Payload that a GPU's token buckets pass at once after a pause; 0: nothing shapes its links. */
+double optimum_bucket_bytes(const struct topo *topo, unsigned gpu);
+
 /* Payload per wire byte on this fabric between these two. */
 double optimum_goodput_factor(const struct topo *topo);
 

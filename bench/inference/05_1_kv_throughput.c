@@ -76,8 +76,9 @@ static int kv_throughput_run(struct trial *t)
 	add_line_used(t, &m);
 	trial_value(t, "CPU_sender", m.cpu[0] * 100, 1);
 	trial_value(t, "CPU_receiver", m.cpu[dst] * 100, 1);
-	trial_missing(t, "GPU_to_NIC_overhead", "no GPU: the source is host memory");
-	trial_missing(t, "NIC_offload", "no NIC: the soft provider sends and receives");
+	trial_missing(t, "GPU_to_NIC_overhead", "%s", fabric_lacks(t->fabric, FABRIC_GPU_MEMORY));
+	trial_missing(t, "NIC_offload", "%s", fabric_lacks(t->fabric, FABRIC_NIC_ENGINES));
+	trial_model(t, "KV_xfer_bandwidth", line / 8e6, "");
 	measured_fini(&m);
 	return 0;
 }
@@ -102,6 +103,7 @@ static const struct kpi kpis[] = {
 	{"CPU_receiver", "%", "DUT-N", "of a core, the receiving process", BETTER_LOWER, 0},
 	{"GPU_to_NIC_overhead", "us", "DUT-PD", "of moving a block to the NIC", BETTER_LOWER, 0},
 	{"NIC_offload", "%", "DUT-N", "utilisation of the NIC's engines", BETTER_NONE, 0},
+	KPI_MODEL("KV_xfer_bandwidth", "MB/s"),
 	LIST_END};
 
 static const struct view views[] = {{VIEW_FIELDS(VIEW_LINES, "Throughput over message size", "size",
@@ -109,7 +111,7 @@ static const struct view views[] = {{VIEW_FIELDS(VIEW_LINES, "Throughput over me
 				     .log_x = true, .reference = "line"},
 				    VIEW(VIEW_TABLE, "Throughput and CPU", "size", "qps",
 					 "strategy", "KV_xfer_bandwidth", "of_line", "line_used",
-					 "CPU_sender", "CPU_receiver"),
+					 "CPU_sender", "CPU_receiver", "model", "model_ratio"),
 				    VIEWS_END};
 
 const struct test test_5_1 = {

@@ -3,19 +3,20 @@
 #include <stdlib.h>
 
 #include "core/stats.h"
+#include "procedure/ideal.h"
 #include "procedure/load.h"
 #include "suite/kpis.h"
 
 static void concurrent_add(struct trial *t, const struct measured *m)
 {
-	double *bps = calloc(m->n_streams + 1, sizeof(*bps)), line = 0;
+	double *bps = calloc(m->n_streams + 1, sizeof(*bps)), line;
 	unsigned first = trial_prefill(t);
 	struct load_links use = load_links(t, m, true, LINKS_OF_ALL);
 
 	for (unsigned i = 0; bps && i < m->n_streams; i++)
 		bps[i] = m->stream[i].bps;
-	for (unsigned i = 0; i < m->n_streams && i < first; i++)
-		line += fabric_line_bps(t->fabric, i);
+	line = ideal_pairs_bps(m->n_streams, first, trial_gpus(t) - first,
+			       fabric_pair_bps(t->fabric, 0, first));
 	trial_value(t, "KV_xfer_bandwidth", m->load[0].bps / 8e6, m->load[0].messages);
 	trial_value(t, "of_line", m->load[0].bps / line * 100, m->load[0].messages);
 	trial_one_way(t, "KV_xfer_latency", &m->load[0].delivered);
@@ -23,6 +24,7 @@ static void concurrent_add(struct trial *t, const struct measured *m)
 	if (bps)
 		trial_value(t, "JFI", stats_jfi(bps, m->n_streams), m->n_streams);
 	trial_value(t, "Link_utilization_max", use.max * 100, use.n);
+	trial_model(t, "KV_xfer_bandwidth", line / 8e6, "");
 	free(bps);
 }
 
@@ -35,9 +37,12 @@ static int concurrent_run(struct trial *t)
 	int err;
 
 	load = plan_load(&plan, &kv);
-	for (unsigned i = 0; i < trial_count(t, "pairs"); i++)
-		plan_stream(&plan, load, i % first, first + i / first % decode, 2,
-			    (uint64_t)trial_number(t, "size"));
+	for (unsigned i = 0; i < trial_count(t, "pairs"); i++) {
+		unsigned src, dst;
+
+		load_pair(i, first, decode, &src, &dst);
+		plan_stream(&plan, load, src, first + dst, 2, (uint64_t)trial_number(t, "size"));
+	}
 	err = trial_measure(t, &plan, NULL, NULL, &m);
 	plan_fini(&plan);
 	if (err)
@@ -61,6 +66,7 @@ static const struct kpi kpis[] = {
 	 1e-3},
 	KPI_JFI,
 	{"Link_utilization_max", "%", "DUT-F", "of the busiest sub-port", BETTER_NONE, 0},
+	KPI_MODEL("KV_xfer_bandwidth", "MB/s"),
 	LIST_END};
 
 static const struct view views[] = {
@@ -68,7 +74,8 @@ static const struct view views[] = {
 		     "strategy", NULL, "KV_xfer_bandwidth", "KV_xfer_latency@p99"),
 	 .log_x = true, .note = "JFI"},
 	VIEW(VIEW_TABLE, "Scaling", "pairs", "strategy", NULL, "KV_xfer_bandwidth", "of_line",
-	     "KV_xfer_latency@p50", "KV_xfer_latency@p99", "JFI", "Link_utilization_max"),
+	     "KV_xfer_latency@p50", "KV_xfer_latency@p99", "JFI", "Link_utilization_max", "model",
+	     "model_ratio"),
 	VIEWS_END};
 
 const struct test test_5_3 = {

@@ -13,10 +13,8 @@ static int tiers_run(struct trial *t)
 	int err;
 
 	if (strcmp(trial_text(t, "tier"), "dram-dram") != 0) {
-		trial_missing(t, NULL,
-			      "tier %s: this fabric has neither GPU memory nor NVMe devices "
-			      "of its own",
-			      trial_text(t, "tier"));
+		trial_missing(t, NULL, "tier %s: a worker's blocks are in host memory: %s",
+			      trial_text(t, "tier"), fabric_lacks(t->fabric, FABRIC_GPU_MEMORY));
 		return 0;
 	}
 	load = plan_load(&plan, &kv);
@@ -27,6 +25,7 @@ static int tiers_run(struct trial *t)
 		return err;
 	trial_value(t, "KV_xfer_bandwidth", m.load[0].bps / 8e6, m.load[0].messages);
 	trial_one_way(t, "KV_xfer_latency", &m.load[0].delivered);
+	trial_model(t, "KV_xfer_bandwidth", fabric_pair_bps(t->fabric, 0, dst) / 8e6, "");
 	measured_fini(&m);
 	return 0;
 }
@@ -37,11 +36,12 @@ static const struct param params[] = {
 	PARAM("size", PARAM_BYTES, "bytes", "of a message", "1M", "1M,4M,16M", "1M,16M,256M"),
 	LIST_END};
 
-static const struct kpi kpis[] = {KPI_KV_BANDWIDTH, KPI_KV_LATENCY, LIST_END};
+static const struct kpi kpis[] = {KPI_KV_BANDWIDTH, KPI_KV_LATENCY,
+				  KPI_MODEL("KV_xfer_bandwidth", "MB/s"), LIST_END};
 
 static const struct view views[] = {VIEW(VIEW_TABLE, "Tiers", "tier", "size", "strategy",
 					 "KV_xfer_bandwidth", "KV_xfer_latency@p50",
-					 "KV_xfer_latency@p99"),
+					 "KV_xfer_latency@p99", "model", "model_ratio"),
 				    VIEWS_END};
 
 const struct test test_5_4 = {

@@ -14,6 +14,8 @@ static int parallelism_run(struct trial *t)
 {
 	const char *shape = trial_text(t, "shape");
 	struct serving_options o = service_usual(t);
+	struct traffic_options options = {.strategy = t->strategy};
+	unsigned qps, per_sub_port;
 	int err;
 
 	o.pieces = shards(shape);
@@ -23,8 +25,13 @@ static int parallelism_run(struct trial *t)
 	o.per_s = service_capacity(&o) * 0.5 * trial_prefill(t) / o.n_prefill;
 	err = service_run(t, &o, NULL, NULL);
 	if (!err)
-		trial_value(t, "flows", o.n_prefill * o.n_decode, 1);
-	return err;
+		err = traffic_qps(t->fabric->topo, &options, &qps, &per_sub_port);
+	if (err)
+		return err;
+	trial_value(t, "worker_pairs", o.n_prefill * o.n_decode, 1);
+	trial_value(t, "flows", o.n_prefill * o.n_decode * qps, 1);
+	trial_model(t, "ITL", service_ideal(t, &o).step_s * 1e3, "");
+	return 0;
 }
 
 static const struct param params[] = {PARAM("shape", PARAM_NAME, "",
@@ -36,14 +43,18 @@ static const struct kpi kpis[] = {
 	KPI_TTFT,
 	KPI_ITL,
 	KPI_FABRIC_BW,
-	{"flows", "", "DUT-F", "pairs of workers that may transfer", BETTER_NONE, 0},
+	KPI_OFFERED,
+	{"worker_pairs", "", "SUT-E", "pairs of workers that may transfer", BETTER_NONE, 0},
+	{"flows", "", "DUT-F", "QPs between all of them", BETTER_NONE, 0},
 	{"peak_transfers", "", "DUT-F", "under way at once", BETTER_NONE, 0},
+	KPI_MODEL("ITL", "ms"),
 	LIST_END};
 
 static const struct view views[] = {
 	VIEW(VIEW_BARS, "TTFT by parallelism", "shape", "strategy", NULL, "TTFT@p99"),
-	VIEW(VIEW_TABLE, "Parallelism", "shape", "strategy", NULL, "flows", "peak_transfers",
-	     "fabric_bandwidth", "TTFT@p50", "TTFT@p99", "ITL@p50", "ITL@p99"),
+	VIEW(VIEW_TABLE, "Parallelism", "shape", "strategy", NULL, "worker_pairs", "flows",
+	     "peak_transfers", "fabric_bandwidth", "TTFT@p50", "TTFT@p99", "ITL@p50", "ITL@p99",
+	     "model", "model_ratio"),
 	VIEWS_END};
 
 const struct test test_6_3 = {

@@ -6,7 +6,8 @@ static int dispatch_test_run(struct trial *t)
 {
 	return dispatch_run(t, &(struct dispatch){.config = trial_text(t, "config"),
 						  .ep = trial_count(t, "ep"),
-						  .batch = trial_count(t, "batch")});
+						  .batch = trial_count(t, "batch"),
+						  .modelled = true});
 }
 
 static const struct param params[] = {
@@ -17,15 +18,20 @@ static const struct param params[] = {
 
 static const struct kpi kpis[] = {KPI_EP_BANDWIDTH,
 				  KPI_EP_LATENCY,
+				  KPI_OF_LINE,
 				  {"GPU_idle", "us", "SUT-E",
-				   "that a GPU waits for a dispatch to end, mean", BETTER_LOWER, 0},
+				   "that a GPU waits for a dispatch, from its own first post until "
+				   "all has arrived there, mean",
+				   BETTER_LOWER, 0},
+				  KPI_MODEL("EP_alltoall_bandwidth", "MB/s"),
 				  LIST_END};
 
 static const struct view views[] = {VIEW(VIEW_HEAT, "Throughput by group and batch", "batch", "ep",
 					 "strategy", "EP_alltoall_bandwidth"),
 				    VIEW(VIEW_TABLE, "Dispatch", "config", "ep", "strategy",
 					 "EP_alltoall_bandwidth", "EP_alltoall_latency@p50",
-					 "EP_alltoall_latency@p99", "GPU_idle"),
+					 "EP_alltoall_latency@p99", "GPU_idle", "of_line", "model",
+					 "model_ratio"),
 				    VIEWS_END};
 
 const struct test test_7_1 = {

@@ -59,6 +59,7 @@ static int ecn_run(struct trial *t)
 		return err;
 	trial_value(t, "KV_xfer_bandwidth", m.load[0].bps / 8e6, m.load[0].messages);
 	trial_value(t, "Packet_drop_rate", load_links(t, &m, false, LINKS_OF_ALL).drop_ppm, 1);
+	trial_model(t, "KV_xfer_bandwidth", fabric_line_bps(t->fabric, to) / 8e6, "");
 	measured_fini(&m);
 	err = fabric_look(t->fabric);
 	if (!err)
@@ -81,11 +82,12 @@ static const struct kpi kpis[] = {
 	{"Buffer_utilization", "bytes", "DUT-S", "in the queue at the first mark", BETTER_NONE, 0},
 	KPI_KV_BANDWIDTH,
 	KPI_DROPS,
+	KPI_MODEL("KV_xfer_bandwidth", "MB/s"),
 	LIST_END};
 
 static const struct view views[] = {VIEW(VIEW_TABLE, "Marking", "senders", "threshold", "strategy",
 					 "ECN_marking_rate", "marking_onset", "Buffer_utilization",
-					 "KV_xfer_bandwidth"),
+					 "KV_xfer_bandwidth", "model", "model_ratio"),
 				    VIEWS_END};
 
 const struct test test_8_1 = {

@@ -4,7 +4,7 @@
 
 static int pfc_run(struct trial *t)
 {
-	trial_missing(t, NULL, "no priority flow control");
+	trial_missing(t, NULL, "%s", fabric_cannot(t->fabric, NEED_PFC));
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "suite/kpis.h"
 
 #define KV_BYTES  (256u << 10)
+#define KV_SHARE  0.8  /* of the line */
 #define SMOOTH_MS 100  /* rates are means over so long */
 #define WITHIN	  0.05 /* of the steady state */
 
@@ -17,7 +18,7 @@ static void plan_kv(struct trial *t, struct plan *plan, double delay_s)
 	struct traffic_load kv = trial_load(t, "kv", 0);
 
 	kv.law = ARRIVAL_EVEN;
-	kv.mean_s = KV_BYTES * 8 / (fabric_line_bps(t->fabric, 0) * 0.8);
+	kv.mean_s = KV_BYTES * 8 / (fabric_line_bps(t->fabric, 0) * KV_SHARE);
 	kv.delay_s = delay_s;
 	load_pools(t, plan, &kv, 32, KV_BYTES);
 }
@@ -41,7 +42,8 @@ static void convergence_add(struct trial *t, const struct measured *m, double de
 	trial_value(t, "EP_bandwidth", steady[1] / 8e6, 1);
 	trial_value(t, "JFI", stats_jfi(steady, 2), 2);
 	trial_value(t, "Packet_drop_rate", load_links(t, m, false, LINKS_OF_ALL).drop_ppm, 1);
-	trial_missing(t, "ECN_marking_rate", "the leaves mark nothing");
+	trial_model(t, "KV_bandwidth",
+		    trial_prefill(t) * fabric_line_bps(t->fabric, 0) * KV_SHARE / 8e6, "");
 }
 
 static int convergence_run(struct trial *t)
@@ -62,13 +64,15 @@ static int convergence_run(struct trial *t)
 	plan_kv(t, &plan, kv_first ? 0 : delay_s);
 	plan.load[dispatch_plan(t, &d, &plan, &moe)].delay_s = kv_first ? delay_s : 0;
 	t->bins = true;
-	err = trial_measure(t, &plan, NULL, NULL, &m);
+	err = load_marks_begin(t);
+	if (!err)
+		err = trial_measure(t, &plan, NULL, NULL, &m);
 	plan_fini(&plan);
 	if (err)
 		return err;
 	convergence_add(t, &m, delay_s);
 	measured_fini(&m);
-	return 0;
+	return load_add_marks(t);
 }
 
 static const struct param params[] = {
@@ -81,12 +85,14 @@ static const struct kpi kpis[] = {
 	{"EP_bandwidth", "MB/s", "DUT-F", "of dispatches, steady", BETTER_NONE, 0},
 	KPI_JFI,
 	KPI_DROPS,
-	{"ECN_marking_rate", "%", "DUT-S", "packets marked CE", BETTER_NONE, 0},
+	KPI_MARKS,
+	KPI_PAUSES,
+	KPI_MODEL("KV_bandwidth", "MB/s"),
 	LIST_END};
 
 static const struct view views[] = {VIEW(VIEW_TABLE, "Convergence", "first", "strategy", NULL,
 					 "convergence", "KV_bandwidth", "EP_bandwidth", "JFI",
-					 "Packet_drop_rate"),
+					 "Packet_drop_rate", "model", "model_ratio"),
 				    VIEWS_END};
 
 const struct test test_8_3 = {

@@ -4,7 +4,7 @@
 
 static int pfc_storm_run(struct trial *t)
 {
-	trial_missing(t, NULL, "no priority flow control");
+	trial_missing(t, NULL, "%s", fabric_cannot(t->fabric, NEED_PFC));
 	return 0;
 }
 
@@ -14,7 +14,7 @@ static const struct kpi kpis[] = {
 	{"pause_depth", "hops", "DUT-S", "that a pause spread", BETTER_LOWER, 0},
 	{"zero_throughput", "ms", "DUT-F", "longest time without a byte", BETTER_LOWER, 0},
 	{"recovery", "ms", "DUT-F", "until traffic was as before", BETTER_LOWER, 0},
-	KPI_NOT("PFC_frame_count", "frames", "pause frames"),
+	KPI_PAUSES,
 	LIST_END};
 
 static const struct view views[] = {VIEW(VIEW_TABLE, "Storm", "strategy", NULL, NULL, "PFC_storm",

@@ -7,6 +7,7 @@
 static int kv_aware_run(struct trial *t)
 {
 	struct serving_options o = service_usual(t);
+	int err;
 
 	o.router = strcmp(trial_text(t, "router"), "kv-aware") == 0 ? ROUTER_KV_AWARE
 								    : ROUTER_ROUND_ROBIN;
@@ -14,7 +15,10 @@ static int kv_aware_run(struct trial *t)
 	o.n_decode *= 4;
 	o.kv_tokens = 24000;
 	o.per_s = trial_number(t, "rate");
-	return service_run(t, &o, NULL, NULL);
+	err = service_run(t, &o, NULL, NULL);
+	if (!err)
+		trial_model(t, "Inference_Goodput", service_ideal(t, &o).tokens_per_s, "");
+	return err;
 }
 
 static const struct param params[] = {
@@ -30,12 +34,13 @@ static const struct kpi kpis[] = {{"memory_CV", "", "SUT-E",
 				  KPI_ITL,
 				  {"evictions", "1/s", "SUT-E", "caches dropped", BETTER_LOWER, 0},
 				  KPI_GOODPUT,
+				  KPI_MODEL("Inference_Goodput", "tokens/s"),
 				  LIST_END};
 
 static const struct view views[] = {
 	VIEW(VIEW_BARS, "Tail TTFT by router", "rate", "router", "strategy", "TTFT@p99"),
 	VIEW(VIEW_TABLE, "Routing", "router", "rate", "strategy", "memory_CV", "TTFT@p99",
-	     "ITL@p99", "evictions", "Goodput"),
+	     "ITL@p99", "evictions", "Inference_Goodput", "model", "model_ratio"),
 	VIEWS_END};
 
 const struct test test_9_1 = {

@@ -33,6 +33,7 @@ static int load_balancing_run(struct trial *t)
 		return err;
 	use = load_links(t, &m, true, LINKS_OF_ALL);
 	trial_value(t, "JFI", use.jfi, use.n);
+	trial_model(t, "JFI", 1, "");
 	trial_value(t, "Link_utilization_max", use.max * 100, use.n);
 	trial_value(t, "Link_utilization_min", use.min * 100, use.n);
 	trial_value(t, "max_over_mean", use.max / use.mean, use.n);
@@ -47,19 +48,21 @@ static const struct param params[] = {
 	LIST_END};
 
 static const struct kpi kpis[] = {
-	KPI_JFI,
+	{"JFI", "", "DUT-F", "between the links of a server, mean of servers; 1 is even",
+	 BETTER_HIGHER, 0},
 	{"Link_utilization_max", "%", "DUT-F", "of the busiest sub-port, transmitting", BETTER_NONE,
 	 0},
 	{"Link_utilization_min", "%", "DUT-F", "of the idlest sub-port of those in use",
 	 BETTER_HIGHER, 0},
 	{"max_over_mean", "", "DUT-F", "busiest sub-port over the mean", BETTER_LOWER, 0},
 	KPI_FABRIC_BW,
+	KPI_MODEL("JFI", ""),
 	LIST_END};
 
 static const struct view views[] = {
 	VIEW(VIEW_BARS, "Evenness of links", "traffic", "strategy", NULL, "JFI"),
 	VIEW(VIEW_TABLE, "Links", "traffic", "strategy", NULL, "JFI", "Link_utilization_max",
-	     "Link_utilization_min", "max_over_mean", "fabric_bandwidth"),
+	     "Link_utilization_min", "max_over_mean", "fabric_bandwidth", "model", "model_ratio"),
 	VIEWS_END};
 
 const struct test test_9_3 = {
@@ -68,8 +71,8 @@ const struct test test_9_3 = {
 	.clause = DRAFT "9.3",
 	.dut = "DUT-F",
 	.summary = "How evenly sub-ports are used, counted at the servers' interfaces; the ways to "
-		   "balance are the strategies. Sub-ports below 2% (of GPUs that only receive) are "
-		   "left out.",
+		   "balance are the strategies. JFI is between the links of a server, the mean of "
+		   "servers; one that sends less than 2% (its GPUs only receive) is left out.",
 	.needs = NEED_TWO_SERVERS,
 	.trials = {2, 10, 20},
 	.seconds = {1, 5, 60},

@@ -22,8 +22,11 @@ static int decode_fairness_run(struct trial *t)
 	if (!err) {
 		trial_value(t, "JFI_KV", stats_jfi(r.decode_bytes, o.n_decode), o.n_decode);
 		trial_value(t, "JFI_busy", stats_jfi(r.decode_busy, o.n_decode), o.n_decode);
-		trial_value(t, "JFI_TPS", stats_jfi(r.decode_tokens, o.n_decode), o.n_decode);
+		trial_value(t, "JFI_decode", stats_jfi(r.decode_tokens, o.n_decode), o.n_decode);
+		trial_model(t, "JFI_decode", 1, "");
 		trial_value(t, "max_min_KV", stats_max_min(r.decode_bytes, o.n_decode), o.n_decode);
+		trial_value(t, "max_min_busy", stats_max_min(r.decode_busy, o.n_decode),
+			    o.n_decode);
 		trial_value(t, "max_min_TPS", stats_max_min(r.decode_tokens, o.n_decode),
 			    o.n_decode);
 	}
@@ -39,17 +42,19 @@ static const struct param params[] = {PARAM("decode", PARAM_COUNT, "",
 static const struct kpi kpis[] = {
 	{"JFI_KV", "", "SUT-E", "Jain's index of bytes of cache received", BETTER_HIGHER, 0},
 	{"JFI_busy", "", "SUT-E", "of the share of steps with a batch", BETTER_HIGHER, 0},
-	{"JFI_TPS", "", "SUT-E", "of output tokens", BETTER_HIGHER, 0},
+	{"JFI_decode", "", "SUT-E", "of output tokens", BETTER_HIGHER, 0},
 	{"max_min_KV", "", "SUT-E", "most over least, bytes", BETTER_LOWER, 0},
+	{"max_min_busy", "", "SUT-E", "most over least, share of steps", BETTER_LOWER, 0},
 	{"max_min_TPS", "", "SUT-E", "most over least, tokens", BETTER_LOWER, 0},
+	KPI_MODEL("JFI_decode", ""),
 	LIST_END};
 
 static const struct view views[] = {{VIEW_FIELDS(VIEW_LINES, "Fairness over decode workers",
 						 "decode", "strategy", NULL, "JFI_KV"),
 				     .log_x = true},
 				    VIEW(VIEW_TABLE, "Fairness", "decode", "strategy", NULL,
-					 "JFI_KV", "JFI_busy", "JFI_TPS", "max_min_KV",
-					 "max_min_TPS"),
+					 "JFI_KV", "JFI_busy", "JFI_decode", "max_min_KV",
+					 "max_min_busy", "max_min_TPS", "model", "model_ratio"),
 				    VIEWS_END};
 
 const struct test test_9_4 = {

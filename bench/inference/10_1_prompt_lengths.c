@@ -6,6 +6,7 @@ static int prompt_lengths_run(struct trial *t)
 {
 	const struct model *model = model_find(trial_text(t, "model"));
 	struct serving_options o = service_usual(t);
+	int err;
 
 	if (!model) {
 		trial_missing(t, NULL, "%s is none of CFG-A to CFG-D", trial_text(t, "model"));
@@ -16,7 +17,11 @@ static int prompt_lengths_run(struct trial *t)
 	o.prompt = (struct lengths){LENGTHS_FIXED, trial_count(t, "prompt"), 0, 0};
 	o.output = (struct lengths){LENGTHS_FIXED, 1, 0, 0};
 	o.per_s = 0; /* no load beside */
-	return service_run(t, &o, NULL, NULL);
+	err = service_run(t, &o, NULL, NULL);
+	if (!err)
+		trial_model(t, "TTFT", service_ideal(t, &o).ttft_s * 1e3,
+			    "more requests than prefill can compute");
+	return err;
 }
 
 static const struct param params[] = {PARAM("prompt", PARAM_COUNT, "tokens", "of every request",
@@ -26,15 +31,17 @@ static const struct param params[] = {PARAM("prompt", PARAM_COUNT, "tokens", "of
 					    "CFG-A,CFG-B,CFG-D", "CFG-A,CFG-B,CFG-C,CFG-D"),
 				      LIST_END};
 
-static const struct kpi kpis[] = {KPI_TTFT,	     KPI_T_PREFILL,	  KPI_T_TRANSFER,
-				  KPI_T_DECODE_INIT, KPI_FABRIC_FRACTION, LIST_END};
+static const struct kpi kpis[] = {KPI_TTFT,	     KPI_T_PREFILL,	      KPI_T_TRANSFER,
+				  KPI_T_DECODE_INIT, KPI_FABRIC_FRACTION,     KPI_TTFT_FABRIC,
+				  KPI_UNFINISHED,    KPI_MODEL("TTFT", "ms"), LIST_END};
 
 static const struct view views[] = {
 	{VIEW_FIELDS(VIEW_SHADED, "TTFT over prompt length, transfer shaded", "prompt", NULL,
 		     "strategy", "TTFT@p50", "TTFT@p99", "T_transfer@p50"),
 	 .log_x = true},
 	VIEW(VIEW_TABLE, "TTFT", "prompt", "model", "strategy", "TTFT@p50", "TTFT@p95", "TTFT@p99",
-	     "T_transfer@p50", "fabric_fraction"),
+	     "T_transfer@p50", "T_transfer@p95", "T_transfer@p99", "fabric_fraction", "model",
+	     "model_ratio"),
 	VIEWS_END};
 
 const struct test test_10_1 = {

@@ -8,6 +8,7 @@ static int itl_run(struct trial *t)
 {
 	const char *load = trial_text(t, "load");
 	struct serving_options o = service_usual(t);
+	int err;
 
 	o.model = model_find("CFG-A"); /* the shortest step: most tokens in a trial's time */
 	o.trace = NULL;		       /* lengths of its own */
@@ -18,7 +19,10 @@ static int itl_run(struct trial *t)
 	o.per_s = 200; /* all at the beginning */
 	o.background = strcmp(load, "none") == 0 ? 0 : strcmp(load, "half") == 0 ? 0.5 : 0.9;
 	o.extra_dispatch = strcmp(load, "heavy") == 0;
-	return service_run(t, &o, NULL, NULL);
+	err = service_run(t, &o, NULL, NULL);
+	if (!err)
+		trial_model(t, "ITL", service_ideal(t, &o).step_s * 1e3, "");
+	return err;
 }
 
 static const struct param params[] = {
@@ -31,13 +35,16 @@ static const struct kpi kpis[] = {
 	KPI_ITL,
 	{"ITL_max", "ms", "SUT-E", "the longest of a trial", BETTER_LOWER, 0},
 	{"stalls", "tokens", "SUT-E", "more than 100 ms after the one before", BETTER_LOWER, 0},
+	KPI_ITL_FABRIC,
+	KPI_MODEL("ITL", "ms"),
 	LIST_END};
 
 static const struct view views[] = {
 	{VIEW_FIELDS(VIEW_CDF, "Time between tokens", NULL, "strategy", "load", "ITL"),
 	 .log_x = true},
 	VIEW(VIEW_TABLE, "ITL", "load", "strategy", NULL, "ITL@p50", "ITL@p95", "ITL@p99",
-	     "ITL@p99.9", "ITL_max", "stalls"),
+	     "ITL@p99.9", "ITL_max", "stalls", "ITL_fabric@p50", "ITL_fabric@p99", "model",
+	     "model_ratio"),
 	VIEWS_END};
 
 const struct test test_10_2 = {

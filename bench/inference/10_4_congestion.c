@@ -10,12 +10,17 @@
 static int congestion_run(struct trial *t)
 {
 	struct serving_options o = service_usual(t);
+	int err;
 
 	o.per_s = service_capacity(&o) * 0.3;
 	o.trace = NULL; /* lengths of its own */
 	o.prompt = (struct lengths){LENGTHS_FIXED, 1024, 0, 0};
 	o.background = trial_number(t, "background") / 100;
-	return service_run(t, &o, NULL, NULL);
+	err = service_run(t, &o, NULL, NULL);
+	if (!err)
+		trial_model(t, "TTFT", service_ideal(t, &o).ttft_s * 1e3,
+			    "more requests than prefill can compute");
+	return err;
 }
 
 /* P99 over that without background, and where the curve leaves its low end. */
@@ -85,13 +90,17 @@ static const struct kpi kpis[] = {
 	{"inflection", "%", "SUT-E",
 	 "first level from which on P99 of TTFT is beyond the noise of no background, and 10%",
 	 BETTER_HIGHER, 0},
+	KPI_OFFERED,
+	KPI_MODEL("TTFT", "ms"),
 	LIST_END};
 
 static const struct view views[] = {VIEW(VIEW_LINES, "Tail TTFT over background traffic",
 					 "background", "strategy", NULL, "TTFT@p99"),
+				    VIEW(VIEW_LINES, "Tail ITL over background traffic",
+					 "background", "strategy", NULL, "ITL@p99"),
 				    VIEW(VIEW_TABLE, "Congestion", "background", "strategy", NULL,
 					 "TTFT@p99", "ITL@p99", "T_transfer@p99", "degradation",
-					 "inflection"),
+					 "inflection", "model", "model_ratio"),
 				    VIEWS_END};
 
 const struct test test_10_4 = {

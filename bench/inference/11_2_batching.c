@@ -7,13 +7,17 @@
 static int batching_run(struct trial *t)
 {
 	struct serving_options o = service_usual(t);
+	int err;
 
 	o.batch = trial_count(t, "batch");
 	o.static_batch = strcmp(trial_text(t, "batching"), "static") == 0;
 	o.trace = NULL; /* lengths of its own */
 	o.prompt = (struct lengths){LENGTHS_UNIFORM, 128, 1024, 0};
 	o.per_s = service_capacity(&o) * 0.6;
-	return service_run(t, &o, NULL, NULL);
+	err = service_run(t, &o, NULL, NULL);
+	if (!err)
+		trial_model(t, "TPS_output", service_ideal(t, &o).tokens_per_s, "");
+	return err;
 }
 
 static const struct param params[] = {
@@ -26,14 +30,18 @@ static const struct kpi kpis[] = {
 	KPI_TTFT,
 	KPI_FABRIC_BW,
 	{"peak_transfers", "", "DUT-PD", "under way at once", BETTER_NONE, 0},
+	KPI_TPS_PER_GPU,
+	KPI_OFFERED,
+	KPI_MODEL("TPS_output", "tokens/s"),
 	LIST_END};
 
 static const struct view views[] = {{VIEW_FIELDS(VIEW_LINES, "Output tokens over batch size",
 						 "batch", "batching", "strategy", "TPS_output"),
 				     .log_x = true},
 				    VIEW(VIEW_TABLE, "Batching", "batch", "batching", "strategy",
-					 "TPS_output", "TTFT@p99", "fabric_bandwidth",
-					 "peak_transfers"),
+					 "Offered_rate", "TPS_output", "TPS_per_GPU", "TTFT@p99",
+					 "fabric_bandwidth", "peak_transfers", "model",
+					 "model_ratio"),
 				    VIEWS_END};
 
 const struct test test_11_2 = {

@@ -22,6 +22,7 @@ static int kv(struct trial *t, unsigned gpus)
 	trial_one_way(t, "KV_xfer_latency", &m.load[0].delivered);
 	use = load_links(t, &m, true, LINKS_OF_ALL);
 	trial_value(t, "Link_utilization_max", use.max * 100, use.n);
+	trial_model(t, "KV_xfer_bandwidth", fabric_pair_bps(t->fabric, 0, half) / 8e6, "");
 	measured_fini(&m);
 	return 0;
 }
@@ -55,6 +56,7 @@ static const struct kpi kpis[] = {
 	{"Link_utilization_max", "%", "DUT-F", "of the busiest sub-port, KV transfers", BETTER_NONE,
 	 0},
 	{"control_convergence", "ms", "DUT-F", "of the control plane", BETTER_LOWER, 0},
+	KPI_MODEL("KV_xfer_bandwidth", "MB/s"),
 	LIST_END};
 
 static const struct view views[] = {{VIEW_FIELDS(VIEW_DUAL, "Scale", "gpus", "strategy", NULL,
@@ -62,7 +64,8 @@ static const struct view views[] = {{VIEW_FIELDS(VIEW_DUAL, "Scale", "gpus", "st
 				     .log_x = true},
 				    VIEW(VIEW_TABLE, "Scale", "gpus", "strategy", NULL,
 					 "KV_xfer_bandwidth", "KV_xfer_latency@p99",
-					 "EP_alltoall_latency@p99", "EP_alltoall_bandwidth"),
+					 "EP_alltoall_latency@p99", "EP_alltoall_bandwidth",
+					 "model", "model_ratio"),
 				    VIEWS_END};
 
 const struct test test_12_1 = {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "procedure/ideal.h"
 #include "procedure/load.h"
 #include "procedure/recovery.h"
 #include "suite/kpis.h"
@@ -153,6 +154,20 @@ static int scale(void *arg, uint64_t from_ns, uint64_t to_ns)
 	return s->up ? scale_up(s) : scale_down(s);
 }
 
+/* Every pair of those who are there then: as many lines as the smaller pool has. */
+static void autoscaling_model(struct scaling *s)
+{
+	unsigned prefill = trial_prefill(s->t), all = trial_gpus(s->t), pool[2] = {0};
+
+	for (unsigned i = 0; i < all; i++)
+		pool[i >= prefill] += s->up || !s->absent[i];
+	trial_model(s->t, "throughput_after",
+		    ideal_pairs_bps(pool[0] * pool[1], pool[0], pool[1],
+				    fabric_pair_bps(s->t->fabric, 0, prefill)) /
+			    8e6,
+		    "");
+}
+
 static void add_throughput(struct scaling *s, const struct measured *m)
 {
 	size_t n = m->n_bins, at = (size_t)((s->event_ns - m->from_ns) / TRAFFIC_BIN_NS);
@@ -166,6 +181,7 @@ static void add_throughput(struct scaling *s, const struct measured *m)
 			 WITHIN);
 	trial_value(s->t, "throughput_before", recovery_bins_mean(bins, 0, at) / 1e3, at);
 	trial_value(s->t, "throughput_after", after / 1e3, n / 4);
+	autoscaling_model(s);
 }
 
 static void autoscaling_add(struct scaling *s, const struct measured *m)
@@ -260,13 +276,14 @@ static const struct kpi kpis[] = {
 	KPI_KV_LATENCY,
 	{"worst_latency", "ms", "DUT-N", "of the blocks of pairs that stay", BETTER_LOWER, 0},
 	KPI_DROPS,
+	KPI_MODEL("throughput_after", "MB/s"),
 	LIST_END};
 
 static const struct view views[] = {
 	VIEW(VIEW_BARS, "Time to steady state", "event", "pool", NULL, "steady_state"),
 	VIEW(VIEW_TABLE, "Scaling", "event", "pool", NULL, "fabric_convergence",
 	     "first_transfer@p50", "steady_state", "drain", "throughput_before", "throughput_after",
-	     "KV_xfer_latency@p50", "worst_latency", "Packet_drop_rate"),
+	     "KV_xfer_latency@p50", "worst_latency", "Packet_drop_rate", "model", "model_ratio"),
 	VIEWS_END};
 
 const struct test test_12_2 = {

@@ -45,22 +45,27 @@ static bool failure_words(struct failure *f, const char *what)
 	char gpu[2 * TOPO_NAME_MAX];
 
 	topo_gpu_label(topo, topo->n_gpus - 1, gpu, sizeof(gpu));
+	if (strcmp(what, "leaf-spine") == 0)
+		return uplink_words(f, topo->n_gpus - 1);
 	if (strcmp(what, "decode-link") == 0)
 		snprintf(f->words, sizeof(f->words), "subport %.40s 0 0", gpu);
 	else if (strcmp(what, "dual-decode-link") == 0)
 		snprintf(f->words, sizeof(f->words), "plane %.40s 0", gpu);
-	else if (strcmp(what, "leaf-spine") == 0)
-		return uplink_words(f, topo->n_gpus - 1);
 	else
 		return false;
-	return topo->n_planes > 1;
+	/* something has to be left */
+	return topo->n_planes > 1 || (strcmp(what, "decode-link") == 0 &&
+				      topo->gpus[topo->n_gpus - 1].plane[0].n_sub_ports > 1);
 }
 
 /* ---- bulk transfers: how long bytes were missing ---- */
 
-/* Longest time below half, and until the rate has become what it stays. */
+/*
+ * Longest time below half, and until the rate has become what it stays; kept: what the links that
+ * are left carry, of all.
+ */
 static void add_bulk(struct trial *t, const struct measured *m, const struct recovery *r,
-		     uint64_t inject_ns)
+		     uint64_t inject_ns, double kept)
 {
 	const double *bins = r->bytes;
 	size_t n = r->n, at = (size_t)((inject_ns - r->from_ns) / RECOVERY_BIN_NS), gap = 0,
@@ -77,6 +82,7 @@ static void add_bulk(struct trial *t, const struct measured *m, const struct rec
 			 recovery_settled_ms(bins, n, at, after, SMOOTH_MS, WITHIN), SMOOTH_MS,
 			 WITHIN);
 	trial_value(t, "capacity_kept", after / before * 100, 1);
+	trial_model(t, "capacity_kept", kept * 100, "");
 	trial_value(t, "Packet_drop_rate", load_links(t, m, false, LINKS_OF_ALL).drop_ppm, 1);
 }
 
@@ -86,17 +92,22 @@ static int bulk(struct trial *t, const struct failure *f)
 	struct plan plan = {0};
 	struct recovery goodput;
 	struct measured m;
+	unsigned dst = trial_gpus(t) - 1;
+	double whole_bps = fabric_pair_bps(t->fabric, 0, dst);
 	uint64_t inject_ns;
 	int err;
 
-	plan_stream(&plan, plan_load(&plan, &kv), 0, trial_gpus(t) - 1, 16, 64u << 10);
+	plan_stream(&plan, plan_load(&plan, &kv), 0, dst, 16, 64u << 10);
 	err = fault_measure(t, &plan, f->words, 1 / 3., &inject_ns, &m, &goodput);
 	plan_fini(&plan);
 	if (err)
 		return err;
-	add_bulk(t, &m, &goodput, inject_ns);
+	err = fabric_look(t->fabric); /* the fault is in force */
+	if (!err)
+		add_bulk(t, &m, &goodput, inject_ns,
+			 fabric_pair_bps(t->fabric, 0, dst) / whole_bps);
 	measured_fini(&m);
-	return 0;
+	return err;
 }
 
 /* ---- a service: what its users see ---- */
@@ -116,7 +127,7 @@ static int service(struct trial *t, struct failure *f)
 	struct serving_result r;
 	int err;
 
-	o.per_s = service_bound(t, &o, 0.8);
+	o.per_s = service_load(t, &o, 0.8);
 	err = serving_run(t, &o, fail_service, f, &r);
 	if (!err) {
 		double before = 0, after = 0;
@@ -143,7 +154,7 @@ static int link_failure_run(struct trial *t)
 
 	if (!failure_words(&f, trial_text(t, "failure")) ||
 	    !failure_words(&g, trial_text(t, "failure"))) {
-		trial_missing(t, NULL, "%s: the fabric has no such link, or one plane",
+		trial_missing(t, NULL, "%s: the fabric has no such link, or nothing beside it",
 			      trial_text(t, "failure"));
 		return 0;
 	}
@@ -176,13 +187,16 @@ static const struct kpi kpis[] = {
 	KPI_TTFT,
 	KPI_ITL,
 	KPI_TPS_OUTPUT,
+	KPI_OFFERED,
 	KPI_DROPS,
+	KPI_MODEL("capacity_kept", "%"),
 	LIST_END};
 
 static const struct view views[] = {
 	VIEW(VIEW_BARS, "Disruption of bulk transfers", "failure", "strategy", NULL, "disruption"),
 	VIEW(VIEW_TABLE, "Link failures", "failure", "strategy", NULL, "disruption", "convergence",
-	     "capacity_kept", "TTFT_degradation", "TTFT@p99", "TPS_output", "Packet_drop_rate"),
+	     "capacity_kept", "TTFT_degradation", "TTFT@p99", "TPS_output", "Packet_drop_rate",
+	     "model", "model_ratio"),
 	VIEWS_END};
 
 const struct test test_12_3 = {

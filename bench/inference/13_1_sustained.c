@@ -17,17 +17,20 @@ static const struct kpi kpis[] = {
 	KPI_TTFT_P99,
 	KPI_ITL,
 	KPI_TPS_OUTPUT,
+	KPI_OFFERED,
 	KPI_KV_LATENCY,
 	KPI_FABRIC_BW,
 	KPI_RETRANSMISSIONS,
 	{"QP_errors", "", "DUT-N", "paths of QP groups that died", BETTER_LOWER, 0},
 	{"slope_TTFT", "ms/h", "SUT-E", "growth of TTFT_p99, least squares", BETTER_LOWER, 0},
+	KPI_MODEL("TPS_output", "tokens/s"),
 	LIST_END};
 
 static const struct view views[] = {
 	VIEW(VIEW_TREND, "TTFT over time", "at_s", "strategy", NULL, "TTFT_p99"),
 	VIEW(VIEW_TABLE, "Samples", "strategy", NULL, NULL, "TTFT_p99", "ITL@p99", "TPS_output",
-	     "KV_xfer_latency@p99", "retransmissions", "QP_errors", "slope_TTFT"),
+	     "KV_xfer_latency@p99", "retransmissions", "QP_errors", "slope_TTFT", "model",
+	     "model_ratio"),
 	VIEWS_END};
 
 const struct test test_13_1 = {

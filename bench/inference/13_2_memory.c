@@ -27,7 +27,7 @@ static int memory_run(struct trial *t)
 	if (err)
 		return err;
 	add_memory(t);
-	trial_missing(t, "GPU_memory", "no GPU");
+	trial_missing(t, "GPU_memory", "%s", fabric_lacks(t->fabric, FABRIC_GPU_MEMORY));
 	return 0;
 }
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "procedure/dispatch.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "workload/model.h"
-
-#define ROUNDS 50000
 
 bool dispatch_cannot(const struct trial *t, const struct dispatch *d, char *reason, size_t size)
 {
@@ -23,8 +22,10 @@ bool dispatch_cannot(const struct trial *t, const struct dispatch *d, char *reas
 	if (d->ep > trial_gpus(t))
 		snprintf(reason, size, "the fabric has %u GPUs", trial_gpus(t));
 	else if (d->ep < 2 || moe_check(&moe))
-		snprintf(reason, size, "%u experts do not lie in equal blocks on %u GPUs",
-			 config->experts, d->ep);
+		snprintf(reason, size,
+			 "%u GPUs and %u tokens: no dispatch, or more than 2 GiB of a "
+			 "pair",
+			 d->ep, d->batch);
 	else
 		return false;
 	return true;
@@ -40,34 +41,50 @@ unsigned dispatch_plan(const struct trial *t, const struct dispatch *d, struct p
 	moe->routing = d->routing;
 	moe->skew = d->skew;
 	moe->capacity = 1;
-	moe->padded = d->padded;
 	moe->combine = d->combine;
+	if (d->padded)
+		moe_pad(moe);
 	ep.moe = moe;
-	ep.rounds = ROUNDS;
+	ep.rounds = TRAFFIC_ROUNDS;
 	ep.period_s = d->period_s;
 	load = plan_load(plan, &ep);
-	plan_all_to_all(plan, t->fabric->topo, load, 0, d->ep, 1, moe_largest(moe, ROUNDS));
+	plan_all_to_all(plan, t->fabric->topo, load, 0, d->ep, 1, moe_largest(moe, moe->period));
 	return load;
 }
 
-/* Bytes of the first period of rounds: what leaves the busiest GPU over the mean. */
-static double imbalance(const struct moe *moe)
+struct moe_spread dispatch_spread(const struct trial *t, const struct dispatch *d,
+				  const struct moe *moe)
 {
-	double sum[MOE_MAX_GPUS] = {0}, most = 0, all = 0;
-	static uint64_t bytes[64 * 64];
+	unsigned server[MOE_MAX_GPUS];
 
-	if (moe->gpus > 64)
-		return 0;
-	for (unsigned round = 0; round < moe->period; round++) {
-		moe_round(moe, round, bytes);
-		for (unsigned i = 0; i < moe->gpus * moe->gpus; i++)
-			sum[i % moe->gpus] += (double)bytes[i];
-	}
-	for (unsigned i = 0; i < moe->gpus; i++) {
-		most = sum[i] > most ? sum[i] : most;
-		all += sum[i];
-	}
-	return all > 0 ? most / (all / moe->gpus) : 0;
+	for (unsigned i = 0; i < d->ep; i++)
+		server[i] = t->fabric->topo->gpus[i].server;
+	return moe_spread(moe, server);
+}
+
+void dispatch_add(struct trial *t, const struct dispatch *d, const struct moe *moe,
+		  const struct measured_load *ep)
+{
+	struct moe_spread spread = dispatch_spread(t, d, moe);
+	double wait_s = hist_mean(&ep->wait) / 1e9, line = 0;
+
+	for (unsigned i = 0; i < d->ep; i++)
+		line += fabric_line_bps(t->fabric, i);
+	trial_one_way(t, "EP_alltoall_latency", &ep->round);
+	trial_value(t, "EP_alltoall_bandwidth", ep->bps / 8e6, ep->round.n);
+	if (test_kpi(t->test, "GPU_idle"))
+		trial_value(t, "GPU_idle", wait_s * 1e6, ep->wait.n);
+	if (test_kpi(t->test, "imbalance"))
+		trial_value(t, "imbalance", spread.imbalance, moe->period);
+	if (test_kpi(t->test, "intra_fraction"))
+		trial_value(t, "intra_fraction", spread.intra_share, moe->period);
+	if (test_kpi(t->test, "of_line"))
+		trial_value(t, "of_line", ep->bps / line * 100, ep->round.n);
+	if (!d->modelled)
+		return;
+	/* a GPU that waits for nothing but dispatches has one after the other */
+	trial_model(t, "EP_alltoall_bandwidth", ep->wait.n ? spread.bytes / wait_s / 1e6 : NAN,
+		    "no dispatch ended in the window");
 }
 
 int dispatch_run(struct trial *t, const struct dispatch *d)
@@ -87,13 +104,7 @@ int dispatch_run(struct trial *t, const struct dispatch *d)
 	plan_fini(&plan);
 	if (err)
 		return err;
-	trial_one_way(t, "EP_alltoall_latency", &m.load[0].round);
-	trial_value(t, "EP_alltoall_bandwidth", m.load[0].bps / 8e6, m.load[0].round.n);
-	if (test_kpi(t->test, "GPU_idle"))
-		trial_one_way_value(t, "GPU_idle", hist_mean(&m.load[0].round) / 1e3,
-				    m.load[0].round.n, hist_mean(&m.load[0].round));
-	if (test_kpi(t->test, "imbalance"))
-		trial_value(t, "imbalance", imbalance(&moe), moe.period);
+	dispatch_add(t, d, &moe, &m.load[0]);
 	measured_fini(&m);
 	return 0;
 }

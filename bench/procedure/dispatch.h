@@ -15,6 +15,7 @@ struct dispatch {
 	enum moe_routing routing;
 	double skew;
 	bool padded, combine;
+	bool modelled;	 /* its bandwidth is what the trial's model is of */
 	double period_s; /* a round begins so often; 0: when the one before has ended */
 };
 
@@ -23,6 +24,12 @@ bool dispatch_cannot(const struct trial *t, const struct dispatch *d, char *reas
 /* Adds the load and its streams; moe stays in use until the plan has run. Returns the load. */
 unsigned dispatch_plan(const struct trial *t, const struct dispatch *d, struct plan *plan,
 		       struct moe *moe);
+/* What its rounds carry, between servers and inside them. */
+struct moe_spread dispatch_spread(const struct trial *t, const struct dispatch *d,
+				  const struct moe *moe);
+/* The rows of those KPIs of a dispatch that the test declares; d->ep GPUs took part. */
+void dispatch_add(struct trial *t, const struct dispatch *d, const struct moe *moe,
+		  const struct measured_load *ep);
 /* Runs it alone and adds latency, bandwidth and what GPUs wait; -errno. */
 int dispatch_run(struct trial *t, const struct dispatch *d);
 

@@ -7,6 +7,8 @@
 
 #include "core/stats.h"
 
+#define LOAD_BUSY 0.02 /* of what its links carry: who only receives sends acknowledgements */
+
 bool load_is_read(struct trial *t, bool *can)
 {
 	bool read = strcmp(trial_text(t, "verb"), "read") == 0;
@@ -34,29 +36,70 @@ static const struct topo_sub_port *sub_port_of(const struct topo *topo,
 	return NULL;
 }
 
+double load_evenness(const double *share, const unsigned *server, unsigned n)
+{
+	double *of = calloc(n + 1, sizeof(*of)), sum = 0;
+	unsigned servers = 0;
+
+	for (unsigned i = 0; of && i < n; i++) {
+		unsigned k = 0;
+		bool first = true;
+
+		for (unsigned j = 0; j < n; j++) {
+			first &= j >= i || server[j] != server[i];
+			if (server[j] == server[i])
+				of[k++] = share[j];
+		}
+		if (!first)
+			continue;
+		sum += stats_jfi(of, k);
+		servers++;
+	}
+	free(of);
+	return servers ? sum / servers : NAN;
+}
+
+/* Does that server send at all? Others' links would look unevenly used. */
+static bool load_is_busy(const struct trial *t, const struct measured *m, unsigned server)
+{
+	double bps = 0, all = 0;
+
+	for (unsigned i = 0; i < m->n_links; i++) {
+		const struct topo_sub_port *port = sub_port_of(t->fabric->topo, &m->link[i]);
+
+		if (!port || !port->up || m->link[i].server != server)
+			continue;
+		bps += m->link[i].tx_bps;
+		all += (double)port->rate_bps;
+	}
+	return bps >= LOAD_BUSY * all;
+}
+
 struct load_links load_links(const struct trial *t, const struct measured *m, bool only_busy,
 			     int server)
 {
 	struct load_links use = {.min = INFINITY, .jfi = NAN};
 	double *share = calloc(m->n_links + 1, sizeof(*share)), packets = 0, dropped = 0;
+	unsigned *of = calloc(m->n_links + 1, sizeof(*of));
 
-	for (unsigned i = 0; share && i < m->n_links; i++) {
+	for (unsigned i = 0; share && of && i < m->n_links; i++) {
 		const struct topo_sub_port *port = sub_port_of(t->fabric->topo, &m->link[i]);
-		double of = port && port->up ? m->link[i].tx_bps / (double)port->rate_bps : 0;
+		unsigned here = m->link[i].server;
 
-		if (!port || !port->up || (only_busy && of < 0.02) ||
-		    (server >= 0 && m->link[i].server != (unsigned)server))
+		if (!port || !port->up || (server >= 0 && here != (unsigned)server) ||
+		    (only_busy && !load_is_busy(t, m, here)))
 			continue;
 		packets += (double)m->link[i].tx_packets;
 		dropped += (double)(m->link[i].tx_dropped + m->link[i].rx_dropped);
-		use.max = fmax(use.max, of);
-		use.min = fmin(use.min, of);
-		use.mean += of;
-		share[use.n++] = of;
+		share[use.n] = m->link[i].tx_bps / (double)port->rate_bps;
+		use.max = fmax(use.max, share[use.n]);
+		use.min = fmin(use.min, share[use.n]);
+		use.mean += share[use.n];
+		of[use.n++] = here;
 	}
 	if (use.n) {
 		use.mean /= use.n;
-		use.jfi = stats_jfi(share, use.n);
+		use.jfi = load_evenness(share, of, use.n);
 	}
 	if (m->fabric_sent) {
 		packets = (double)m->fabric_sent;
@@ -64,7 +107,54 @@ struct load_links load_links(const struct trial *t, const struct measured *m, bo
 	}
 	use.drop_ppm = packets > 0 ? dropped / packets * 1e6 : 0;
 	free(share);
+	free(of);
 	return use;
+}
+
+void load_pair(unsigned i, unsigned sources, unsigned sinks, unsigned *source, unsigned *sink)
+{
+	unsigned a = sources, b = sinks, cycle;
+
+	while (b) {
+		unsigned rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	cycle = sources / a * sinks; /* so many pairs differ before the first comes again */
+	*source = i % sources;
+	*sink = (i + i / cycle) % sinks;
+}
+
+int load_marks_begin(struct trial *t)
+{
+	return fabric_cannot(t->fabric, NEED_ECN)
+		       ? 0
+		       : fabric_mark_at(t->fabric, t->fabric->ecn_lab_kb);
+}
+
+int load_add_marks(struct trial *t)
+{
+	const char *why = fabric_cannot(t->fabric, NEED_ECN);
+	double packets = 0, marked = 0;
+	int err = why ? 0 : fabric_look(t->fabric);
+
+	trial_missing(t, "PFC_frame_count", "%s", fabric_cannot(t->fabric, NEED_PFC));
+	if (why)
+		trial_missing(t, "ECN_marking_rate", "%s", why);
+	if (why || err)
+		return err;
+	for (unsigned gpu = 0; gpu < trial_gpus(t); gpu++)
+		for (unsigned plane = 0; plane < t->fabric->topo->n_planes; plane++) {
+			const struct topo_plane *p = &t->fabric->topo->gpus[gpu].plane[plane];
+
+			for (unsigned s = 0; s < p->n_sub_ports; s++) {
+				packets += (double)p->sub_port[s].marks.packets;
+				marked += (double)p->sub_port[s].marks.marked;
+			}
+		}
+	trial_value(t, "ECN_marking_rate", marked / packets * 100, (uint64_t)packets);
+	return 0;
 }
 
 unsigned load_pools(const struct trial *t, struct plan *plan, const struct traffic_load *load,

@@ -15,7 +15,8 @@ bool load_is_read(struct trial *t, bool *can);
 
 /* How the sub-ports of all GPUs are used, of the window: shares of what they can carry. */
 struct load_links {
-	double max, min, mean, jfi; /* transmit side */
+	double max, min, mean; /* transmit side */
+	double jfi;	       /* between the links of a server, mean of servers */
 	double drop_ppm; /* by any queue of a lab; by the servers' interfaces where it is none */
 	unsigned n;
 };
@@ -23,11 +24,24 @@ struct load_links {
 #define LINKS_OF_ALL (-1)
 
 /*
- * only_busy: links that carry nothing at all (of GPUs that send nothing) do not count. server: of
- * that one, or LINKS_OF_ALL. n is 0 where no counter can be read.
+ * only_busy: links of servers that carry next to nothing (who only receives) do not count.
+ * server: of that one, or LINKS_OF_ALL. n is 0 where no counter can be read.
  */
 struct load_links load_links(const struct trial *t, const struct measured *m, bool only_busy,
 			     int server);
+
+/*
+ * Of shares of n links, server[] of each: JFI between the links of a server, the mean of servers.
+ * NaN: there are none. Pure.
+ */
+double load_evenness(const double *share, const unsigned *server, unsigned n);
+/* Between whom pair i is, so that no GPU has two while another of its side has none, and pairs
+ * repeat only when all were met. Pure. */
+void load_pair(unsigned i, unsigned sources, unsigned sinks, unsigned *source, unsigned *sink);
+/* The rows ECN_marking_rate and PFC_frame_count: of the leaves' counters since load_marks_begin(),
+ * or why there are none. */
+int load_marks_begin(struct trial *t);
+int load_add_marks(struct trial *t);
 
 /* Adds the load, with a stream from each prefill GPU to a decode GPU. Returns it. */
 unsigned load_pools(const struct trial *t, struct plan *plan, const struct traffic_load *load,

@@ -3,26 +3,37 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 
+#include "fabric/optimum.h"
+#include "procedure/ideal.h"
 #include "suite/derive.h"
 #include "workload/custom.h"
+
+#define SERVICE_DRAWS	  4096 /* of a law, for its mean */
+#define SERVICE_UNBOUND	  0.7  /* of what prefill computes, where test 11.1 found no bound */
+#define SERVICE_OVER_LINE 1.02 /* more than that was not the links' rate */
 
 /* Those of one server's clock, or of no clock: whatever the hosts' clocks differ by. */
 static void service_add_values(struct trial *t, const struct serving_result *r)
 {
+	double output_per_s = (double)r->output_tokens / r->seconds,
+	       good_per_s = (double)r->good_tokens / r->seconds;
 	const struct {
 		const char *kpi;
 		double value;
 		uint64_t n;
 	} values[] = {
-		{"TPS_output", (double)r->output_tokens / r->seconds, r->requests},
+		{"TPS_output", output_per_s, r->output_tokens},
+		{"TPS_per_GPU", output_per_s / r->decode_gpus, r->output_tokens},
 		{"TPS_input", (double)r->input_tokens / r->seconds, r->requests},
-		{"Goodput", (double)r->good_tokens / r->seconds, r->requests},
-		{"efficiency",
-		 r->output_tokens ? (double)r->good_tokens / (double)r->output_tokens : 0,
-		 r->output_tokens},
+		{"Inference_Goodput", good_per_s, r->good},
+		{"efficiency", r->output_tokens ? good_per_s / output_per_s : 0, r->output_tokens},
+		{"Offered_rate", r->per_s, 1},
+		{"unfinished", r->requests ? 100.0 * (double)r->tokenless / (double)r->requests : 0,
+		 r->requests},
+		{"KV_BW", r->kv_bytes / r->seconds / 1e6, r->arrived},
 		{"fabric_bandwidth", r->fabric_bps / 8e6, r->requests},
-		{"peak_bandwidth", r->peak_bps / 8e6, 1},
 		{"peak_transfers", r->peak_transfers, 1},
 		{"wasted_bandwidth", r->wasted_bytes / r->seconds / 1e6, r->requests},
 		{"evictions", (double)r->evictions / r->seconds, r->requests},
@@ -39,34 +50,94 @@ static void service_add_values(struct trial *t, const struct serving_result *r)
 			trial_value(t, values[i].kpi, values[i].value, values[i].n);
 }
 
+/* Why no figure may stand for transfers: where none ended, the shortest time would look best. */
+static bool service_lacks_transfers(const struct serving_result *r, char *why, size_t size)
+{
+	if (r->transfers && !r->arrived)
+		snprintf(why, size,
+			 "%llu caches were sent, and none had arrived when the trial ended",
+			 (unsigned long long)r->transfers);
+	else if (r->arrived && r->largest_cache <= r->bucket_bytes)
+		snprintf(why, size,
+			 "caches of %.0f KB at most pass through token buckets of %.0f KB at once: "
+			 "the links' rate is never met (a smaller --scale makes caches larger)",
+			 r->largest_cache / 1e3, r->bucket_bytes / 1e3);
+	else
+		return false;
+	return true;
+}
+
+static bool service_lacks_tokens(const struct serving_result *r, char *why, size_t size)
+{
+	if (!r->requests || r->tokenless < r->requests)
+		return false;
+	snprintf(why, size, "%llu requests came, and none had a token when the trial ended",
+		 (unsigned long long)r->requests);
+	return true;
+}
+
+static void service_add_transfers(struct trial *t, const struct serving_result *r)
+{
+	static const char *const kpis[] = {"T_transfer", "TTFT_fabric", "fabric_fraction"};
+	char why[256];
+	bool lacks = service_lacks_transfers(r, why, sizeof(why));
+
+	for (size_t i = 0; i < sizeof(kpis) / sizeof(kpis[0]); i++) {
+		if (!test_kpi(t->test, kpis[i]))
+			continue;
+		if (lacks)
+			trial_missing(t, kpis[i], "%s", why);
+		else if (i < 2)
+			trial_one_way(t, kpis[i], &r->transfer);
+		else
+			trial_one_way_value(t, kpis[i],
+					    hist_mean(&r->transfer) / hist_mean(&r->ttft),
+					    r->requests, hist_mean(&r->transfer));
+	}
+	if (test_kpi(t->test, "peak_bandwidth") && r->peak_bps > r->line_bps * SERVICE_OVER_LINE)
+		trial_missing(t, "peak_bandwidth",
+			      "%.1f MB/s in the busiest 10 ms, and the links carry %.1f: token "
+			      "buckets passed the rest at once",
+			      r->peak_bps / 8e6, r->line_bps / 8e6);
+	else if (test_kpi(t->test, "peak_bandwidth"))
+		trial_value(t, "peak_bandwidth", r->peak_bps / 8e6, 1);
+}
+
 void service_add(struct trial *t, const struct serving_result *r)
 {
 	static const struct {
 		const char *kpi;
 		size_t at;
-	} hists[] = {{"TTFT", offsetof(struct serving_result, ttft)},
-		     {"ITL", offsetof(struct serving_result, itl)},
-		     {"E2E_latency", offsetof(struct serving_result, e2e)},
-		     {"T_prefill", offsetof(struct serving_result, prefill)},
-		     {"T_transfer", offsetof(struct serving_result, transfer)},
-		     {"T_decode_init", offsetof(struct serving_result, decode_init)},
-		     {"KV_xfer_latency", offsetof(struct serving_result, kv_latency)},
-		     {"burst_duration", offsetof(struct serving_result, burst_ns)},
-		     {"burst_gap", offsetof(struct serving_result, burst_gap_ns)}};
+		bool token; /* ends with a token */
+	} hists[] = {{"TTFT", offsetof(struct serving_result, ttft), true},
+		     {"ITL", offsetof(struct serving_result, itl), true},
+		     {"E2E_latency", offsetof(struct serving_result, e2e), true},
+		     {"T_prefill", offsetof(struct serving_result, prefill), true},
+		     {"T_decode_init", offsetof(struct serving_result, decode_init), true},
+		     {"ITL_fabric", offsetof(struct serving_result, itl_fabric), false},
+		     {"KV_xfer_latency", offsetof(struct serving_result, kv_latency), false},
+		     {"burst_duration", offsetof(struct serving_result, burst_ns), false},
+		     {"burst_gap", offsetof(struct serving_result, burst_gap_ns), false}};
+	char why[128];
+	bool lacks = service_lacks_tokens(r, why, sizeof(why));
 
-	for (size_t i = 0; i < sizeof(hists) / sizeof(hists[0]); i++)
-		if (test_kpi(t->test, hists[i].kpi))
+	for (size_t i = 0; i < sizeof(hists) / sizeof(hists[0]); i++) {
+		if (!test_kpi(t->test, hists[i].kpi))
+			continue;
+		if (lacks && hists[i].token)
+			trial_missing(t, hists[i].kpi, "%s", why);
+		else
 			trial_one_way(t, hists[i].kpi,
 				      (const struct hist *)((const char *)r + hists[i].at));
+	}
 	if (test_kpi(t->test, "burst_size"))
 		trial_hist(t, "burst_size", &r->burst_bytes);
-	if (test_kpi(t->test, "TTFT_p99"))
+	if (test_kpi(t->test, "TTFT_p99") && lacks)
+		trial_missing(t, "TTFT_p99", "%s", why);
+	else if (test_kpi(t->test, "TTFT_p99"))
 		trial_one_way_value(t, "TTFT_p99", hist_quantile(&r->ttft, 0.99) / 1e6, r->ttft.n,
 				    hist_quantile(&r->ttft, 0.5));
-	if (test_kpi(t->test, "fabric_fraction"))
-		trial_one_way_value(t, "fabric_fraction",
-				    hist_mean(&r->transfer) / hist_mean(&r->ttft), r->requests,
-				    hist_mean(&r->transfer));
+	service_add_transfers(t, r);
 	service_add_values(t, r);
 }
 
@@ -96,41 +167,83 @@ struct serving_options service_usual(const struct trial *t)
 		.trace = custom_trace(),
 		.router = ROUTER_KV_AWARE,
 		.batch = 64,
-		.slo_ttft_s = 0.5,
-		.slo_itl_s = 0.05,
 	};
 }
 
-static double mean_prompt(const struct lengths *l)
+/* Mean, and mean square, of what it takes to compute a prompt. */
+static void service_prefill(const struct serving_options *o, double *mean_s, double *square_s2)
 {
+	size_t n = o->trace ? o->trace->n : SERVICE_DRAWS;
+	uint64_t random = 1;
+
+	*mean_s = *square_s2 = 0;
+	for (size_t i = 0; i < n; i++) {
+		double s = model_prefill_s(o->model, o->trace ? o->trace->request[i].prompt
+							      : lengths_draw(&o->prompt, &random));
+
+		*mean_s += s / (double)n;
+		*square_s2 += s * s / (double)n;
+	}
+}
+
+static double service_mean(const struct serving_options *o, bool output)
+{
+	const struct lengths *law = output ? &o->output : &o->prompt;
+	size_t n = o->trace ? o->trace->n : SERVICE_DRAWS;
 	uint64_t random = 1;
 	double sum = 0;
 
-	for (int i = 0; i < 4096; i++)
-		sum += lengths_draw(l, &random);
-	return sum / 4096;
-}
-
-static double mean_recorded(const struct trace *trace)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < trace->n; i++)
-		sum += trace->request[i].prompt;
-	return sum / (double)trace->n;
+	for (size_t i = 0; i < n; i++)
+		sum += !o->trace ? lengths_draw(law, &random)
+		       : output	 ? o->trace->request[i].output
+				 : o->trace->request[i].prompt;
+	return sum / (double)n;
 }
 
 double service_capacity(const struct serving_options *o)
 {
-	double prompt = o->trace ? mean_recorded(o->trace) : mean_prompt(&o->prompt);
+	double mean_s, square_s2;
 
-	return o->n_prefill / model_prefill_s(o->model, prompt);
+	service_prefill(o, &mean_s, &square_s2);
+	return o->n_prefill / mean_s;
 }
 
-double service_bound(const struct trial *t, const struct serving_options *o, double share)
+struct service_ideal service_ideal(const struct trial *t, const struct serving_options *o)
 {
-	double found =
-		derive_median(t->rows, "11.1", t->strategy_name, "Request_Rate", 0, NULL, 0.5);
+	unsigned batch = o->batch ? o->batch : 64, prefill = trial_prefill(t);
+	double mean_s, square_s2,
+		tokens = service_mean(o, true), decode_per_s,
+		bytes = model_kv_bytes(o->model, service_mean(o, false)) / t->scale, capacity, cv,
+		bps;
 
-	return (isfinite(found) && found > 0 ? found : service_capacity(o) * 0.7) * share;
+	service_prefill(o, &mean_s, &square_s2);
+	cv = sqrt(fmax(0, square_s2 / (mean_s * mean_s) - 1));
+	capacity = o->n_prefill / mean_s;
+	decode_per_s = o->n_decode * batch / (tokens * o->model->step_s);
+	if (o->static_batch && o->output.law == LENGTHS_UNIFORM)
+		decode_per_s *= ideal_static_share(batch, o->output.min, o->output.max);
+	bps = fabric_pair_bps(t->fabric, 0, prefill) * (1 - o->background);
+	return (struct service_ideal){
+		.tokens_per_s = fmin(o->per_s, fmin(capacity, decode_per_s)) * tokens,
+		.kv_bytes_per_s = fmin(o->per_s, capacity) * bytes,
+		.step_s = o->model->step_s,
+		.ttft_s = ideal_ttft_s(
+			o->per_s > 0 ? ideal_wait_s(o->n_prefill, o->per_s / capacity, mean_s, cv)
+				     : 0,
+			mean_s,
+			ideal_transfer_s(bytes, bps, optimum_bucket_bytes(t->fabric->topo, 0)),
+			o->model->step_s)};
+}
+
+bool service_bound(const struct trial *t, double *per_s)
+{
+	*per_s = derive_median(t->rows, "11.1", t->strategy_name, "Request_Rate", 0, NULL, 0.5);
+	return isfinite(*per_s) && *per_s > 0;
+}
+
+double service_load(const struct trial *t, const struct serving_options *o, double share)
+{
+	double per_s;
+
+	return (service_bound(t, &per_s) ? per_s : service_capacity(o) * SERVICE_UNBOUND) * share;
 }

@@ -11,28 +11,56 @@
 #include "procedure/service.h"
 #include "suite/derive.h"
 
-/* Seconds since the first sample that this process took. */
-static double soak_at_s(void)
+double soak_end_s(const struct rows *rows, const char *test)
 {
+	struct rows_filter samples = {.test = test, .kpi = "at_s", .trial = -1};
+	double end = 0;
+
+	for (size_t i = rows_next(rows, &samples, 0); i < rows_count(rows);
+	     i = rows_next(rows, &samples, i + 1)) {
+		const struct row *row = rows_at(rows, i);
+		struct rows_filter took = {.test = test,
+					   .kpi = "_trial_s",
+					   .strategy = row->strategy,
+					   .trial = (int)row->trial};
+		size_t at = rows_next(rows, &took, 0);
+
+		end = fmax(end,
+			   row->value + (at < rows_count(rows) ? rows_at(rows, at)->value : 0));
+	}
+	return end;
+}
+
+/* One axis for all samples of a test: a run that goes on begins where the one before ended. */
+static double soak_at_s(const struct trial *t)
+{
+	static const struct test *test;
 	static uint64_t first_ns;
+	static double first_s;
 	uint64_t now = clock_now_ns();
 
-	if (!first_ns)
+	if (test != t->test) {
+		test = t->test;
 		first_ns = now;
-	return (double)(now - first_ns) / 1e9;
+		first_s = soak_end_s(t->rows, t->test->id);
+	}
+	return first_s + (double)(now - first_ns) / 1e9;
 }
 
 int soak_sample(struct trial *t, int (*meanwhile)(void *arg, uint64_t now_ns), void *arg)
 {
 	struct serving_options o = service_usual(t);
-	double at_s = soak_at_s();
+	double at_s = soak_at_s(t);
 	int err;
 
-	o.per_s = service_bound(t, &o, 0.8);
+	o.per_s = service_load(t, &o, 0.8);
 	err = service_run(t, &o, meanwhile, arg);
-	if (!err)
-		trial_value(t, "at_s", at_s, 1);
-	return err;
+	if (err)
+		return err;
+	trial_value(t, "at_s", at_s, 1);
+	if (test_kpi(t->test, "model"))
+		trial_model(t, "TPS_output", service_ideal(t, &o).tokens_per_s, "");
+	return 0;
 }
 
 double soak_rss_kib(int pid)

@@ -9,7 +9,7 @@ static const struct kpi_map kpi_map[] = {
 	{"ITL", "ITL", "SUT-E"},
 	{"TPS_output", "TPS_output", "SUT-E"},
 	{"TPS_input", "TPS_input", "SUT-E"},
-	{"Goodput", "Goodput", "SUT-E"},
+	{"Goodput", "Inference_Goodput", "SUT-E"},
 	{"KV_xfer_latency", "KV_xfer_latency", "DUT-N, DUT-PD"},
 	{"KV_xfer_bandwidth", "KV_xfer_bandwidth", "DUT-N, DUT-PD"},
 	{"EP_alltoall_latency", "EP_alltoall_latency", "DUT-F"},
@@ -21,8 +21,8 @@ static const struct kpi_map kpi_map[] = {
 	{"Link_utilization", "Link_utilization", "DUT-F"},
 	{"Packet_drop_rate", "Packet_drop_rate", "DUT-F"},
 	{"Request_Rate", "Request_Rate", "SUT-E"},
-	{"Prefix Cache Hit Rate", "Prefix_hit_rate", "SUT-E"},
-	{"JFI (Decode Worker)", "JFI_TPS", "SUT-E"},
+	{"Prefix Cache Hit Rate", "Prefix_cache_hit_rate", "SUT-E"},
+	{"JFI (Decode Worker)", "JFI_decode", "SUT-E"},
 };
 
 const struct kpi_map *kpi_map_all(size_t *n)

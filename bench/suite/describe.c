@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/command.h"
 #include "core/machine.h"
@@ -47,21 +48,28 @@ static json_t *describe_table(json_t *tables, const char *title)
 	return table;
 }
 
-/* The first line that a command prints; "not available" if it cannot be run. */
-static void describe_version(json_t *table, const char *name, const char *const *argv)
+/* Of the release that a lab runs: vtysh of some has no --version. */
+static void describe_frr(json_t *table)
 {
+	static const char *const dirs[] = {"/usr/lib/frr",	 "/usr/libexec/frr",
+					   "/usr/local/lib/frr", "/usr/local/libexec/frr",
+					   "/usr/local/sbin",	 "/usr/sbin"};
 	struct command_result result = {0};
-	char *end;
 
-	if (command_run(argv, 5000, &result) || !result.out || !result.out[0]) {
-		describe_row(table, name, "not available");
-		free(result.out);
-		return;
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]) && !result.out; i++) {
+		char path[64];
+		const char *argv[] = {path, "--version", NULL};
+
+		snprintf(path, sizeof(path), "%s/bgpd", dirs[i]);
+		if (access(path, X_OK) == 0 && command_run(argv, 5000, &result)) {
+			free(result.out);
+			result.out = NULL;
+		}
 	}
-	end = strchr(result.out, '\n');
-	if (end)
-		*end = '\0';
-	describe_row(table, name, "%s", result.out);
+	if (result.out)
+		result.out[strcspn(result.out, "\n")] = '\0';
+	describe_row(table, "Switch software", "%s",
+		     result.out ? result.out : "not available: no bgpd where FRR lies");
 	free(result.out);
 }
 
@@ -112,22 +120,20 @@ static void describe_hosts_run(json_t *tables, const struct fabric *fabric)
 	}
 }
 
-static void describe_system(json_t *tables, const struct fabric *fabric)
+static void describe_system(json_t *tables, const struct fabric *fabric,
+			    const struct machine *machine)
 {
-	static const char *const frr[] = {"vtysh", "--version", NULL};
 	json_t *t = describe_table(tables, "System configuration");
-	struct machine machine;
 
-	machine_read(&machine);
 	describe_row(t, "farebench", "%s", FARE_VERSION);
-	describe_row(t, "Command", "%s", machine.command);
-	describe_row(t, "Started", "%s", machine.started);
-	describe_row(t, "Kernel", "%s", machine.kernel);
-	describe_row(t, "Processor", "%s, %d cores", machine.processor, machine.cores);
+	describe_row(t, "Command", "%s", machine->command);
+	describe_row(t, "Started", "%s", machine->started);
+	describe_row(t, "Kernel", "%s", machine->kernel);
+	describe_row(t, "Processor", "%s, %d cores", machine->processor, machine->cores);
 	if (!fabric)
 		return;
-	describe_row(t, "Accelerators", "none: %u processes stand for as many GPUs",
-		     fabric->topo->n_gpus);
+	describe_row(t, "Accelerators", "%u processes stand for as many GPUs; %s",
+		     fabric->topo->n_gpus, fabric_lacks(fabric, FABRIC_GPU_MEMORY));
 	if (fabric->hosts) {
 		describe_row(t, "NIC, firmware", "see Hosts; RoCEv2 by %s",
 			     hosts_inventory(fabric->hosts)->verbs ? "the devices (verbs)"
@@ -137,7 +143,7 @@ static void describe_system(json_t *tables, const struct fabric *fabric)
 		describe_row(t, "NIC, firmware",
 			     "virtual Ethernet; RoCEv2 by libfare's soft provider");
 		describe_row(t, "Switches", "Linux namespaces, one per leaf, with FRRouting");
-		describe_version(t, "Switch software", frr);
+		describe_frr(t);
 	}
 	describe_row(t, "KV cache transfer library",
 		     "libfare %s (one-sided writes with "
@@ -232,13 +238,10 @@ static void describe_workload(json_t *tables, const char *file)
 static void describe_fabric_health(json_t *tables, const struct fabric *fabric)
 {
 	json_t *t = describe_table(tables, "Fabric health");
-	const char *why = fabric->hosts ? "see the hosts' counters: each driver has its own names"
-					: "virtual Ethernet has none";
 
-	describe_row(t, "FEC Error Rate", "not available: %s", why);
-	describe_row(t, "CRC Error Count", "not available: %s", why);
-	describe_row(t, "GPU-NIC PCIe BW", "not available: no GPU%s",
-		     fabric->hosts ? " takes part" : ", no NIC");
+	describe_row(t, "FEC Error Rate", "not available: %s", fabric_lacks(fabric, FABRIC_FEC));
+	describe_row(t, "CRC Error Count", "not available: %s", fabric_lacks(fabric, FABRIC_CRC));
+	describe_row(t, "GPU-NIC PCIe BW", "not available: %s", fabric_lacks(fabric, FABRIC_PCIE));
 }
 
 static void describe_run(json_t *tables, const struct describe *about)
@@ -247,14 +250,25 @@ static void describe_run(json_t *tables, const struct describe *about)
 
 	describe_row(t, "Profile", "%s", profile_name(about->options->profile));
 	describe_row(t, "Seed", "%llu", (unsigned long long)about->seed);
-	describe_row(t, "Scale",
-		     "1 : %.0f (bytes of models are divided by it, so that times are "
-		     "those of the unscaled line)",
-		     about->scale);
+	if (about->fabric && about->fabric->topo->bucket_bytes)
+		describe_row(
+			t, "Scale",
+			"1 : %.0f (bytes of models are divided by it; times are those of the "
+			"unscaled line where a transfer is much longer than the %.0f KB that a "
+			"GPU's token buckets pass at once)",
+			about->scale, optimum_bucket_bytes(about->fabric->topo, 0) / 1e3);
+	else
+		describe_row(t, "Scale",
+			     "1 : %.0f (bytes of models are divided by it, so that times are "
+			     "those of the unscaled line)",
+			     about->scale);
 	describe_row(t, "Measured for", "%.0f s", about->seconds);
 	describe_row(t, "Trials made again", "%u: a core had no idle time", about->repeated);
-	describe_row(t, "Trials kept without idle time", "%u: none of the attempts had any",
-		     about->busy);
+	if (about->options->even_busy)
+		describe_row(t, "Trials kept without idle time", "not judged (--even-busy)");
+	else
+		describe_row(t, "Trials kept without idle time", "%u: none of the attempts had any",
+			     about->busy);
 }
 
 static void describe_real(json_t *tables, const struct fabric *fabric)
@@ -290,11 +304,12 @@ static void describe_extra(json_t *root, const json_t *extra)
 
 json_t *describe_json(const struct describe *about)
 {
-	json_t *root = json_pack("{s:s, s:I, s:f, s:i, s:i, s:f, s:[], s:[]}", "profile",
-				 profile_name(about->options->profile), "seed",
-				 (json_int_t)about->seed, "scale", about->scale, "trials_repeated",
-				 (int)about->repeated, "trials_busy", (int)about->busy, "seconds",
-				 about->seconds, "strategies", "tables");
+	json_t *root =
+		json_pack("{s:s, s:s, s:I, s:f, s:i, s:i, s:f, s:[], s:[]}", "profile",
+			  profile_name(about->options->profile), "started", about->machine->started,
+			  "seed", (json_int_t)about->seed, "scale", about->scale, "trials_repeated",
+			  (int)about->repeated, "trials_busy", (int)about->busy, "seconds",
+			  about->seconds, "strategies", "tables");
 	json_t *tables = json_object_get(root, "tables");
 
 	if (!root)
@@ -306,7 +321,7 @@ json_t *describe_json(const struct describe *about)
 	for (unsigned i = 0; i < about->options->n_own; i++)
 		json_array_append_new(json_object_get(root, "strategies"),
 				      json_string(about->options->own[i]));
-	describe_system(tables, about->fabric);
+	describe_system(tables, about->fabric, about->machine);
 	if (about->fabric) {
 		describe_fabric(tables, about->fabric);
 		if (about->draft)

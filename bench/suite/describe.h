@@ -13,11 +13,13 @@
 
 #include "fabric/fabric.h"
 
+struct machine;
 struct suite_options;
 
 struct describe {
 	const struct fabric *fabric; /* NULL: none was needed */
 	const struct suite_options *options;
+	const struct machine *machine; /* as it was found when the run began */
 	uint64_t seed;
 	double scale;
 	unsigned repeated, busy; /* trials without idle time: made again, or kept all the same */
@@ -26,9 +28,9 @@ struct describe {
 };
 
 /*
- * {"profile", "seed", "scale", "trials_repeated", "trials_busy", "seconds", "strategies",
- * "tables": [{"title", "rows": [[name, value]]}], "words": what resume.h wants}, the caller's.
- * NULL: no memory.
+ * {"profile", "started", "seed", "scale", "trials_repeated", "trials_busy", "seconds",
+ * "strategies", "tables": [{"title", "rows": [[name, value]]}], "words": what resume.h wants},
+ * the caller's. NULL: no memory.
  */
 json_t *describe_json(const struct describe *about);
 

@@ -41,20 +41,43 @@
 	KPI("EP_alltoall_bandwidth", "MB/s", "DUT-F", "payload of all GPUs", BETTER_HIGHER, 0)
 #define KPI_TPS_OUTPUT                                                                             \
 	KPI("TPS_output", "tokens/s", "SUT-E", "output tokens of all workers", BETTER_HIGHER, 0)
+#define KPI_TPS_PER_GPU                                                                            \
+	KPI("TPS_per_GPU", "tokens/s", "SUT-E", "TPS_output over the GPUs that decode",            \
+	    BETTER_HIGHER, 0)
+#define KPI_TTFT_FABRIC                                                                            \
+	KPI("TTFT_fabric", "ms", "DUT-PD", "the fabric's part of TTFT: T_transfer", BETTER_LOWER,  \
+	    1e-6)
+#define KPI_ITL_FABRIC                                                                             \
+	KPI("ITL_fabric", "ms", "DUT-F",                                                           \
+	    "the fabric's part of ITL: dispatch and combine of a decode step", BETTER_LOWER, 1e-6)
+#define KPI_KV_BW                                                                                  \
+	KPI("KV_BW", "MB/s", "DUT-PD", "caches that arrived, both pools together", BETTER_NONE, 0)
+#define KPI_UNFINISHED                                                                             \
+	KPI("unfinished", "%", "SUT-E", "requests without a token when the trial ended",           \
+	    BETTER_LOWER, 0)
+#define KPI_OFFERED KPI("Offered_rate", "req/s", "SUT-E", "at which requests came", BETTER_NONE, 0)
+/* What must come out on an ideal fabric (procedure/ideal.h), and what did, over it. */
+#define KPI_MODEL(of, in)                                                                          \
+	KPI("model", in, "", of " on an ideal fabric, computed", BETTER_NONE, 0),                  \
+		KPI("model_ratio", "", "", of ", measured over the model", BETTER_NONE, 0)
+#define KPI_MARKS                                                                                  \
+	KPI("ECN_marking_rate", "%", "DUT-S", "packets to GPUs that left their leaves with CE",    \
+	    BETTER_NONE, 0)
+#define KPI_PAUSES KPI("PFC_frame_count", "frames", "DUT-S", "pause frames", BETTER_LOWER, 0)
 #define KPI_TPS_INPUT                                                                              \
 	KPI("TPS_input", "tokens/s", "SUT-E", "prompt tokens of all workers", BETTER_HIGHER, 0)
 #define KPI_GOODPUT                                                                                \
-	KPI("Goodput", "tokens/s", "SUT-E",                                                        \
-	    "output tokens of requests within TTFT 500 ms and ITL 50 ms", BETTER_HIGHER, 0)
+	KPI("Inference_Goodput", "tokens/s", "SUT-E",                                              \
+	    "output tokens of requests that ended without preemption or eviction", BETTER_HIGHER,  \
+	    0)
 #define KPI_FABRIC_BW                                                                              \
 	KPI("fabric_bandwidth", "MB/s", "DUT-F", "payload of all traffic", BETTER_NONE, 0)
 #define KPI_JFI KPI("JFI", "", "DUT-F", "Jain's fairness index, 1 is even", BETTER_HIGHER, 0)
 #define KPI_DROPS                                                                                  \
 	KPI("Packet_drop_rate", "ppm", "DUT-F", "dropped by any queue of the lab, or hosts' NICs", \
 	    BETTER_LOWER, 0)
-#define KPI_NOT(name, unit, what) KPI(name, unit, "DUT-S", what, BETTER_NONE, 0)
-#define KPI_AT_S		  KPI("at_s", "s", "", "when the sample began", BETTER_NONE, 0)
-#define KPI_TTFT_P99		  KPI("TTFT_p99", "ms", "SUT-E", "of the sample", BETTER_LOWER, 0)
+#define KPI_AT_S     KPI("at_s", "s", "", "when the sample began", BETTER_NONE, 0)
+#define KPI_TTFT_P99 KPI("TTFT_p99", "ms", "SUT-E", "of the sample", BETTER_LOWER, 0)
 #define KPI_RETRANSMISSIONS                                                                        \
 	KPI("retransmissions", "packets", "DUT-N", "by the sending QPs", BETTER_LOWER, 0)
 

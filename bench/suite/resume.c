@@ -28,6 +28,7 @@ int resume_read(struct resume *resume, json_t **words, const char *dir)
 {
 	const json_t *seed, *seconds, *said;
 	json_error_t error;
+	const char *started;
 	char path[4096];
 	json_t *run;
 
@@ -44,12 +45,15 @@ int resume_read(struct resume *resume, json_t **words, const char *dir)
 	seed = json_object_get(run, "seed");
 	seconds = json_object_get(run, "seconds");
 	said = json_object_get(run, "words");
+	started = json_string_value(json_object_get(run, "started"));
 	resume->has_seed = json_is_integer(seed) && json_integer_value(seed) >= 0 &&
 			   json_integer_value(seed) <= UINT32_MAX;
 	resume->seed = resume->has_seed ? (uint64_t)json_integer_value(seed) : 0;
 	resume->seconds = json_number_value(seconds) > 0 ? json_number_value(seconds) : 0;
 	resume->repeated = resume_count(run, "trials_repeated");
 	resume->busy = resume_count(run, "trials_busy");
+	if (started && strlen(started) < sizeof(resume->started))
+		strcpy(resume->started, started);
 	if (is_words(said))
 		*words = json_deep_copy(said);
 	json_decref(run);

@@ -18,6 +18,7 @@ struct resume {
 	bool has_seed;
 	uint64_t seed;
 	double seconds;
+	char started[32];	 /* "": it does not say */
 	unsigned repeated, busy; /* trials, as of describe.h */
 };
 

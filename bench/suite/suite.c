@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "core/machine.h"
 #include "core/rng.h"
 #include "core/interrupt.h"
 #include "core/progress.h"
@@ -40,8 +41,9 @@ struct suite {
 	double scale;
 	uint64_t seed;
 	unsigned done, repeated, busy;
-	struct resume before; /* of the run that goes on */
-	bool draft;	      /* tests of the methodology are among them */
+	struct resume before;	/* of the run that goes on */
+	struct machine machine; /* as it was found at the start */
+	bool draft;		/* tests of the methodology are among them */
 };
 
 /* ---- the directory ---- */
@@ -53,11 +55,22 @@ static void suite_path(const struct suite *suite, const char *name, char *out, s
 
 static bool suite_is_whole(const struct rows *rows, const struct row *row)
 {
-	struct rows_filter filter = rows_like(row);
+	struct rows_filter done = {.test = row->test,
+				   .strategy = row->strategy,
+				   .kpi = SUITE_DONE,
+				   .trial = (int)row->trial};
 
-	filter.trial = (int)row->trial;
-	filter.kpi = SUITE_DONE;
-	return rows_next(rows, &filter, 0) < rows_count(rows);
+	for (size_t i = rows_next(rows, &done, 0); i < rows_count(rows);
+	     i = rows_next(rows, &done, i + 1)) {
+		const struct row *last = rows_at(rows, i);
+		struct rows_filter own = {
+			.n_params = last->n_params, .param = last->param, .trial = -1};
+
+		/* (a row may have a parameter more than the trial: trial_with()) */
+		if (row_matches(row, &own))
+			return true;
+	}
+	return false;
 }
 
 /* Takes the rows of trials that were cut off, and of what was derived, out of an earlier file. */
@@ -133,6 +146,14 @@ static int suite_keep(struct suite *suite, const struct trial *t, double seconds
 	return rows_add(suite->rows, &done);
 }
 
+static unsigned suite_trials(const struct suite_options *o, const struct test *test)
+{
+	for (unsigned i = 0; i < SUITE_MAX_TRIALS_OF && o->trials_of[i].test; i++)
+		if (o->trials_of[i].n && strcmp(o->trials_of[i].test, test->id) == 0)
+			return o->trials_of[i].n;
+	return o->trials ? o->trials : test->trials[o->profile];
+}
+
 static struct trial suite_trial(struct suite *suite, const struct test *test,
 				const struct cell *cell, unsigned number)
 {
@@ -146,6 +167,7 @@ static struct trial suite_trial(struct suite *suite, const struct test *test,
 			  .strategy_name = "",
 			  .n_params = cell->n_params,
 			  .number = number,
+			  .n_trials = suite_trials(o, test),
 			  .seed = rng_next(&seed),
 			  .seconds = test->seconds[o->profile],
 			  .scale = suite->scale,
@@ -241,6 +263,15 @@ static int suite_note_hosts(struct suite *suite, struct trial *t)
 	return err;
 }
 
+/* The end of every trial: one in which something was made or lost has no figure. */
+static void suite_end_trial(struct trial *t)
+{
+	char why[160];
+
+	if (!audit_conserved(&t->counts, why, sizeof(why)))
+		trial_spoil(t, why);
+}
+
 static int suite_run_trial(struct suite *suite, struct trial *t)
 {
 	const char *why = suite_cannot_try(suite, t);
@@ -250,12 +281,12 @@ static int suite_run_trial(struct suite *suite, struct trial *t)
 		trial_missing(t, NULL, "%s", why);
 		return 0;
 	}
-	if (!t->fabric || !suite->fabric.hosts)
-		return t->test->run(t);
-	err = hosts_counters_begin(suite->fabric.hosts);
+	err = suite->fabric.hosts && t->fabric ? hosts_counters_begin(suite->fabric.hosts) : 0;
 	if (!err)
 		err = t->test->run(t);
-	return err ? err : suite_note_hosts(suite, t);
+	if (!err)
+		suite_end_trial(t);
+	return err || !t->fabric || !suite->fabric.hosts ? err : suite_note_hosts(suite, t);
 }
 
 /* Tries again while the machine has no idle time; if it never has, the trial counts as busy. */
@@ -324,14 +355,6 @@ static int suite_refuse(struct suite *suite, const struct test *test, const char
 static int suite_derive(struct suite *suite, const struct test *test)
 {
 	return test->derive ? test->derive(test, suite->rows) : 0;
-}
-
-static unsigned suite_trials(const struct suite_options *o, const struct test *test)
-{
-	for (unsigned i = 0; i < SUITE_MAX_TRIALS_OF && o->trials_of[i].test; i++)
-		if (o->trials_of[i].n && strcmp(o->trials_of[i].test, test->id) == 0)
-			return o->trials_of[i].n;
-	return o->trials ? o->trials : test->trials[o->profile];
 }
 
 /* Why this test cannot be run here; NULL: it can. */
@@ -466,10 +489,13 @@ static int suite_open(struct suite *suite, bool fabric)
 	if (err)
 		return err;
 	suite->has_fabric = fabric;
+	machine_read(&suite->machine);
 	err = o->resume ? resume_read(&suite->before, &words, o->dir) : 0;
 	json_decref(words);
 	if (err)
 		return err;
+	if (suite->before.started[0])
+		strcpy(suite->machine.started, suite->before.started);
 	suite->seed = o->seed;
 	if (!o->has_seed && getrandom(&suite->seed, sizeof(suite->seed), 0) < 0)
 		return -errno;
@@ -489,6 +515,7 @@ static int suite_describe(const struct suite *suite, json_t **run)
 				 .options = suite->options,
 				 .seed = suite->seed,
 				 .scale = suite->scale,
+				 .machine = &suite->machine,
 				 .repeated = suite->before.repeated + suite->repeated,
 				 .busy = suite->before.busy + suite->busy,
 				 .seconds =

@@ -17,7 +17,7 @@
 #include "suite/cells.h"
 #include "suite/test.h"
 
-#define SUITE_MAX_OVERRIDES 16
+#define SUITE_MAX_OVERRIDES 32
 #define SUITE_MAX_OWN	    16
 #define SUITE_MAX_TRIALS_OF 4
 

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/audit.h"
-
 #define TRIAL_CLOCK_SHARE 0.1 /* of a time: the error that is let pass */
 
 static const struct row_param *trial_param(const struct trial *t, const char *name)
@@ -81,7 +79,7 @@ void trial_hist(struct trial *t, const char *kpi, const struct hist *hist)
 	struct row *row;
 
 	if (hist->n == 0) {
-		trial_missing(t, kpi, "no message was due in the time measured");
+		trial_missing(t, kpi, "nothing that was due in the time measured was seen to end");
 		return;
 	}
 	row = trial_row(t, kpi);
@@ -166,6 +164,41 @@ void trial_fini(struct trial *t)
 	t->n_rows = t->room = 0;
 }
 
+void trial_model(struct trial *t, const char *kpi, double model, const char *why)
+{
+	const struct kpi *declared = test_kpi(t->test, kpi);
+	double measured = NAN;
+
+	for (unsigned i = 0; i < t->n_rows; i++) {
+		const struct row *row = &t->row[i];
+
+		if (strcmp(row->kpi, kpi) != 0)
+			continue;
+		measured = row->hist ? hist_mean(row->hist) *
+					       (declared->scale > 0 ? declared->scale : 1)
+				     : row->value;
+	}
+	if (!isfinite(model)) {
+		trial_missing(t, "model", "%s", why);
+		trial_missing(t, "model_ratio", "%s", why);
+		return;
+	}
+	trial_value(t, "model", model, 1);
+	if (isfinite(measured) && model > 0)
+		trial_value(t, "model_ratio", measured / model, 1);
+	else
+		trial_missing(t, "model_ratio",
+			      model > 0 ? "%s was not measured" : "%s of an ideal fabric is 0",
+			      kpi);
+}
+
+void trial_spoil(struct trial *t, const char *why)
+{
+	trial_fini(t);
+	fprintf(stderr, "farebench: %s, trial %u is spoilt: %s\n", t->test->id, t->number + 1, why);
+	trial_missing(t, NULL, "spoilt: %s", why);
+}
+
 struct traffic_load trial_load(const struct trial *t, const char *name, unsigned qps)
 {
 	return (struct traffic_load){.name = name,
@@ -235,6 +268,7 @@ int trial_measure(struct trial *t, const struct plan *plan,
 		measured_fini(out);
 	if (err)
 		return err;
+	audit_count(&t->counts, out, plan->load);
 	stalled = audit_stalled(out, trial_gpus(t), &stall_ns);
 	if (stalled >= 0 && !t->is_fault_planned) {
 		snprintf(t->why_again, sizeof(t->why_again),

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "engine/audit.h"
 #include "engine/measure.h"
 #include "engine/plan.h"
 #include "fabric/fabric.h"
@@ -24,7 +25,7 @@ struct trial {
 	const char *strategy_name; /* "": the test has none */
 	unsigned n_params;
 	struct row_param param[ROWS_MAX_PARAMS];
-	unsigned number;
+	unsigned number, n_trials; /* which of how many */
 	uint64_t seed; /* of this trial, whatever its strategy: all strategies meet the same */
 	double warm_s, seconds;
 	double scale; /* unscaled line rate over this fabric's: bytes are divided by it */
@@ -38,7 +39,8 @@ struct trial {
 	char why_again[96];    /* room for that */
 	double clock_error_ns; /* of times of two servers against each other; the worst run's */
 	bool held;	       /* a host's limit of the rate made messages wait */
-	struct row *row;       /* this trial's */
+	struct audit_counts counts; /* checked when it ends: audit_conserved() */
+	struct row *row;	    /* this trial's */
 	unsigned n_rows, room;
 	int err; /* a row that could not be kept */
 };
@@ -63,6 +65,16 @@ void trial_with(struct trial *t, const char *param, const char *text);
 /* Nothing was measured, because; kpi NULL: of all the test's KPIs. */
 void trial_missing(struct trial *t, const char *kpi, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/*
+ * What an ideal fabric gives for that KPI, in its unit, and what was measured (the mean, of a
+ * distribution) over it: the rows "model" and "model_ratio" of a test that declares KPI_MODEL. Not
+ * finite: missing, because why.
+ */
+void trial_model(struct trial *t, const char *kpi, double model, const char *why);
+
+/* Its rows go: all its KPIs are missing, because. */
+void trial_spoil(struct trial *t, const char *why);
 
 /* A load that spreads as the trial's strategy does; qps 0: one per sub-port. */
 struct traffic_load trial_load(const struct trial *t, const char *name, unsigned qps);

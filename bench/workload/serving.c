@@ -8,12 +8,12 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "fabric/optimum.h"
 #include "workload/serving_internal.h"
 
 #define SERVING_SLOTS	   16
-#define SERVING_ROUNDS	   50000
-#define SERVING_COUNT_FROM 0.15	       /* of the window: what arrives before is warm-up */
-#define SERVING_ARRIVE_TO  0.85	       /* and nothing arrives behind */
+#define SERVING_COUNT_FROM 0.15	       /* of the window: what happens before is warm-up */
+#define SERVING_LATENCY_TO 0.85	       /* who comes later may have no token when it ends */
 #define SERVING_MESSAGE	   (64u << 10) /* of other traffic */
 #define SERVING_PEAK_MS	   10
 
@@ -60,7 +60,7 @@ static void serving_plan_kv(struct serving *s, struct plan *plan)
 
 	kv.law = ARRIVAL_COMMAND;
 	kv.read = s->o->read;
-	load = plan_load(plan, &kv);
+	load = s->kv_load = plan_load(plan, &kv);
 	for (unsigned i = 0; i < s->o->n_prefill; i++)
 		for (unsigned j = 0; j < s->o->n_decode; j++)
 			s->kv_stream[i][j] =
@@ -78,9 +78,9 @@ static unsigned serving_plan_experts(struct serving *s, struct plan *plan, struc
 	*moe = moe_of_config(s->o->experts, s->decode_first, s->decode_gpus,
 			     s->o->batch ? s->o->batch : 16, s->t->scale, s->t->seed);
 	moe->combine = true;
-	moe->padded = true;
+	moe_pad(moe);
 	ep.moe = moe;
-	ep.rounds = SERVING_ROUNDS;
+	ep.rounds = TRAFFIC_ROUNDS;
 	ep.gap_s = s->o->model->step_s / 2;
 	ep.tell = tell;
 	load = plan_load(plan, &ep);
@@ -203,7 +203,7 @@ static void serving_begin(struct serving *s, uint64_t from_ns, uint64_t to_ns)
 	s->count_ns = from_ns;
 	if (s->o->per_s > 0 && !s->o->max_requests)
 		s->count_ns += (uint64_t)(length * SERVING_COUNT_FROM);
-	s->last_arrival_ns = from_ns + (uint64_t)(length * SERVING_ARRIVE_TO);
+	s->latency_ns = from_ns + (uint64_t)(length * SERVING_LATENCY_TO);
 	s->next_arrival_ns = from_ns;
 	s->step_ns = serving_has_experts(s) ? UINT64_MAX
 					    : from_ns + (uint64_t)(s->o->model->step_s * 1e9);
@@ -211,6 +211,7 @@ static void serving_begin(struct serving *s, uint64_t from_ns, uint64_t to_ns)
 	for (unsigned i = 0; i < s->o->n_prefill; i++) {
 		s->prefill[i].busy = SERVING_NONE;
 		s->prefill[i].piece_ns = UINT64_MAX;
+		s->prefill[i].since_ns = from_ns;
 	}
 }
 
@@ -257,24 +258,44 @@ static int serving_loop(void *arg, uint64_t from_ns, uint64_t to_ns)
 
 /* ---- results ---- */
 
-/* One that has no token at the end has waited so long at least. */
+/* One that has no token at the end, or not its cache, has waited so long at least. */
 static void serving_unfinished(struct serving *s)
 {
-	for (uint32_t i = 0; i < s->n_requests; i++)
-		if (s->request[i].counted && !s->request[i].first_ns)
-			hist_add(&s->r->ttft, s->to_ns - s->request[i].arrival_ns);
+	for (uint32_t i = 0; i < s->n_requests; i++) {
+		const struct request *q = &s->request[i];
+
+		if (!q->counted)
+			continue;
+		if (!q->first_ns) {
+			hist_add(&s->r->ttft, s->to_ns - q->arrival_ns);
+			s->r->tokenless++;
+		}
+		if (q->computed_ns && !q->arrived_ns)
+			hist_add(&s->r->transfer, s->to_ns - q->computed_ns);
+		s->r->transfers += q->computed_ns != 0;
+		s->r->arrived += q->arrived_ns != 0;
+	}
 }
 
-static double serving_peak_bps(const struct measured *m)
+/* A step's dispatch and its combine, one after the other. */
+static void serving_itl_fabric(struct serving *s, const struct measured_load *load)
+{
+	for (uint64_t r = 0; r + 1 < load->n_rounds; r += 2)
+		if (load->round_start[r] >= s->count_ns && load->round_end[r + 1] < s->to_ns)
+			hist_add(&s->r->itl_fabric, load->round_end[r] - load->round_start[r] +
+							    load->round_end[r + 1] -
+							    load->round_start[r + 1]);
+}
+
+static double serving_peak_bps(const struct measured *m, const double *bytes)
 {
 	double peak = 0;
 
 	for (size_t i = 0; i + SERVING_PEAK_MS <= m->n_bins; i += SERVING_PEAK_MS) {
 		double sum = 0;
 
-		for (unsigned load = 0; load < m->n_loads; load++)
-			for (unsigned k = 0; k < SERVING_PEAK_MS; k++)
-				sum += m->load[load].bin_bytes[i + k];
+		for (unsigned k = 0; k < SERVING_PEAK_MS; k++)
+			sum += bytes[i + k];
 		peak = fmax(peak, sum * 8e3 / SERVING_PEAK_MS);
 	}
 	return peak;
@@ -283,9 +304,14 @@ static double serving_peak_bps(const struct measured *m)
 static void serving_results(struct serving *s, const struct measured *m)
 {
 	struct serving_result *r = s->r;
+	double sends = 0, receives = 0;
 
 	serving_unfinished(s);
+	if (serving_has_experts(s))
+		serving_itl_fabric(s, &m->load[s->experts_load]);
 	r->seconds = (double)(s->to_ns - s->count_ns) / 1e9;
+	r->decode_gpus = s->decode_gpus;
+	r->per_s = s->o->per_s;
 	r->memory_cv = s->cv_n ? s->cv_sum / (double)s->cv_n : 0;
 	for (unsigned i = 0; i < m->n_loads; i++)
 		r->fabric_bps += m->load[i].bps;
@@ -295,15 +321,21 @@ static void serving_results(struct serving *s, const struct measured *m)
 		r->decode_busy[i] = s->decode[i].steps ? (double)s->decode[i].busy_steps /
 								 (double)s->decode[i].steps
 						       : 0;
-	r->peak_bps = serving_peak_bps(m);
+	r->peak_bps = serving_peak_bps(m, m->load[s->kv_load].bin_bytes);
+	for (unsigned i = 0; i < s->prefill_gpus; i++)
+		sends += fabric_line_bps(s->t->fabric, s->prefill_first + i);
+	for (unsigned i = 0; i < s->decode_gpus; i++)
+		receives += fabric_line_bps(s->t->fabric, s->decode_first + i);
+	r->line_bps = fmin(sends, receives);
+	r->bucket_bytes = optimum_bucket_bytes(s->t->fabric->topo, s->prefill_first);
 	r->books = m->books;
 }
 
 static int serving_alloc(struct serving_result *r)
 {
-	struct hist *all[] = {&r->ttft,	    &r->itl,	     &r->e2e,	     &r->prefill,
-			      &r->transfer, &r->decode_init, &r->kv_latency, &r->burst_bytes,
-			      &r->burst_ns, &r->burst_gap_ns};
+	struct hist *all[] = {&r->ttft,	    &r->itl,	      &r->e2e,	      &r->prefill,
+			      &r->transfer, &r->decode_init,  &r->kv_latency, &r->burst_bytes,
+			      &r->burst_ns, &r->burst_gap_ns, &r->itl_fabric};
 
 	memset(r, 0, sizeof(*r));
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
@@ -366,6 +398,8 @@ int serving_run_all(struct trial *t, const struct serving_options *options, unsi
 	for (unsigned i = 0; all && all->one && i < n; i++) {
 		if (!err)
 			serving_results(&all->one[i], &m);
+		if (!err)
+			serving_count(&all->one[i], &t->counts);
 		free(all->one[i].request);
 	}
 	measured_fini(&m);

@@ -28,6 +28,7 @@
 
 #define SERVING_MAX_WORKERS 64
 #define SERVING_MAX_TENANTS 4
+#define SERVING_PREFIXES    16 /* that requests choose from */
 
 enum serving_router { ROUTER_ROUND_ROBIN, ROUTER_KV_AWARE };
 
@@ -48,28 +49,44 @@ struct serving_options {
 	unsigned batch;	   /* requests that a decode worker steps at once; 0: 64 */
 	bool static_batch; /* a batch is filled only when the one before has ended */
 	double kv_tokens;  /* that a decode worker holds; 0: without bound. Above: eviction */
-	/* share of requests with a common prefix of prefix_tokens; those reuse its cache where a
-	 * worker has it, if prefix_aware routes them there */
+	/*
+	 * share of requests with a common prefix of prefix_tokens. A prefill worker that has it
+	 * does not compute it anew, and a decode worker that has it is not sent it;
+	 * prefix_aware: the router takes workers that have it, else it looks at no prefix
+	 */
 	double prefix_share;
 	unsigned prefix_tokens;
 	bool prefix_aware;
-	double background;   /* share of each GPU's line that other traffic takes, open loop */
-	bool extra_dispatch; /* dispatches of another service beside */
-	double slo_ttft_s, slo_itl_s; /* what counts as goodput */
-	unsigned max_requests;	      /* 0: until the time is up */
+	double background;     /* share of each GPU's line that other traffic takes, open loop */
+	bool extra_dispatch;   /* dispatches of another service beside */
+	unsigned max_requests; /* 0: until the time is up */
 	/* several services at once: which of how many (0: 1) equal parts of both pools' GPUs */
 	unsigned tenant, tenants;
 };
 
+/*
+ * Latencies are of the requests that came between the warm-up and the last part of the window;
+ * tokens, bytes and completions are of all requests, by when they happened, from the warm-up to the
+ * end, which is `seconds`.
+ */
 struct serving_result {
-	/* ns */
-	struct hist ttft, itl, e2e, prefill, transfer, decode_init, kv_latency;
-	uint64_t requests, completed, good;
+	/* ns; itl_fabric: dispatch and combine of a step, as they crossed the fabric */
+	struct hist ttft, itl, e2e, prefill, transfer, decode_init, kv_latency, itl_fabric;
+	uint64_t requests;	     /* whose latencies count */
+	uint64_t tokenless;	     /* of these: no token when the window ended */
+	uint64_t transfers, arrived; /* of these: caches that were sent, that arrived whole */
+	uint64_t completed, good;    /* good: never preempted, nothing evicted */
 	uint64_t output_tokens, input_tokens, good_tokens;
 	uint64_t stalls; /* tokens more than 100 ms after the one before */
 	uint64_t evictions, preemptions, prefix_hits, prefix_lookups;
-	double kv_bytes, wasted_bytes, saved_bytes;
+	double kv_bytes; /* of caches that arrived */
+	double sent_bytes, wasted_bytes;
+	/* of one request; what token buckets pass at once between two GPUs; what the pools' links
+	 * carry */
+	double largest_cache, bucket_bytes, line_bps;
 	unsigned peak_transfers; /* requests whose cache was under way at once */
+	unsigned decode_gpus;
+	double per_s; /* requests offered; 0: one at a time */
 	double seconds;
 	double fabric_bps; /* payload of all loads */
 	double decode_bytes[SERVING_MAX_WORKERS], decode_tokens[SERVING_MAX_WORKERS];
@@ -77,7 +94,7 @@ struct serving_result {
 	double memory_cv;			 /* of decode workers' cache, mean over steps */
 	/* bytes that became due together: bursts are transfers less than a step apart */
 	struct hist burst_bytes, burst_ns, burst_gap_ns;
-	double peak_bps; /* payload acknowledged in the busiest 10 ms */
+	double peak_bps; /* of caches, acknowledged in the busiest 10 ms */
 	uint64_t dropped_packets;
 	struct traffic_result books; /* retransmissions, deaths of paths */
 	double *done_s; /* when each request had its first token, s since the window began */

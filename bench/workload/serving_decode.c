@@ -25,7 +25,6 @@ static void decode_first(struct serving *s, struct request *q, uint64_t now)
 		return;
 	hist_add(&r->ttft, now - q->arrival_ns);
 	hist_add(&r->prefill, q->computed_ns - q->arrival_ns);
-	hist_add(&r->transfer, q->arrived_ns > q->computed_ns ? q->arrived_ns - q->computed_ns : 0);
 	hist_add(&r->decode_init, now > q->arrived_ns ? now - q->arrived_ns : 0);
 	if (r->n_done == SERVING_MAX_DONE)
 		return;
@@ -43,26 +42,27 @@ static void decode_token(struct serving *s, struct request *q, uint64_t now)
 	}
 	q->last_ns = now;
 	q->emitted++;
+	q->tokens++;
+	s->tokens++;
 	s->decode[q->decode].tokens++;
-	s->r->output_tokens += q->counted;
-	s->r->decode_tokens[q->decode] += q->counted;
+	s->r->output_tokens += now >= s->count_ns;
+	s->r->decode_tokens[q->decode] += now >= s->count_ns;
 }
 
+/* Good is what ended without preemption, eviction or error (the terminology draft). */
 static void decode_complete(struct serving *s, struct request *q)
 {
-	double ttft = (double)(q->first_ns - q->arrival_ns) / 1e9,
-	       itl = q->emitted > 1 ? (double)(q->last_ns - q->first_ns) / 1e9 / (q->emitted - 1)
-				    : 0;
-	bool good = (s->o->slo_ttft_s == 0 || ttft <= s->o->slo_ttft_s) &&
-		    (s->o->slo_itl_s == 0 || itl <= s->o->slo_itl_s);
+	bool good = !q->preempted;
 
 	s->decode[q->decode].tokens -= q->prompt + q->emitted;
-	if (!q->counted)
+	s->ended++;
+	if (q->counted)
+		hist_add(&s->r->e2e, q->last_ns - q->arrival_ns);
+	if (q->last_ns < s->count_ns)
 		return;
-	hist_add(&s->r->e2e, q->last_ns - q->arrival_ns);
 	s->r->completed++;
 	s->r->good += good;
-	s->r->good_tokens += good ? q->emitted : 0;
+	s->r->good_tokens += good ? q->tokens : 0;
 }
 
 /* More cache than the worker holds: the request that was admitted last is preempted. */
@@ -127,6 +127,6 @@ void serving_step(struct serving *s, uint64_t now)
 		idle &= s->prefill[i].busy == SERVING_NONE;
 	/* one at a time: the next one comes when nothing is under way */
 	if (s->o->per_s == 0 && idle && !s->transfers && s->next_arrival_ns == UINT64_MAX &&
-	    now < s->last_arrival_ns && (!s->o->max_requests || s->n_requests < s->o->max_requests))
+	    now < s->latency_ns && (!s->o->max_requests || s->n_requests < s->o->max_requests))
 		s->next_arrival_ns = now;
 }

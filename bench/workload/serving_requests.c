@@ -3,6 +3,7 @@
  * serving_requests.c - a request from its arrival to the arrival of its cache.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,39 +56,34 @@ static unsigned serving_shortest_prefill(const struct serving *s)
 	return best;
 }
 
-/* A worker forgets the prefix that it used longest ago. */
-static void serving_keep_prefix(struct decode_worker *d, unsigned prefix, uint64_t now)
+/* Has the worker that prefix? It has from now on, and forgets the one that it used longest ago. */
+static bool serving_prefix(uint64_t used[SERVING_PREFIXES], unsigned prefix, uint64_t now)
 {
 	unsigned n = 0, oldest = prefix;
+	bool had = used[prefix];
 
-	d->prefix_used[prefix] = now;
+	used[prefix] = now;
 	for (unsigned i = 0; i < SERVING_PREFIXES; i++) {
-		n += d->prefix_used[i] != 0;
-		if (d->prefix_used[i] && d->prefix_used[i] < d->prefix_used[oldest])
+		n += used[i] != 0;
+		if (used[i] && used[i] < used[oldest])
 			oldest = i;
 	}
 	if (n > SERVING_PREFIX_ROOM)
-		d->prefix_used[oldest] = 0;
+		used[oldest] = 0;
+	return had;
 }
 
-static void serving_route(struct serving *s, struct request *q, uint64_t now)
+static void serving_route(struct serving *s, struct request *q)
 {
 	bool aware = s->o->router == ROUTER_KV_AWARE;
 
 	q->prefill = aware ? serving_shortest_prefill(s) : s->turn % s->o->n_prefill;
 	q->decode = aware ? serving_emptiest(s) : s->turn % s->o->n_decode;
 	s->turn++;
-	q->cached = 0;
 	if (q->prefix < 0 || !s->o->prefix_aware)
 		return;
+	q->prefill = (unsigned)q->prefix % s->o->n_prefill;
 	q->decode = (unsigned)q->prefix % s->o->n_decode;
-	s->r->prefix_lookups++;
-	if (s->decode[q->decode].prefix_used[q->prefix]) {
-		s->r->prefix_hits++;
-		q->cached = s->o->prefix_tokens < q->prompt ? s->o->prefix_tokens : q->prompt - 1;
-		s->r->saved_bytes += model_kv_bytes(s->o->model, q->cached) / s->t->scale;
-	}
-	serving_keep_prefix(&s->decode[q->decode], (unsigned)q->prefix, now);
 }
 
 /* ---- arrival ---- */
@@ -143,9 +139,9 @@ static void serving_one(struct serving *s, uint64_t now)
 		q->prefix = (int)rng_below(&s->random, SERVING_PREFIXES);
 		q->prompt += s->o->prefix_tokens;
 	}
-	q->counted = now >= s->count_ns;
+	q->counted = now >= s->count_ns && now < s->latency_ns;
 	s->r->requests += q->counted;
-	serving_route(s, q, now);
+	serving_route(s, q);
 	queue_put(s, &s->prefill[q->prefill].queue, s->n_requests - 1);
 	serving_prefill_next(s, q->prefill, now);
 }
@@ -160,7 +156,7 @@ void serving_arrive(struct serving *s)
 	s->next_arrival_ns = UINT64_MAX; /* one at a time: when this one has ended */
 	if (s->o->per_s > 0)
 		s->next_arrival_ns = due + (uint64_t)(serving_distance_s(s, burst) * 1e9);
-	if (s->next_arrival_ns >= s->last_arrival_ns ||
+	if (s->next_arrival_ns >= s->to_ns ||
 	    (s->o->max_requests && s->n_requests >= s->o->max_requests))
 		s->next_arrival_ns = UINT64_MAX;
 }
@@ -174,7 +170,7 @@ static unsigned serving_pieces(const struct serving *s)
 
 static uint64_t serving_prefill_ns(const struct serving *s, const struct request *q)
 {
-	return (uint64_t)(model_prefill_s(s->o->model, q->prompt - q->cached) * 1e9);
+	return (uint64_t)(model_prefill_s(s->o->model, q->prompt - q->computed) * 1e9);
 }
 
 void serving_prefill_next(struct serving *s, unsigned worker, uint64_t now)
@@ -187,6 +183,12 @@ void serving_prefill_next(struct serving *s, unsigned worker, uint64_t now)
 	p->busy = queue_take(s, &p->queue);
 	q = &s->request[p->busy];
 	q->pieces_out = q->sent = q->arrived = 0;
+	q->arrived_ns = q->computed_ns = 0;
+	q->computed = q->prefix >= 0 && serving_prefix(p->prefix_used, (unsigned)q->prefix, now)
+			      ? s->o->prefix_tokens
+			      : 0;
+	p->idle_ns += now - p->since_ns;
+	p->since_ns = now;
 	p->piece_ns = now + serving_prefill_ns(s, q) / serving_pieces(s);
 	s->decode[q->decode].tokens += q->prompt;
 }
@@ -221,7 +223,7 @@ static void serving_message(struct serving *s, uint32_t i, uint64_t bytes)
 		bytes = s->plan->stream[stream].slot_bytes;
 	s->transfers += q->sent == q->arrived;
 	q->sent++;
-	s->r->kv_bytes += (double)bytes;
+	s->r->sent_bytes += (double)bytes;
 	if (!s->err)
 		s->err = traffic_transfer(s->t->fabric->cluster, &s->plan->stream[stream], stream,
 					  i, bytes);
@@ -237,6 +239,7 @@ static void serving_transfer(struct serving *s, uint32_t i, uint64_t now)
 		 page = serving_page_bytes(s, left);
 
 	serving_burst(s, (double)left, now);
+	s->r->largest_cache = fmax(s->r->largest_cache, (double)left * serving_pieces(s));
 	while (left && !s->err) {
 		uint64_t n = left < page + SERVING_LEAST_BYTES ? left : page;
 
@@ -247,19 +250,37 @@ static void serving_transfer(struct serving *s, uint32_t i, uint64_t now)
 		s->r->peak_transfers = s->transfers;
 }
 
+/* Its cache is about to be sent: is a part of it there? */
+static void serving_reuse(struct serving *s, struct request *q, uint64_t now)
+{
+	bool hit;
+
+	q->cached = 0;
+	if (q->prefix < 0)
+		return;
+	hit = serving_prefix(s->decode[q->decode].prefix_used, (unsigned)q->prefix, now);
+	q->cached = hit ? s->o->prefix_tokens : 0;
+	s->r->prefix_lookups += now >= s->count_ns;
+	s->r->prefix_hits += hit && now >= s->count_ns;
+}
+
 void serving_piece(struct serving *s, unsigned worker)
 {
 	struct prefill_worker *p = &s->prefill[worker];
 	struct request *q = &s->request[p->busy];
 	uint64_t due = p->piece_ns;
 
+	if (q->pieces_out == 0)
+		serving_reuse(s, q, due);
 	serving_transfer(s, p->busy, due);
 	if (++q->pieces_out < serving_pieces(s)) {
 		p->piece_ns += serving_prefill_ns(s, q) / serving_pieces(s);
 		return;
 	}
 	q->computed_ns = due;
-	s->r->input_tokens += q->counted ? q->prompt : 0;
+	s->r->input_tokens += due >= s->count_ns ? q->prompt : 0;
+	p->busy_ns += due - p->since_ns;
+	p->since_ns = due;
 	p->busy = SERVING_NONE;
 	p->piece_ns = UINT64_MAX;
 	serving_prefill_next(s, worker, due);
@@ -277,9 +298,12 @@ void serving_delivered(struct serving *s, uint64_t id, uint64_t due_ns, uint64_t
 	if (q->counted && t_ns > due_ns)
 		hist_add(&s->r->kv_latency, t_ns - due_ns);
 	s->r->decode_bytes[q->decode] += bytes;
+	s->r->kv_bytes += t_ns >= s->count_ns ? bytes : 0;
 	if (q->pieces_out < serving_pieces(s) || q->arrived < q->sent)
 		return;
 	q->arrived_ns = t_ns;
+	if (q->counted)
+		hist_add(&s->r->transfer, t_ns > q->computed_ns ? t_ns - q->computed_ns : 0);
 	queue_put(s, &s->decode[q->decode].waiting, (uint32_t)id);
 }
 
@@ -287,14 +311,18 @@ void serving_preempt(struct serving *s, uint32_t i, uint64_t now)
 {
 	struct request *q = &s->request[i];
 
-	s->r->preemptions++;
-	s->r->evictions++;
-	s->r->wasted_bytes += model_kv_bytes(s->o->model, q->prompt - q->cached) / s->t->scale;
+	if (now >= s->count_ns) {
+		s->r->preemptions++;
+		s->r->evictions++;
+		s->r->wasted_bytes +=
+			model_kv_bytes(s->o->model, q->prompt - q->cached) / s->t->scale;
+	}
 	s->decode[q->decode].tokens -= q->prompt + q->emitted;
 	q->prompt += q->emitted; /* what was emitted is part of the prompt now */
 	q->output -= q->emitted;
 	q->emitted = 0;
-	q->cached = 0;
+	q->preempted = true;
+	q->prefix = -1;
 	queue_put(s, &s->prefill[q->prefill].queue, i);
 	serving_prefill_next(s, q->prefill, now);
 }
@@ -308,4 +336,29 @@ uint64_t serving_page_bytes(const struct serving *s, uint64_t piece)
 	if (page < SERVING_LEAST_BYTES)
 		page = SERVING_LEAST_BYTES;
 	return s->o->page_tokens && page < (double)piece ? (uint64_t)page : piece;
+}
+
+void serving_count(const struct serving *s, struct audit_counts *c)
+{
+	uint64_t held = 0;
+
+	for (unsigned i = 0; i < s->o->n_prefill; i++) {
+		const struct prefill_worker *p = &s->prefill[i];
+		uint64_t rest = s->to_ns > p->since_ns ? s->to_ns - p->since_ns : 0;
+
+		c->time_ns += s->to_ns - s->from_ns;
+		c->busy_ns += p->busy_ns + (p->busy != SERVING_NONE ? rest : 0);
+		c->idle_ns += p->idle_ns + (p->busy == SERVING_NONE ? rest : 0);
+		held += p->queue.n + (p->busy != SERVING_NONE);
+	}
+	for (unsigned i = 0; i < s->o->n_decode; i++)
+		held += s->decode[i].waiting.n + s->decode[i].n_active;
+	for (uint32_t i = 0; i < s->n_requests; i++) {
+		held += s->request[i].computed_ns && !s->request[i].arrived_ns;
+		c->request_tokens += s->request[i].tokens;
+	}
+	c->requests += s->n_requests;
+	c->requests_ended += s->ended;
+	c->requests_held += held;
+	c->tokens += s->tokens;
 }

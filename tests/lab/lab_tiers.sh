@@ -102,5 +102,18 @@ for words in "uplink l0 sp2" "uplink l0 l1" "uplink s0 sp0" "spine sp4" "spine l
 	farelab fail "$LAB" $words 2>"$SCRATCH/error" && fail "'fail $words' succeeded"
 	[ -s "$SCRATCH/error" ] || fail "'fail $words' failed silently"
 done
+# Two services share the links between leaves and spines, each with figures of its own.
+timeout 120 "$FARE_BIN/farebench" run 10.3 --lab "$LAB" --even-busy --trials 1 --strategy fare-spray --out "$SCRATCH/tenants" \
+	>"$SCRATCH/out" 2>"$SCRATCH/error" || fail "10.3: $(tail -3 "$SCRATCH/error")"
+for tenants in alone together; do
+	for tenant in first second; do
+		grep "\"tenants\":\"$tenants\"" "$SCRATCH/tenants/rows.jsonl" | grep "\"tenant\":\"$tenant\"" | grep '"kpi":"TTFT"' | grep -q '"hist":' ||
+			fail "10.3, $tenants: the $tenant tenant has no TTFT"
+	done
+done
+# a run that goes on keeps them
+before=$(grep -c '"tenant"' "$SCRATCH/tenants/rows.jsonl")
+timeout 60 "$FARE_BIN/farebench" run --lab "$LAB" --resume "$SCRATCH/tenants" >"$SCRATCH/out" 2>"$SCRATCH/error" || fail "resume: $(tail -3 "$SCRATCH/error")"
+[ "$(grep -c '"tenant"' "$SCRATCH/tenants/rows.jsonl")" = "$before" ] || fail "rows of tenants were lost by going on"
 farelab down "$LAB" && gone "$LAB" || fail "down left something"
 exit 0

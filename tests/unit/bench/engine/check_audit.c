@@ -37,6 +37,83 @@ START_TEST(books_that_do_not)
 }
 END_TEST
 
+/* Both sides of every line agree: else what differs is named. */
+START_TEST(what_goes_in_comes_out)
+{
+	const struct audit_counts good = {.due = 10,
+					  .completed = 7,
+					  .failed = 1,
+					  .under_way = 2,
+					  .sent_bytes = 700,
+					  .received_bytes = 640,
+					  .lost_bytes = 60,
+					  .requests = 5,
+					  .requests_ended = 3,
+					  .requests_held = 2,
+					  .tokens = 48,
+					  .request_tokens = 48,
+					  .time_ns = 600,
+					  .busy_ns = 200,
+					  .idle_ns = 400,
+					  .window_ns = 600,
+					  .waited_ns = 590};
+	const struct audit_counts none = {0};
+	struct audit_counts wrong = good;
+	char why[160];
+
+	ck_assert(audit_conserved(&good, why, sizeof(why)));
+	ck_assert(audit_conserved(&none, why, sizeof(why)));
+	wrong.completed = 6;
+	ck_assert(!audit_conserved(&wrong, why, sizeof(why)));
+	ck_assert_str_eq(why, "10 messages were due, and completed, failed or under way are 9");
+	wrong = good;
+	wrong.received_bytes--;
+	ck_assert(!audit_conserved(&wrong, why, sizeof(why)));
+	ck_assert_str_eq(why, "700 bytes were sent, and received or lost are 699");
+	wrong = good;
+	wrong.tokens = 40;
+	ck_assert(!audit_conserved(&wrong, why, sizeof(why)));
+	wrong = good;
+	wrong.requests_held = 3;
+	ck_assert(!audit_conserved(&wrong, why, sizeof(why)));
+	wrong = good;
+	wrong.idle_ns = 1030; /* 1.03 s of idle time in 0.6 s */
+	ck_assert(!audit_conserved(&wrong, why, sizeof(why)));
+	wrong = good;
+	wrong.waited_ns = 1030;
+	ck_assert(!audit_conserved(&wrong, why, sizeof(why)));
+	ck_assert_str_eq(why, "a GPU waited 1030 ns of 600");
+}
+END_TEST
+
+/* Of a load: what was posted and what could not be are due; rounds that overlap are waited for at
+ * once, and their sum is no time. */
+START_TEST(counts_of_a_run)
+{
+	struct measured_load load[2] = {{.unposted = 3, .waited_ns = 500}, {.waited_ns = 9000}};
+	const struct traffic_load loads[2] = {{.name = "a"}, {.name = "b", .overlap = 8}};
+	struct measured m = {.to_ns = 1000, .n_loads = 2, .load = load};
+	struct audit_counts c = {0};
+	char why[160];
+
+	for (unsigned i = 0; i < 2; i++) {
+		hist_init(&load[i].posted);
+		hist_init(&load[i].completed);
+	}
+	for (unsigned i = 0; i < 4; i++) {
+		hist_add(&load[0].posted, 1);
+		hist_add(&load[0].completed, 1);
+	}
+	m.books.sent_bytes = m.books.bytes = 77;
+	audit_count(&c, &m, loads);
+	ck_assert_uint_eq(c.due, 7);
+	ck_assert_uint_eq(c.completed, 4);
+	ck_assert_uint_eq(c.under_way, 3);
+	ck_assert_uint_eq(c.waited_ns, 500);
+	ck_assert(audit_conserved(&c, why, sizeof(why)));
+}
+END_TEST
+
 /* 8 sub-ports of 200 Mb/s for a second are 200 MB. */
 START_TEST(no_more_than_the_links_carry)
 {
@@ -84,6 +161,8 @@ int main(void)
 
 	tcase_add_test(tcase, books_that_agree);
 	tcase_add_test(tcase, books_that_do_not);
+	tcase_add_test(tcase, what_goes_in_comes_out);
+	tcase_add_test(tcase, counts_of_a_run);
 	tcase_add_test(tcase, no_more_than_the_links_carry);
 	tcase_add_test(tcase, one_that_stands_still);
 	suite_add_tcase(suite, tcase);

@@ -92,6 +92,25 @@ START_TEST(the_proof_of_reading)
 }
 END_TEST
 
+/* Times of a message that was made up before they were known: the rest of it stays. */
+START_TEST(a_header_is_stamped_anew)
+{
+	struct message_header header = {.seed = 9, .whole = 1}, got;
+	uint64_t seen = 0;
+
+	message_fill(buf, 400, &header);
+	header.arrival_ns = 5000;
+	header.post_ns = 6000;
+	message_stamp(buf, 400, &header);
+	ck_assert_uint_eq(message_verify(buf, 400, 9, true, &got, &seen), 400);
+	ck_assert_uint_eq(got.arrival_ns, 5000);
+	ck_assert_uint_eq(got.post_ns, 6000);
+	message_fill(buf, 8, &header);
+	message_stamp(buf, 8, &header); /* too short for one */
+	ck_assert_uint_eq(message_verify(buf, 8, 9, true, &got, &seen), 8);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("message");
@@ -104,6 +123,7 @@ int main(void)
 	tcase_add_test(tc, a_wrong_byte_is_found_wherever_it_is);
 	tcase_add_test(tc, another_message_is_none);
 	tcase_add_test(tc, short_ones_have_no_times);
+	tcase_add_test(tc, a_header_is_stamped_anew);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_NORMAL);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <check.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/moe.h"
+#include "workload/model.h"
 
 static const struct moe model = {.gpus = 4,
 				 .tokens = 256,
@@ -68,7 +70,7 @@ START_TEST(contradictions_are_refused)
 	bad.top_k = 65;
 	ck_assert_int_eq(moe_check(&bad), -EINVAL);
 	bad = model;
-	bad.experts = 62;
+	bad.experts = MOE_MAX_EXPERTS + 1;
 	ck_assert_int_eq(moe_check(&bad), -EINVAL);
 	bad = model;
 	bad.tokens = 1u << 20;
@@ -152,6 +154,114 @@ START_TEST(combine_brings_back_what_was_dispatched)
 }
 END_TEST
 
+/*
+ * Table 7 on the groups of 7.1 and 7.3, 48 and 96 GPUs among them: B x k copies of H x P bytes
+ * leave a GPU (appendix E), but for those of its own experts, and every GPU has experts.
+ */
+START_TEST(any_group_has_all_experts)
+{
+	static const char *const configs[] = {"M1", "M2", "M3", "M4"};
+	static const unsigned groups[] = {2, 4, 8, 16, 32, 48, 64, 96};
+	const struct moe_config *config = moe_config_find(configs[_i / 8]);
+	unsigned n = groups[_i % 8], fewest = config->experts < n ? config->experts : n;
+	struct moe one = moe_of_config(config, 0, n, 128, 1, 7);
+	uint64_t *bytes = calloc((size_t)n * n, sizeof(*bytes));
+	double sent = 0, all = 128. * config->top_k * config->hidden * 2 * n;
+
+	ck_assert_int_eq(moe_check(&one), 0);
+	moe_round(&one, 1, bytes);
+	for (unsigned dst = 0; dst < n; dst++) {
+		double in = 0;
+
+		for (unsigned src = 0; src < n; src++)
+			in += (double)bytes[src * n + dst];
+		ck_assert_double_gt(in, 0);
+		sent += in;
+	}
+	ck_assert_double_ge(sent / all, 1 - 1. / fewest - .02);
+	ck_assert_double_le(sent / all, 1);
+	free(bytes);
+}
+END_TEST
+
+/* 64 experts on 48 GPUs: one or two each; 64 on 96: one or two GPUs each. */
+START_TEST(blocks_differ_by_one_at_most)
+{
+	struct moe one = model;
+	uint64_t bytes[96 * 96];
+
+	one.top_k = one.experts;
+	one.gpus = 48;
+	moe_round(&one, 0, bytes);
+	for (unsigned i = 1; i < 48; i++)
+		ck_assert(bytes[i] == 256u * 7168 || bytes[i] == 2 * 256u * 7168);
+	one.gpus = 96;
+	moe_round(&one, 0, bytes);
+	for (unsigned src = 0; src < 96; src++) {
+		uint64_t out = 0;
+
+		for (unsigned dst = 0; dst < 96; dst++)
+			out += bytes[src * 96 + dst];
+		ck_assert(out == 64u * 256 * 7168 || out == 63u * 256 * 7168);
+	}
+}
+END_TEST
+
+/* Low-latency dispatch of 8 tokens (M3) among 4 GPUs: a balanced router needs room for 4 copies a
+ * pair, one with popular experts for more, and one that drops for no more than that. */
+START_TEST(padding_follows_the_routing)
+{
+	struct moe even = moe_of_config(moe_config_find("M3"), 0, 4, 8, 1, 7), uneven, drops;
+	uint64_t bytes[16];
+
+	uneven = drops = even;
+	even.routing = MOE_AUX_LOSS;
+	uneven.skew = drops.skew = 2;
+	drops.routing = MOE_TOKEN_DROP;
+	drops.capacity = 1;
+	moe_pad(&even);
+	moe_pad(&uneven);
+	moe_pad(&drops);
+	ck_assert_uint_eq(even.pad_bytes, 4u * 7168 * 2);
+	ck_assert_uint_gt(uneven.pad_bytes, even.pad_bytes);
+	ck_assert_uint_lt(drops.pad_bytes, uneven.pad_bytes);
+	moe_round(&uneven, 5, bytes);
+	for (int i = 0; i < 16; i++)
+		ck_assert_uint_eq(bytes[i], i % 5 == 0 ? 0 : uneven.pad_bytes);
+}
+END_TEST
+
+/* 8 tokens, 2 experts each: 64 copies among 256 experts, so that only a quarter takes one. */
+START_TEST(experts_choose_among_few_tokens)
+{
+	struct moe one = moe_of_config(moe_config_find("M3"), 0, 4, 8, 1, 7);
+	uint64_t bytes[16], sent = 0;
+
+	one.routing = MOE_EXPERT_CHOICE;
+	moe_round(&one, 1, bytes);
+	for (int i = 0; i < 16; i++)
+		sent += bytes[i] / (7168 * 2);
+	ck_assert_uint_ge(sent, 36); /* 48 but for chance */
+	ck_assert_uint_le(sent, 60);
+}
+END_TEST
+
+/* Two servers of two GPUs, all experts chosen: of 12 pairs 4 are inside a server. */
+START_TEST(what_stays_inside_servers)
+{
+	static const unsigned server[] = {0, 0, 1, 1};
+	struct moe one = model;
+	struct moe_spread spread;
+
+	one.top_k = one.experts;
+	one.period = 3;
+	spread = moe_spread(&one, server);
+	ck_assert_double_eq_tol(spread.intra_share, 4 / 12., 1e-12);
+	ck_assert_double_eq(spread.bytes, 8 * 256. * 16 * 7168);
+	ck_assert_double_eq_tol(spread.imbalance, 1, 1e-12);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("moe");
@@ -167,6 +277,11 @@ int main(void)
 	tcase_add_test(tcase, what_is_dropped_is_not_sent);
 	tcase_add_test(tcase, a_balanced_router_sends_everyone_the_same);
 	tcase_add_test(tcase, combine_brings_back_what_was_dispatched);
+	tcase_add_loop_test(tcase, any_group_has_all_experts, 0, 32);
+	tcase_add_test(tcase, blocks_differ_by_one_at_most);
+	tcase_add_test(tcase, padding_follows_the_routing);
+	tcase_add_test(tcase, what_stays_inside_servers);
+	tcase_add_test(tcase, experts_choose_among_few_tokens);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);

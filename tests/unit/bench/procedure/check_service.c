@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+#include "procedure/service.h"
+
+#define ONE(name)                                                                                  \
+	{                                                                                          \
+		name, "", "", "", BETTER_NONE, 0                                                   \
+	}
+
+static const struct kpi kpis[] = {
+	ONE("TPS_output"),  ONE("TPS_per_GPU"),	    ONE("TPS_input"),  ONE("Inference_Goodput"),
+	ONE("KV_BW"),	    ONE("unfinished"),	    ONE("efficiency"), ONE("T_transfer"),
+	ONE("TTFT_fabric"), ONE("fabric_fraction"), ONE("TTFT"),       ONE("peak_bandwidth"),
+	{.name = NULL}};
+static const struct test test = {.id = "0.1", .kpis = kpis};
+
+static const struct row *find(const struct trial *t, const char *kpi)
+{
+	for (unsigned i = 0; i < t->n_rows; i++)
+		if (strcmp(t->row[i].kpi, kpi) == 0)
+			return &t->row[i];
+	ck_abort_msg("no row %s", kpi);
+	return NULL;
+}
+
+/* 59 requests of 996 tokens in 2.8 s, 10 of them preempted with 170 tokens; two GPUs decode. */
+static struct serving_result served(void)
+{
+	struct serving_result r = {.requests = 59,
+				   .transfers = 59,
+				   .arrived = 59,
+				   .completed = 59,
+				   .good = 49,
+				   .output_tokens = 996,
+				   .good_tokens = 826,
+				   .input_tokens = 60000,
+				   .kv_bytes = 14e6,
+				   .largest_cache = 3e6,
+				   .bucket_bytes = 1e6,
+				   .line_bps = 400e6,
+				   .peak_bps = 390e6,
+				   .decode_gpus = 2,
+				   .seconds = 2.8};
+	struct hist *all[] = {&r.ttft,	   &r.itl,	    &r.e2e,	   &r.prefill,
+			      &r.transfer, &r.decode_init,  &r.kv_latency, &r.itl_fabric,
+			      &r.burst_ns, &r.burst_gap_ns, &r.burst_bytes};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		hist_init(all[i]);
+	for (int i = 0; i < 59; i++) {
+		hist_add(&r.ttft, 100000000);
+		hist_add(&r.transfer, 25000000);
+	}
+	return r;
+}
+
+/* Tokens over the seconds in which they came: 356 a second, not 293. */
+START_TEST(tokens_a_second_by_hand)
+{
+	struct trial t = {.test = &test, .strategy_name = ""};
+	struct serving_result r = served();
+
+	service_add(&t, &r);
+	ck_assert_double_eq_tol(find(&t, "TPS_output")->value, 996 / 2.8, 1e-9);
+	ck_assert_double_eq_tol(find(&t, "TPS_per_GPU")->value, 996 / 5.6, 1e-9);
+	ck_assert_double_eq_tol(find(&t, "TPS_input")->value, 60000 / 2.8, 1e-9);
+	ck_assert_double_eq_tol(find(&t, "Inference_Goodput")->value, 826 / 2.8, 1e-9);
+	ck_assert_double_eq_tol(find(&t, "efficiency")->value, 826 / 996., 1e-9);
+	ck_assert_double_eq_tol(find(&t, "KV_BW")->value, 5, 1e-9);
+	ck_assert_double_eq(find(&t, "unfinished")->value, 0);
+	ck_assert_double_eq_tol(find(&t, "fabric_fraction")->value, .25, .01);
+	ck_assert_ptr_nonnull(find(&t, "TTFT_fabric")->hist);
+	ck_assert_double_eq_tol(find(&t, "peak_bandwidth")->value, 48.75, 1e-9);
+	trial_fini(&t);
+}
+END_TEST
+
+/* No cache arrived, no token came: nothing that could look best, and the failure has a number. */
+START_TEST(where_nothing_ends_nothing_looks_good)
+{
+	struct trial t = {.test = &test, .strategy_name = ""};
+	struct serving_result r = served();
+
+	r.arrived = r.output_tokens = r.good_tokens = 0;
+	r.tokenless = r.requests;
+	service_add(&t, &r);
+	ck_assert_ptr_nonnull(
+		strstr(find(&t, "T_transfer")->missing, "59 caches were sent, and none"));
+	ck_assert_ptr_nonnull(find(&t, "fabric_fraction")->missing);
+	ck_assert(isnan(find(&t, "fabric_fraction")->value));
+	ck_assert_ptr_nonnull(strstr(find(&t, "TTFT")->missing, "none had a token"));
+	ck_assert_double_eq(find(&t, "unfinished")->value, 100);
+	trial_fini(&t);
+}
+END_TEST
+
+/* What passes through token buckets at once says nothing of the links. */
+START_TEST(buckets_are_no_links)
+{
+	struct trial t = {.test = &test, .strategy_name = ""};
+	struct serving_result r = served();
+
+	r.largest_cache = 331e3;
+	r.peak_bps = 1228.8e6; /* 153.6 MB/s of 50 */
+	service_add(&t, &r);
+	ck_assert_ptr_nonnull(strstr(find(&t, "T_transfer")->missing, "331 KB"));
+	ck_assert_ptr_nonnull(strstr(find(&t, "peak_bandwidth")->missing, "carry 50.0"));
+	ck_assert_ptr_nonnull(find(&t, "TTFT")->hist);
+	trial_fini(&t);
+}
+END_TEST
+
+/* A rate that 11.1 found by another strategy is none of this one. */
+START_TEST(a_bound_is_of_the_same_strategy)
+{
+	struct row row = {.test = "11.1",
+			  .strategy = "fare-spray",
+			  .kpi = "Request_Rate",
+			  .value = 37.5,
+			  .n = 1};
+	struct trial t = {.test = &test, .strategy_name = "fare-spray"};
+	struct rows *rows;
+	double per_s;
+
+	ck_assert_int_eq(rows_open(&rows, NULL), 0);
+	t.rows = rows;
+	ck_assert(!service_bound(&t, &per_s));
+	ck_assert_int_eq(rows_add(rows, &row), 0);
+	ck_assert(service_bound(&t, &per_s));
+	ck_assert_double_eq(per_s, 37.5);
+	t.strategy_name = "ecmp-flow";
+	ck_assert(!service_bound(&t, &per_s));
+	rows_close(rows);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("service");
+	TCase *tcase = tcase_create("service");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_test(tcase, tokens_a_second_by_hand);
+	tcase_add_test(tcase, where_nothing_ends_nothing_looks_good);
+	tcase_add_test(tcase, buckets_are_no_links);
+	tcase_add_test(tcase, a_bound_is_of_the_same_strategy);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
