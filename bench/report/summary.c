@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/stats.h"
 #include "report/cell.h"
 #include "report/grid.h"
 #include "report/kpi_map.h"
@@ -110,9 +111,9 @@ static void summary_say(struct summary_spread *spread, char *out, size_t size)
 	else {
 		qsort(spread->value, spread->n, sizeof(*spread->value), summary_ascending);
 		cell_number(spread->value[0], low, sizeof(low));
-		cell_number(spread->value[spread->n / 2], middle, sizeof(middle));
+		cell_number(stats_quantile(spread->value, spread->n, 0.5), middle, sizeof(middle));
 		cell_number(spread->value[spread->n - 1], high, sizeof(high));
-		snprintf(out, size, "%s (%s to %s) of %zu%s, n=%llu", middle, low, high, spread->n,
+		snprintf(out, size, "%s\n(%s to %s) of %zu%s, n=%llu", middle, low, high, spread->n,
 			 spread->maxima ? ", with maxima" : "",
 			 (unsigned long long)spread->measurements);
 	}
@@ -309,14 +310,16 @@ void summary_anomalies(struct doc *doc, const struct results *results,
 		       const struct results_tests *tests)
 {
 	static const char *const headers[] = {"Test", "Rows", "Not measured, because"};
-	static const char *const run[] = {"Trials made again", "Trials kept without idle time"};
+	static const char *const run[] = {"Idle time", "Attempts that do not count",
+					  "Trials kept although busy"};
 	struct table *table = summary_table(doc, 3, headers);
 
 	doc_heading(doc, 2, "anomalies", "Anomalies");
 	for (size_t i = 0; i < sizeof(run) / sizeof(run[0]); i++) {
 		const char *value = results_value(results, "Run", run[i]);
 
-		doc_text(doc, "%s: %s.", run[i], value ? value : "not counted");
+		if (value)
+			doc_text(doc, "%s: %s.", run[i], value);
 	}
 	for (size_t i = 0; table && i < tests->n; i++) {
 		struct rows *rows;

@@ -31,7 +31,7 @@ static int view_note(const struct view_show *show, const struct pick *pick, stru
 	err = view_cell(show, pick, &column, &cell);
 	if (err || cell.kind != CELL_NUMBER)
 		return err;
-	snprintf(text, sizeof(text), "%.3g", cell.value);
+	cell_number(cell.value, text, sizeof(text));
 	return picture_label(out, text);
 }
 
@@ -133,8 +133,8 @@ static int view_pair(const struct view_show *show, const struct pick *panel, siz
 	for (size_t y = 0; !err && y < 2; y++) {
 		struct report_series *shown;
 
-		snprintf(name, sizeof(name), "%s%s%s", series, *series ? ": " : "",
-			 show->y[y].name);
+		snprintf(name, sizeof(name), "%s%s%s%s", series, *series ? ": " : "",
+			 show->y[y].name, y ? " (right axis)" : "");
 		shown = picture_add(out, name);
 		if (!shown)
 			return 0;

@@ -252,8 +252,12 @@ static void describe_run(json_t *tables, const struct describe *about)
 		     "those of the unscaled line)",
 		     about->scale);
 	describe_row(t, "Measured for", "%.0f s", about->seconds);
-	describe_row(t, "Trials made again", "%u: a core had no idle time", about->repeated);
-	describe_row(t, "Trials kept without idle time", "%u: none of the attempts had any",
+	if (about->options->even_busy) {
+		describe_row(t, "Idle time", "%s", "not looked at (--even-busy)");
+		return;
+	}
+	describe_row(t, "Attempts that do not count", "%u: see Trial accounting", about->repeated);
+	describe_row(t, "Trials kept although busy", "%u: none of their attempts was better",
 		     about->busy);
 }
 
@@ -290,11 +294,12 @@ static void describe_extra(json_t *root, const json_t *extra)
 
 json_t *describe_json(const struct describe *about)
 {
-	json_t *root = json_pack("{s:s, s:I, s:f, s:i, s:i, s:f, s:[], s:[]}", "profile",
-				 profile_name(about->options->profile), "seed",
-				 (json_int_t)about->seed, "scale", about->scale, "trials_repeated",
-				 (int)about->repeated, "trials_busy", (int)about->busy, "seconds",
-				 about->seconds, "strategies", "tables");
+	json_t *root = json_pack("{s:s, s:s, s:I, s:f, s:i, s:i, s:b, s:f, s:[], s:[]}", "version",
+				 FARE_VERSION, "profile", profile_name(about->options->profile),
+				 "seed", (json_int_t)about->seed, "scale", about->scale,
+				 "trials_repeated", (int)about->repeated, "trials_busy",
+				 (int)about->busy, "even_busy", (int)about->options->even_busy,
+				 "seconds", about->seconds, "strategies", "tables");
 	json_t *tables = json_object_get(root, "tables");
 
 	if (!root)

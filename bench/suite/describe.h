@@ -20,14 +20,15 @@ struct describe {
 	const struct suite_options *options;
 	uint64_t seed;
 	double scale;
-	unsigned repeated, busy; /* trials without idle time: made again, or kept all the same */
+	unsigned repeated, busy; /* attempts that do not count; trials kept all the same */
 	double seconds;
 	bool draft; /* tests of the methodology are among those that run */
 };
 
 /*
- * {"profile", "seed", "scale", "trials_repeated", "trials_busy", "seconds", "strategies",
- * "tables": [{"title", "rows": [[name, value]]}], "words": what resume.h wants}, the caller's.
+ * {"version", "profile", "seed", "scale", "trials_repeated", "trials_busy", "even_busy",
+ * "seconds", "strategies", "tables": [{"title", "rows": [[name, value]]}], "words": what resume.h
+ * wants}, the caller's.
  * NULL: no memory.
  */
 json_t *describe_json(const struct describe *about);

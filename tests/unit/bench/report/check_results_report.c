@@ -94,8 +94,7 @@ START_TEST(what_is_missing_says_why)
 	ck_assert_ptr_nonnull(strstr(text, "Pauses: not available: no PFC <here>."));
 	ck_assert_ptr_nonnull(strstr(text, "n/a (PFC_frame_count): no PFC <here>."));
 	ck_assert_ptr_nonnull(strstr(text, "Not available: it was not run."));
-	ck_assert_ptr_nonnull(strstr(text, "Trials made again: 3: busy."));
-	ck_assert_ptr_nonnull(strstr(text, "Trials kept without idle time: not counted."));
+	ck_assert_ptr_nonnull(strstr(text, "Attempts that do not count: 3: busy."));
 	ck_assert_ptr_nonnull(strstr(text, "CRC Error Count"));
 	ck_assert_ptr_nonnull(strstr(text, "0 here"));
 	ck_assert_ptr_nonnull(strstr(text, "not available: nothing here counts it"));
@@ -109,12 +108,53 @@ START_TEST(numbers_of_the_table)
 	char *text = text_of_report(), *md = fake_file(dir, "report.md");
 
 	ck_assert_ptr_nonnull(strstr(text, "max of 700: "));
-	ck_assert_ptr_nonnull(strstr(text, "51.5 [50, 53] n=7"));
+	ck_assert_ptr_nonnull(strstr(text, "[50, 53]"));
+	ck_assert_ptr_nonnull(strstr(md, "51.5 \\[50, 53\\] n=7, CV 2.1%"));
+	/* six combinations: the middle is that of the two in the middle */
+	ck_assert_ptr_nonnull(strstr(md, "76.5 (51.5 to 101.5) of 6, n=42"));
 	ck_assert_ptr_nonnull(strstr(text, "no (7 of 7)"));
 	ck_assert_ptr_nonnull(strstr(md, "Zipf \\| 1.0"));
 	ck_assert_ptr_nonnull(strstr(md, "## KPI summary"));
 	ck_assert_ptr_nonnull(strstr(md, "no PFC \\<here\\>"));
 	free(text);
+	free(md);
+}
+END_TEST
+
+/* What a customer reads first, and on what it stands. */
+START_TEST(the_first_page)
+{
+	char *md, *at, *verdicts;
+
+	free(text_of_report());
+	md = fake_file(dir, "report.md");
+	at = strstr(md, "## Tests");
+	verdicts = strstr(md, "fare-spray is better than ecmp-stripe in 24 and worse in 0");
+	ck_assert_ptr_nonnull(at);
+	ck_assert_ptr_nonnull(verdicts);
+	ck_assert(verdicts < at);
+	ck_assert_ptr_nonnull(strstr(md, "103.0 against 51.5 MB/s"));
+	ck_assert_ptr_nonnull(strstr(md, "## Trial accounting"));
+	ck_assert_ptr_nonnull(strstr(md, "| 5.1 | 12 | 7 |  | 84 | 84 | - | 0 |"));
+	ck_assert(strstr(md, "## System, workload and run") > strstr(md, "## KPI summary"));
+	ck_assert_ptr_null(strstr(md, "even-busy"));
+	free(md);
+}
+END_TEST
+
+START_TEST(a_busy_run_says_so_in_bold)
+{
+	char path[128], *md;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/run.json", dir);
+	file = fopen(path, "we");
+	fputs("{\"even_busy\":true,\"tables\":[]}", file);
+	fclose(file);
+	free(text_of_report());
+	md = fake_file(dir, "report.md");
+	ck_assert_ptr_nonnull(strstr(md, "**Measured with --even-busy"));
+	ck_assert(strstr(md, "**Measured with --even-busy") < strstr(md, "## Tests"));
 	free(md);
 }
 END_TEST
@@ -184,6 +224,8 @@ int main(void)
 	tcase_add_checked_fixture(tcase, begin_without_drawing, end_without_drawing);
 	tcase_add_test(tcase, what_is_missing_says_why);
 	tcase_add_test(tcase, numbers_of_the_table);
+	tcase_add_test(tcase, the_first_page);
+	tcase_add_test(tcase, a_busy_run_says_so_in_bold);
 	tcase_add_test(tcase, rows_as_csv);
 	tcase_add_test(tcase, only_described);
 	tcase_add_loop_test(tcase, a_wrong_description, 0, sizeof(wrong) / sizeof(wrong[0]));
