@@ -176,22 +176,25 @@ static int report_write_files(struct doc *doc, const struct results *results,
 	return err;
 }
 
-/* Tests of the methodology whether they were run or not, others if they were. */
-static int report_choose(const struct results *results, const struct results_tests *all,
-			 const struct test **chosen, struct results_tests *out)
+static bool report_was_run(const struct results *results, const struct test *test)
 {
-	*out = (struct results_tests){chosen, 0};
-	for (size_t i = 0; i < all->n; i++) {
-		struct rows *rows;
-		int err = results_test(results, all->test[i], &rows);
+	const struct rows_filter filter = {.test = test->id, .trial = -1};
 
-		if (err)
-			return err;
-		if (test_is_draft(all->test[i]) || rows_count(rows) > 0)
+	return rows_next(results->rows, &filter, 0) < rows_count(results->rows);
+}
+
+/* Tests that were run; of the methodology the others too, if any of them was. */
+static void report_choose(const struct results *results, const struct results_tests *all,
+			  const struct test **chosen, struct results_tests *out)
+{
+	bool draft = false;
+
+	*out = (struct results_tests){chosen, 0};
+	for (size_t i = 0; i < all->n; i++)
+		draft |= test_is_draft(all->test[i]) && report_was_run(results, all->test[i]);
+	for (size_t i = 0; i < all->n; i++)
+		if ((draft && test_is_draft(all->test[i])) || report_was_run(results, all->test[i]))
 			chosen[out->n++] = all->test[i];
-		rows_close(rows);
-	}
-	return 0;
 }
 
 /* The document of the tests that were chosen. *doc: doc_destroy(). */
@@ -223,10 +226,12 @@ int results_report(const struct results *results, const struct results_tests *te
 	const struct test **chosen = calloc(tests->n + 1, sizeof(*chosen));
 	struct results_tests list;
 	struct doc *doc;
-	int err = chosen ? report_choose(results, tests, chosen, &list) : -ENOMEM;
+	int err = chosen ? 0 : -ENOMEM;
 
-	if (!err)
+	if (!err) {
+		report_choose(results, tests, chosen, &list);
 		err = report_make(results, &list, &doc);
+	}
 	if (!err) {
 		if (dir)
 			err = report_write_files(doc, results, &list, dir);

@@ -13,6 +13,7 @@
 #include "report/kpi_map.h"
 
 #define SUMMARY_MAX_STRATEGIES 16
+#define SUMMARY_MAX_LIBRARIES  8
 #define SUMMARY_HEALTH	       "Fabric health"
 
 /* A table with these headers; NULL: no memory, and the document knows. */
@@ -24,6 +25,27 @@ static struct table *summary_table(struct doc *doc, size_t n, const char *const 
 		return table;
 	doc_fail(doc, -ENOMEM);
 	return NULL;
+}
+
+/* The libraries that jobs of MPI said they are, each once. */
+static void summary_libraries(struct doc *doc, const struct results *results)
+{
+	const struct rows_filter filter = {.kpi = SUITE_LIBRARY, .trial = -1};
+	const char *said[SUMMARY_MAX_LIBRARIES];
+	size_t n = 0;
+
+	for (size_t i = rows_next(results->rows, &filter, 0); i < rows_count(results->rows);
+	     i = rows_next(results->rows, &filter, i + 1)) {
+		const char *text = rows_at(results->rows, i)->text;
+		bool known = !text || n == SUMMARY_MAX_LIBRARIES;
+
+		for (size_t k = 0; !known && k < n; k++)
+			known = strcmp(said[k], text) == 0;
+		if (known)
+			continue;
+		said[n++] = text;
+		doc_text(doc, "Collective library: %s.", text);
+	}
 }
 
 void summary_run(struct doc *doc, const struct results *results)
@@ -50,6 +72,7 @@ void summary_run(struct doc *doc, const struct results *results)
 		doc_heading(doc, 3, "", title);
 		doc_pairs(doc, table);
 	}
+	summary_libraries(doc, results);
 	if (!results_table(results, 0, &rows))
 		doc_text(doc, "The directory has no description of the run (run.json).");
 }
@@ -344,21 +367,40 @@ void summary_anomalies(struct doc *doc, const struct results *results,
 
 /* ---- appendix A ---- */
 
+/* The KPIs of one draft, in those of the tests that are of it. */
+static void summary_map_of(struct doc *doc, struct table *table, const struct kpi_map *map,
+			   size_t n, const struct results_tests *tests,
+			   bool (*is_of)(const struct test *test))
+{
+	const struct test **own = calloc(tests->n + 1, sizeof(*own));
+	size_t n_own = 0;
+
+	for (size_t i = 0; own && i < tests->n; i++)
+		if (is_of(tests->test[i]))
+			own[n_own++] = tests->test[i];
+	for (size_t i = 0; n_own && i < n; i++) {
+		char text[200];
+
+		kpi_map_tests(&map[i], own, n_own, text, sizeof(text));
+		doc_fail(doc, table_row(table, (const char *[]){map[i].kpi, text, map[i].dut}));
+	}
+	if (!own)
+		doc_fail(doc, -ENOMEM);
+	free(own);
+}
+
 void summary_map(struct doc *doc, const struct results_tests *tests)
 {
 	static const char *const headers[] = {"KPI", "Measured in", "DUT/SUT"};
 	struct table *table = summary_table(doc, 3, headers);
-	size_t n;
-	const struct kpi_map *map = kpi_map_all(&n);
+	size_t n, n_training;
+	const struct kpi_map *map = kpi_map_all(&n), *training = kpi_map_training(&n_training);
 
 	doc_heading(doc, 2, "map", "Which KPI is measured in which test");
-	doc_text(doc, "As the tests here declare it (appendix A of the methodology).");
-	for (size_t i = 0; table && i < n; i++) {
-		char text[200];
-
-		kpi_map_tests(&map[i], tests->test, tests->n, text, sizeof(text));
-		doc_fail(doc, table_row(table, (const char *[]){map[i].kpi, text, map[i].dut}));
-	}
-	if (table)
-		doc_table(doc, table);
+	doc_text(doc, "As the tests here declare it (appendix A of each methodology).");
+	if (!table)
+		return;
+	summary_map_of(doc, table, map, n, tests, test_is_draft);
+	summary_map_of(doc, table, training, n_training, tests, test_is_training);
+	doc_table(doc, table);
 }

@@ -112,18 +112,20 @@ static void describe_hosts_run(json_t *tables, const struct fabric *fabric)
 	}
 }
 
-static void describe_system(json_t *tables, const struct fabric *fabric)
+static void describe_system(json_t *tables, const struct describe *about)
 {
-	static const char *const frr[] = {"vtysh", "--version", NULL};
+	/* vtysh of 8.4 has no --version */
+	static const char *const frr[] = {
+		"sh", "-c", "PATH=/usr/lib/frr:/usr/libexec/frr:$PATH; exec zebra --version", NULL};
 	json_t *t = describe_table(tables, "System configuration");
-	struct machine machine;
+	const struct fabric *fabric = about->fabric;
+	const struct machine *machine = about->machine;
 
-	machine_read(&machine);
 	describe_row(t, "farebench", "%s", FARE_VERSION);
-	describe_row(t, "Command", "%s", machine.command);
-	describe_row(t, "Started", "%s", machine.started);
-	describe_row(t, "Kernel", "%s", machine.kernel);
-	describe_row(t, "Processor", "%s, %d cores", machine.processor, machine.cores);
+	describe_row(t, "Command", "%s", machine->command);
+	describe_row(t, "Started", "%s", machine->started);
+	describe_row(t, "Kernel", "%s", machine->kernel);
+	describe_row(t, "Processor", "%s, %d cores", machine->processor, machine->cores);
 	if (!fabric)
 		return;
 	describe_row(t, "Accelerators", "none: %u processes stand for as many GPUs",
@@ -139,11 +141,14 @@ static void describe_system(json_t *tables, const struct fabric *fabric)
 		describe_row(t, "Switches", "Linux namespaces, one per leaf, with FRRouting");
 		describe_version(t, "Switch software", frr);
 	}
-	describe_row(t, "KV cache transfer library",
-		     "libfare %s (one-sided writes with "
-		     "notification)",
-		     FARE_VERSION);
-	describe_row(t, "Inference serving framework", "emulated by farebench %s", FARE_VERSION);
+	if (about->draft) {
+		describe_row(t, "KV cache transfer library",
+			     "libfare %s (one-sided writes with "
+			     "notification)",
+			     FARE_VERSION);
+		describe_row(t, "Inference serving framework", "emulated by farebench %s",
+			     FARE_VERSION);
+	}
 }
 
 /* "25.0", or "25.0 to 50.0" where they differ. */
@@ -229,6 +234,20 @@ static void describe_workload(json_t *tables, const char *file)
 	describe_row(t, "Prefix sharing", "none but in 9.2");
 }
 
+static void describe_training(json_t *tables, const struct fabric *fabric)
+{
+	json_t *t = describe_table(tables, "Workload of the training tests");
+
+	describe_row(t, "Jobs",
+		     "an unmodified Open MPI by mpirun, one rank a GPU of %u; its version stands "
+		     "below, its transport in each test's strategy",
+		     fabric->topo->n_gpus);
+	describe_row(t, "Operations",
+		     "all-reduce, all-to-all and all-gather of whole buffers in host memory, back "
+		     "to back; the algorithm is forced, read back, and stands in each test");
+	describe_row(t, "Compute", "emulated by waiting, where a test has it (T10.1 and later)");
+}
+
 static void describe_fabric_health(json_t *tables, const struct fabric *fabric)
 {
 	json_t *t = describe_table(tables, "Fabric health");
@@ -311,11 +330,13 @@ json_t *describe_json(const struct describe *about)
 	for (unsigned i = 0; i < about->options->n_own; i++)
 		json_array_append_new(json_object_get(root, "strategies"),
 				      json_string(about->options->own[i]));
-	describe_system(tables, about->fabric);
+	describe_system(tables, about);
 	if (about->fabric) {
 		describe_fabric(tables, about->fabric);
 		if (about->draft)
 			describe_workload(tables, about->options->workload);
+		if (about->training)
+			describe_training(tables, about->fabric);
 	}
 	describe_run(tables, about);
 	if (about->fabric) {

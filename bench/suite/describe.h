@@ -11,6 +11,7 @@
 
 #include <jansson.h>
 
+#include "core/machine.h"
 #include "fabric/fabric.h"
 
 struct suite_options;
@@ -22,7 +23,9 @@ struct describe {
 	double scale;
 	unsigned repeated, busy; /* attempts that do not count; trials kept all the same */
 	double seconds;
-	bool draft; /* tests of the methodology are among those that run */
+	const struct machine *machine; /* as it was when the run began */
+	/* tests of the inference draft, and of the training draft, are among those that run */
+	bool draft, training;
 };
 
 /*

@@ -39,8 +39,9 @@ struct suite {
 	double scale;
 	uint64_t seed;
 	unsigned done, repeated, busy;
-	struct resume before; /* of the run that goes on */
-	bool draft;	      /* tests of the methodology are among them */
+	struct resume before;	/* of the run that goes on */
+	struct machine machine; /* when it began */
+	bool draft, training;	/* tests of a draft are among them */
 };
 
 /* ---- the directory ---- */
@@ -521,7 +522,9 @@ static int suite_describe(const struct suite *suite, json_t **run)
 				 .busy = suite->before.busy + suite->busy,
 				 .seconds =
 					 suite->before.seconds + progress_seconds(&suite->progress),
-				 .draft = suite->draft};
+				 .machine = &suite->machine,
+				 .draft = suite->draft,
+				 .training = suite->training};
 
 	json_decref(*run);
 	*run = describe_json(&about);
@@ -557,8 +560,11 @@ int suite_run(const struct suite_options *options, const struct test *const *tes
 
 	*rows = NULL;
 	*run = NULL;
-	for (size_t i = 0; i < n; i++)
+	machine_read(&suite.machine);
+	for (size_t i = 0; i < n; i++) {
 		suite.draft |= test_is_draft(tests[i]);
+		suite.training |= test_is_training(tests[i]);
+	}
 	if (!err)
 		err = suite_open(&suite, suite_wants_fabric(tests, n));
 	if (!err) {

@@ -29,6 +29,7 @@
 #define SUITE_DONE     "_trial_s"
 #define SUITE_EXCLUDED "_excluded"
 #define SUITE_KEPT     "_kept"
+#define SUITE_LIBRARY  "_library" /* what a job's collective library says that it is */
 
 enum profile { PROFILE_QUICK, PROFILE_LAB, PROFILE_DRAFT, PROFILE_COUNT };
 

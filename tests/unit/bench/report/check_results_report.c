@@ -142,6 +142,46 @@ START_TEST(the_first_page)
 }
 END_TEST
 
+/* Tests of the training draft alone: its own KPIs, the library of its jobs, the health of the fabric;
+ * and no tests of the other draft that nobody wanted. */
+START_TEST(training_alone)
+{
+	static const struct kpi kpis[] = {{"BusBW", "Gb/s", "DUT-F", "", BETTER_HIGHER, 0},
+					  {.name = NULL}};
+	static const struct test training = {.id = "T9.1",
+					     .name = "Three",
+					     .clause = "draft-training, 9.1",
+					     .dut = "DUT-F",
+					     .summary = "Fake.",
+					     .kpis = kpis};
+	static const struct test *const list[] = {&fake_one, &training};
+	const struct results_tests both = {list, 2};
+	struct row row = {.test = "T9.1", .strategy = "mpi-fare", .kpi = "BusBW", .value = 3};
+	struct results results = {0};
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	ck_assert_int_eq(rows_open(&results.rows, NULL), 0);
+	ck_assert_int_eq(rows_add(results.rows, &row), 0);
+	strcpy(row.kpi, SUITE_LIBRARY);
+	row.text = (char[]){"Open MPI v4.1.4"};
+	ck_assert_int_eq(rows_add(results.rows, &row), 0);
+	row.trial = 1;
+	ck_assert_int_eq(rows_add(results.rows, &row), 0);
+	ck_assert_int_eq(results_report(&results, &both, NULL, file), 0);
+	fclose(file);
+	ck_assert_uint_eq(times(text, "Collective library: Open MPI v4.1.4."), 1);
+	ck_assert_ptr_nonnull(strstr(text, "== Fabric health indicators =="));
+	ck_assert_ptr_nonnull(strstr(text, "BusBW (AllReduce, AlltoAll, AllGather)  T9.1"));
+	ck_assert_ptr_nonnull(strstr(text, "draft-training"));
+	ck_assert_ptr_null(strstr(text, "One & only"));
+	ck_assert_ptr_null(strstr(text, "TTFT"));
+	free(text);
+	results_close(&results);
+}
+END_TEST
+
 START_TEST(a_busy_run_says_so_in_bold)
 {
 	char path[128], *md;
@@ -225,6 +265,7 @@ int main(void)
 	tcase_add_test(tcase, what_is_missing_says_why);
 	tcase_add_test(tcase, numbers_of_the_table);
 	tcase_add_test(tcase, the_first_page);
+	tcase_add_test(tcase, training_alone);
 	tcase_add_test(tcase, a_busy_run_says_so_in_bold);
 	tcase_add_test(tcase, rows_as_csv);
 	tcase_add_test(tcase, only_described);
