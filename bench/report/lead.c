@@ -322,17 +322,18 @@ static void lead_verdicts(struct doc *doc, const struct lead_contrast *c)
 	size_t few = count[COMPARE_FEW] + count[COMPARE_MAYBE_BETTER] + count[COMPARE_MAYBE_WORSE] +
 		     count[COMPARE_MAYBE_CHANGED];
 
-	doc_text(doc,
-		 "Of %zu results, %s is better than %s in %zu and worse in %zu beyond chance "
-		 "(Mann-Whitney test, p < %g after adjustment for their number), the same within "
-		 "the noise in %zu, different in %zu of which neither more nor less is better; %zu "
-		 "have "
-		 "too few trials to say (of these %zu look better, %zu worse).",
-		 few + count[COMPARE_BETTER] + count[COMPARE_WORSE] + count[COMPARE_SAME] +
-			 count[COMPARE_CHANGED],
-		 c->subject, c->baseline, count[COMPARE_BETTER], count[COMPARE_WORSE], COMPARE_P,
-		 count[COMPARE_SAME], count[COMPARE_CHANGED], few, count[COMPARE_MAYBE_BETTER],
-		 count[COMPARE_MAYBE_WORSE]);
+	doc_text(
+		doc,
+		"Of %zu results, %s is better than %s in %zu and worse in %zu beyond chance "
+		"(Mann-Whitney test, p < %g after adjustment for their number); %zu are the same "
+		"within the noise%s; %zu have too few trials to say (of these %zu look better, %zu "
+		"worse).",
+		few + count[COMPARE_BETTER] + count[COMPARE_WORSE] + count[COMPARE_SAME] +
+			count[COMPARE_CHANGED],
+		c->subject, c->baseline, count[COMPARE_BETTER], count[COMPARE_WORSE], COMPARE_P,
+		count[COMPARE_SAME],
+		count[COMPARE_CHANGED] ? ", others differ and neither more nor less is better" : "",
+		few, count[COMPARE_MAYBE_BETTER], count[COMPARE_MAYBE_WORSE]);
 }
 
 void lead_page(struct doc *doc, const struct lead *lead)

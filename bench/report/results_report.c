@@ -53,8 +53,8 @@ static void report_terms(struct doc *doc, const struct test *test, const struct 
 
 		if (rows_next(rows, &filter, 0) == rows_count(rows))
 			continue;
-		snprintf(what, sizeof(what), "%s%s%s%s", k->what, *k->point ? "; seen at " : "",
-			 k->point,
+		snprintf(what, sizeof(what), "%s%s%s%s", k->what,
+			 *k->point ? *k->what ? "; seen at " : "seen at " : "", k->point,
 			 k->better == BETTER_HIGHER  ? "; more is better"
 			 : k->better == BETTER_LOWER ? "; less is better"
 						     : "");

@@ -10,6 +10,7 @@
 
 #include "core/command.h"
 #include "core/machine.h"
+#include "fabric/leaf_load.h"
 #include "fabric/optimum.h"
 #include "suite/suite.h"
 #include "workload/custom.h"
@@ -248,12 +249,34 @@ static void describe_training(json_t *tables, const struct fabric *fabric)
 	describe_row(t, "Compute", "emulated by waiting, where a test has it (T10.1 and later)");
 }
 
-static void describe_fabric_health(json_t *tables, const struct fabric *fabric)
+/* Of a lab's leaves, since the run began. */
+static void describe_leaves(json_t *t, const struct describe *about)
+{
+	unsigned n = about->fabric->topo->n_leaves;
+	struct leaf_load now;
+
+	if (!about->leaves->at_ns || leaf_load_read(&now, about->fabric->topo))
+		return;
+	describe_row(t, "CPU Utilization (switch)",
+		     "%.2f%% of a core: the daemons of the busiest leaf, over the whole run; "
+		     "forwarding is the kernel's and not in it",
+		     leaf_load_cpu_percent(about->leaves, &now, n));
+	describe_row(t, "Memory Usage (switch)",
+		     "%.1f MiB resident: the daemons of the largest leaf; %.1f MiB when the run "
+		     "began",
+		     leaf_load_rss_bytes(&now, n) / 1048576,
+		     leaf_load_rss_bytes(about->leaves, n) / 1048576);
+	leaf_load_fini(&now);
+}
+
+static void describe_fabric_health(json_t *tables, const struct describe *about)
 {
 	json_t *t = describe_table(tables, "Fabric health");
+	const struct fabric *fabric = about->fabric;
 	const char *why = fabric->hosts ? "see the hosts' counters: each driver has its own names"
 					: "virtual Ethernet has none";
 
+	describe_leaves(t, about);
 	describe_row(t, "FEC Error Rate", "not available: %s", why);
 	describe_row(t, "CRC Error Count", "not available: %s", why);
 	describe_row(t, "GPU-NIC PCIe BW", "not available: no GPU%s",
@@ -340,7 +363,7 @@ json_t *describe_json(const struct describe *about)
 	}
 	describe_run(tables, about);
 	if (about->fabric) {
-		describe_fabric_health(tables, about->fabric);
+		describe_fabric_health(tables, about);
 		describe_real(tables, about->fabric);
 	}
 	if (about->fabric && about->fabric->hosts) {

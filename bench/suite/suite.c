@@ -15,6 +15,7 @@
 #include "core/rng.h"
 #include "core/interrupt.h"
 #include "core/progress.h"
+#include "fabric/leaf_load.h"
 #include "suite/describe.h"
 #include "suite/resume.h"
 #include "suite/trial.h"
@@ -39,9 +40,10 @@ struct suite {
 	double scale;
 	uint64_t seed;
 	unsigned done, repeated, busy;
-	struct resume before;	/* of the run that goes on */
-	struct machine machine; /* when it began */
-	bool draft, training;	/* tests of a draft are among them */
+	struct resume before;	 /* of the run that goes on */
+	struct machine machine;	 /* when it began */
+	struct leaf_load leaves; /* the same; at_ns 0: none was read */
+	bool draft, training;	 /* tests of a draft are among them */
 };
 
 /* ---- the directory ---- */
@@ -495,6 +497,8 @@ static int suite_open(struct suite *suite, bool fabric)
 	if (err)
 		return err;
 	suite->has_fabric = fabric;
+	if (fabric && !suite->fabric.hosts && leaf_load_read(&suite->leaves, suite->fabric.topo))
+		suite->leaves.at_ns = 0;
 	err = o->resume ? resume_read(&suite->before, &words, o->dir) : 0;
 	json_decref(words);
 	if (err)
@@ -523,6 +527,7 @@ static int suite_describe(const struct suite *suite, json_t **run)
 				 .seconds =
 					 suite->before.seconds + progress_seconds(&suite->progress),
 				 .machine = &suite->machine,
+				 .leaves = &suite->leaves,
 				 .draft = suite->draft,
 				 .training = suite->training};
 
@@ -579,6 +584,7 @@ int suite_run(const struct suite_options *options, const struct test *const *tes
 			err = -EIO;
 	}
 	*rows = suite.rows;
+	leaf_load_fini(&suite.leaves);
 	fabric_close(&suite.fabric);
 	for (size_t i = 0; cells && i < n; i++)
 		cells_fini(&cells[i]);
