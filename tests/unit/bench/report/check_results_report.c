@@ -142,8 +142,8 @@ START_TEST(the_first_page)
 }
 END_TEST
 
-/* Tests of the training draft alone: its own KPIs, the library of its jobs, the health of the fabric;
- * and no tests of the other draft that nobody wanted. */
+/* Tests of the training draft alone: its own KPIs, the library of its jobs, the health of the
+ * fabric; and no tests of the other draft that nobody wanted. */
 START_TEST(training_alone)
 {
 	static const struct kpi kpis[] = {{"BusBW", "Gb/s", "DUT-F", "", BETTER_HIGHER, 0},
