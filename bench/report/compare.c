@@ -200,6 +200,8 @@ static int compare_add(struct compare_work *work, const struct row *row, const c
 	*item = (struct compare_item){.test = work->test, .p = NAN};
 	if (column_parse(&item->column, work->test, kpi))
 		return 0; /* an earlier release's, or the suite's own */
+	if (work->across && item->column.kpi->better == BETTER_NONE)
+		return 0;
 	if (!work->across)
 		memcpy(item->strategy, row->strategy, sizeof(item->strategy));
 	for (unsigned i = 0; i < row->n_params && used < sizeof(item->params); i++)

@@ -67,7 +67,8 @@ struct compare {
 /* -ENOMEM. On success the caller calls compare_fini(). */
 int compare_results(const struct results *a, const struct results *b,
 		    const struct results_tests *tests, double min_percent, struct compare *out);
-/* The same of two strategies of one run; items have no strategy of their own. */
+/* The same of two strategies of one run, by KPIs of which more or less is better; items have no
+ * strategy of their own. */
 int compare_strategies(const struct results *results, const struct results_tests *tests,
 		       const char *a, const char *b, double min_percent, struct compare *out);
 void compare_fini(struct compare *compare);

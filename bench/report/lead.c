@@ -256,16 +256,57 @@ static void lead_what(struct doc *doc, const struct lead *lead)
 		 *others ? "." : "");
 }
 
-/* "of_optimum 0.94 against 0.38 (size=1M)" */
-static void lead_item_text(const struct compare_item *item, char *out, size_t size)
+/* Do all results of that KPI have this parameter, "size=1M"? */
+static bool lead_is_everywhere(const struct compare *compare, const struct compare_item *of,
+			       const char *param, size_t length)
 {
-	char a[32], b[32];
+	for (size_t i = 0; i < compare->n; i++) {
+		const struct compare_item *item = &compare->item[i];
+		const char *at = strstr(item->params, param);
 
+		if (item->test != of->test || item->column.kpi != of->column.kpi)
+			continue;
+		while (at &&
+		       ((at > item->params && at[-1] != ' ') || (at[length] && at[length] != ' ')))
+			at = strstr(at + 1, param);
+		if (!at)
+			return false;
+	}
+	return true;
+}
+
+/* " (size=1M)": the parameters that vary. */
+static void lead_place(const struct compare *compare, const struct compare_item *item, char *out,
+		       size_t size)
+{
+	size_t used = 0;
+
+	*out = '\0';
+	for (const char *at = item->params; *at && used < size;) {
+		size_t length = strcspn(at, " ");
+		char param[2 * ROW_NAME_MAX];
+
+		snprintf(param, sizeof(param), "%.*s", (int)length, at);
+		if (!lead_is_everywhere(compare, item, param, strlen(param)))
+			used += (size_t)snprintf(out + used, size - used, "%s%s",
+						 used ? ", " : " (", param);
+		at += length + (at[length] == ' ');
+	}
+	if (used && used < size)
+		snprintf(out + used, size - used, ")");
+}
+
+/* "0.94 against 0.38 (size=1M)" */
+static void lead_item_text(const struct compare *compare, const struct compare_item *item,
+			   char *out, size_t size)
+{
+	char a[32], b[32], place[400];
+
+	lead_place(compare, item, place, sizeof(place));
 	cell_number(item->a.value, a, sizeof(a));
 	cell_number(item->b.value, b, sizeof(b));
-	snprintf(out, size, "%s against %s%s%s%s%s%s", b, a, *item->column.kpi->unit ? " " : "",
-		 item->column.kpi->unit, *item->params ? " (" : "", item->params,
-		 *item->params ? ")" : "");
+	snprintf(out, size, "%s against %s%s%s%s", b, a, *item->column.kpi->unit ? " " : "",
+		 item->column.kpi->unit, place);
 }
 
 /* Of one test: where the two differ most and least. */
@@ -280,8 +321,8 @@ static void lead_one_figure(struct doc *doc, const struct lead *lead,
 
 	if (spread->n == 0)
 		return;
-	lead_item_text(spread->most, most, sizeof(most));
-	lead_item_text(spread->least, least, sizeof(least));
+	lead_item_text(&c->compare, spread->most, most, sizeof(most));
+	lead_item_text(&c->compare, spread->least, least, sizeof(least));
 	doc_text(doc, "%s, %s%s%s is better; %s against %s: %s%s%s%s.", figure->kpi->name, what,
 		 *what ? "; " : "", figure->kpi->better == BETTER_HIGHER ? "more" : "less",
 		 c->subject, c->baseline, most, ends ? " where it gains most, " : "",

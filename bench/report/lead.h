@@ -6,9 +6,9 @@
  * Owns: the comparisons. In: results and tests; out: the first page, a chapter, JSON. Thread: one.
  *
  * What is compared is FARE (fare-spray, or mpi-fare; else the first strategy with fare in its name)
- * with each strategy that has no fare in its name, in all tests that have both: every KPI of every
- * combination of parameters (compare.h). The picture shows each test's first KPI of which more or
- * less is better.
+ * with each strategy that has no fare in its name, in all tests that have both: each KPI of which
+ * more or less is better, at every combination of parameters (compare.h). The picture shows each
+ * test's first such KPI.
  */
 #ifndef LEAD_H
 #define LEAD_H

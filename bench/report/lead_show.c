@@ -213,7 +213,8 @@ void lead_chapter(struct doc *doc, const struct lead *lead)
 		return;
 	doc_heading(doc, 2, "strategies", "Strategies compared");
 	doc_text(doc,
-		 "Every figure of every combination of parameters, a distribution by its P50 and "
+		 "Every KPI of which more or less is better, at every combination of parameters; a "
+		 "distribution by its P50 and "
 		 "its P99. Better or worse: the rank test of the trials (Mann-Whitney, two-sided) "
 		 "has p < %g after adjustment for the number of comparisons (Benjamini and "
 		 "Hochberg), and the medians differ by 2%% at least. Maybe: too few trials for the "

@@ -194,6 +194,8 @@ START_TEST(strategies)
 		strcpy(row.strategy, i < 8 ? "ecmp-stripe" : "fare-spray");
 		row.value = (i < 8 ? 50 : 100) + i % 8;
 		ck_assert_int_eq(rows_add(a.rows, &row), 0);
+		strcpy(row.kpi, "line"); /* neither more nor less is better */
+		ck_assert_int_eq(rows_add(a.rows, &row), 0);
 	}
 	add_some(&a, "JFI", 8, 1);
 	ck_assert_int_eq(compare_strategies(&a, &tests, "ecmp-stripe", "fare-spray", 2, &c), 0);

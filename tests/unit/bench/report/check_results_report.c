@@ -133,7 +133,7 @@ START_TEST(the_first_page)
 	ck_assert_ptr_nonnull(at);
 	ck_assert_ptr_nonnull(verdicts);
 	ck_assert(verdicts < at);
-	ck_assert_ptr_nonnull(strstr(md, "103.0 against 51.5 MB/s"));
+	ck_assert_ptr_nonnull(strstr(md, "103.0 against 51.5 MB/s (size=64K, mode=push)"));
 	ck_assert_ptr_nonnull(strstr(md, "## Trial accounting"));
 	ck_assert_ptr_nonnull(strstr(md, "| 5.1 | 12 | 7 |  | 84 | 84 | - | 0 |"));
 	ck_assert(strstr(md, "## System, workload and run") > strstr(md, "## KPI summary"));
