@@ -167,13 +167,20 @@ static void hist_normal_ranks(uint64_t n, double q, uint64_t *low, uint64_t *hig
 	*high = (uint64_t)fmin((double)(n - 1), ceil(middle + half));
 }
 
+bool hist_carries(const struct hist *h, double q)
+{
+	double share = fmin(q, 1 - q);
+
+	/* 1e-9: 1 - 0.99 is not quite 0.01 */
+	return h->n > 0 &&
+	       (double)h->n * share >= (share < 0.01 - 1e-9 ? HIST_TAIL : HIST_BEYOND) - 1e-9;
+}
+
 bool hist_quantile_interval(const struct hist *h, double q, double *low, double *high)
 {
 	uint64_t from, to;
 
-	/* fewer than 3 expected beyond it: the largest value misses the quantile in over 5% of
-	 * cases (e^-3); 1e-9: 1 - 0.99 is not quite 0.01 */
-	if (h->n == 0 || (double)h->n * fmin(q, 1 - q) < 3 - 1e-9)
+	if (!hist_carries(h, q))
 		return false;
 	if (h->n <= HIST_EXACT_N)
 		hist_exact_ranks(h->n, q, &from, &to);

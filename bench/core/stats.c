@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STATS_CONFIDENCE 0.95
-
 static int stats_compare(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;

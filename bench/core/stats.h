@@ -13,6 +13,8 @@
 
 #include <stddef.h>
 
+#define STATS_CONFIDENCE 0.95
+
 struct stats_summary {
 	size_t n;
 	double min, q1, median, q3, max, mean;

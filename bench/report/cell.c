@@ -46,11 +46,11 @@ static double cell_scale(const struct column *column)
 	return column->kpi->scale > 0 ? column->kpi->scale : 1;
 }
 
-/* Widens the interval to that of the quantiles of single trials, where trials support them. */
+/* Widens the interval to that of the quantiles of single trials, where trials carry them. */
 static int cell_widen(struct report_cell *cell, const struct rows *rows,
 		      const struct rows_filter *filter, const struct column *column)
 {
-	double *value = calloc(cell->trials, sizeof(*value)), low, high;
+	double *value = calloc(cell->trials, sizeof(*value));
 	struct stats_summary summary;
 	size_t n = 0;
 	int err = value ? 0 : -ENOMEM;
@@ -59,7 +59,7 @@ static int cell_widen(struct report_cell *cell, const struct rows *rows,
 	     i = rows_next(rows, filter, i + 1)) {
 		const struct hist *hist = rows_at(rows, i)->hist;
 
-		if (hist && hist_quantile_interval(hist, column->quantile, &low, &high))
+		if (hist && hist_carries(hist, column->quantile))
 			value[n++] = hist_quantile(hist, column->quantile) * cell_scale(column);
 	}
 	if (!err && n > 1)
@@ -67,6 +67,7 @@ static int cell_widen(struct report_cell *cell, const struct rows *rows,
 	if (!err && n > 1) {
 		cell->low = fmin(cell->low, summary.ci_low);
 		cell->high = fmax(cell->high, summary.ci_high);
+		cell->cv = stats_cv(value, n);
 	}
 	free(value);
 	return err;
@@ -79,6 +80,7 @@ static int cell_read_hist(struct report_cell *cell, const struct rows *rows,
 	double q = column->quantile, scale = cell_scale(column);
 
 	cell->kind = CELL_NUMBER;
+	cell->is_pooled = true;
 	cell->n = sum->n;
 	cell->value = cell->low = cell->high = (double)sum->max * scale;
 	if (q >= 1)
@@ -87,6 +89,7 @@ static int cell_read_hist(struct report_cell *cell, const struct rows *rows,
 		cell->is_max = true;
 		return 0;
 	}
+	cell->coverage = STATS_CONFIDENCE;
 	cell->value = hist_quantile(sum, q) * scale;
 	cell->low *= scale;
 	cell->high *= scale;
@@ -106,7 +109,9 @@ static int cell_read_values(struct report_cell *cell, const double *values, size
 	cell->value = summary.median;
 	cell->low = summary.ci_low;
 	cell->high = summary.ci_high;
-	cell->is_range = summary.ci_coverage < 0.95;
+	cell->coverage = summary.ci_coverage;
+	cell->is_range = summary.ci_coverage < STATS_CONFIDENCE;
+	cell->cv = stats_cv(values, n);
 	return 0;
 }
 
@@ -163,7 +168,7 @@ int cell_read(struct report_cell *cell, const struct rows *rows, const struct ro
 
 	if (!sum)
 		return -ENOMEM;
-	*cell = (struct report_cell){.value = NAN, .low = NAN, .high = NAN};
+	*cell = (struct report_cell){.value = NAN, .low = NAN, .high = NAN, .cv = NAN};
 	own.kpi = column->kpi->name;
 	cell->trials = (unsigned)rows_hist(rows, &own, sum);
 	if (sum->n) {
@@ -184,38 +189,64 @@ int cell_read(struct report_cell *cell, const struct rows *rows, const struct ro
 	return err;
 }
 
+/* Is this the text of 1 though the number is not? */
+static bool cell_looks_whole(double value, const char *text)
+{
+	return fabs(value) != 1 && (strcmp(text, "1") == 0 || strcmp(text, "-1") == 0);
+}
+
 void cell_number(double value, char *out, size_t size)
 {
 	double magnitude = fabs(value);
+	int digits = 4;
 
 	if (magnitude >= 1000 && magnitude < 1e15)
 		snprintf(out, size, "%.0f", value);
 	else if (magnitude >= 100 && magnitude < 1000)
 		snprintf(out, size, "%.1f", value);
 	else
-		snprintf(out, size, "%.4g", value);
+		do
+			snprintf(out, size, "%.*g", digits, value);
+		while (cell_looks_whole(value, out) && ++digits < 10);
+}
+
+/* "n=20, CV 3%"; "n=4100 in 20 trials" of a distribution */
+static void cell_sure(const struct report_cell *cell, char *out, size_t size)
+{
+	char cv[32] = "", trials[32] = "";
+
+	if (isfinite(cell->cv))
+		snprintf(cv, sizeof(cv), ", CV %.2g%%", cell->cv * 100);
+	if (cell->is_pooled && cell->trials > 1)
+		snprintf(trials, sizeof(trials), " in %u trials", cell->trials);
+	snprintf(out, size, "n=%llu%s%s", (unsigned long long)cell->n, trials, cv);
+}
+
+static void cell_number_text(const struct report_cell *cell, char *out, size_t size)
+{
+	char value[32], low[32], high[32], sure[96];
+
+	cell_number(cell->value, value, sizeof(value));
+	cell_number(cell->low, low, sizeof(low));
+	cell_number(cell->high, high, sizeof(high));
+	cell_sure(cell, sure, sizeof(sure));
+	if (cell->is_max)
+		snprintf(out, size, "max of %llu: %s", (unsigned long long)cell->n, value);
+	else if (cell->low == cell->high)
+		snprintf(out, size, "%s\n%s", value, sure);
+	else
+		snprintf(out, size, cell->is_range ? "%s\n(%s to %s)\n%s" : "%s\n[%s, %s]\n%s",
+			 value, low, high, sure);
 }
 
 void cell_text(const struct report_cell *cell, char *out, size_t size)
 {
-	char value[32], low[32], high[32];
-
 	if (size)
 		*out = '\0';
 	if (cell->kind == CELL_WORDS)
 		snprintf(out, size, "%s", cell->text);
 	if (cell->kind == CELL_MISSING)
 		snprintf(out, size, "n/a");
-	if (cell->kind != CELL_NUMBER)
-		return;
-	cell_number(cell->value, value, sizeof(value));
-	cell_number(cell->low, low, sizeof(low));
-	cell_number(cell->high, high, sizeof(high));
-	if (cell->is_max)
-		snprintf(out, size, "max of %llu: %s", (unsigned long long)cell->n, value);
-	else if (cell->low == cell->high)
-		snprintf(out, size, "%s n=%llu", value, (unsigned long long)cell->n);
-	else
-		snprintf(out, size, cell->is_range ? "%s (%s to %s) n=%llu" : "%s [%s, %s] n=%llu",
-			 value, low, high, (unsigned long long)cell->n);
+	if (cell->kind == CELL_NUMBER)
+		cell_number_text(cell, out, size);
 }

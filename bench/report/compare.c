@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/stats.h"
+#include "suite/derive.h"
 
 const char *compare_verdict_name(enum compare_verdict verdict)
 {
@@ -21,6 +22,7 @@ const char *compare_verdict_name(enum compare_verdict verdict)
 		[COMPARE_GONE] = "gone",
 		[COMPARE_NEW] = "new",
 		[COMPARE_FEW] = "too few trials to say",
+		[COMPARE_ONE] = "one value a run",
 		[COMPARE_NONE] = "not measured",
 	};
 
@@ -109,26 +111,23 @@ static enum compare_verdict compare_judge(const struct compare_item *item, bool 
 	return sure ? COMPARE_WORSE : COMPARE_MAYBE_WORSE;
 }
 
-/* p, or, where there are too few values, whether they are apart. */
+/* p, and whether they are apart. */
 static int compare_test(struct compare_item *item, const struct compare_sample *a,
-			const struct compare_sample *b, double min_percent)
+			const struct compare_sample *b)
 {
-	bool large = fabs(item->percent) >= min_percent;
-
 	item->n_a = (unsigned)a->n;
 	item->n_b = (unsigned)b->n;
-	if (a->n >= COMPARE_MIN_TRIALS && b->n >= COMPARE_MIN_TRIALS) {
-		item->p = stats_rank_test(a->value, a->n, b->value, b->n);
-		return item->p < 0 ? -ENOMEM : 0;
+	item->apart = a->n > 1 && b->n > 1 && (a->min > b->max || b->min > a->max);
+	if (a->n < COMPARE_MIN_TRIALS || b->n < COMPARE_MIN_TRIALS) {
+		item->verdict = COMPARE_FEW;
+		return 0;
 	}
-	item->verdict = COMPARE_FEW;
-	if (large && a->n > 1 && b->n > 1 && (a->min > b->max || b->min > a->max))
-		item->verdict = compare_judge(item, false);
-	return 0;
+	item->p = stats_rank_test(a->value, a->n, b->value, b->n);
+	return item->p < 0 ? -ENOMEM : 0;
 }
 
 static int compare_cells(struct compare_item *item, const struct rows *a, const struct rows *b,
-			 const struct rows_filter *filter, double min_percent)
+			 const struct rows_filter *filter)
 {
 	struct compare_sample sa = {0}, sb = {0};
 	int err = cell_read(&item->a, a, filter, &item->column);
@@ -150,7 +149,7 @@ static int compare_cells(struct compare_item *item, const struct rows *a, const 
 		if (!err)
 			err = compare_sample(b, filter, &item->column, &sb);
 		if (!err)
-			err = compare_test(item, &sa, &sb, min_percent);
+			err = compare_test(item, &sa, &sb);
 		free(sa.value);
 		free(sb.value);
 	}
@@ -176,12 +175,21 @@ struct compare_work {
 	struct compare *out;
 	const struct test *test;
 	const struct rows *a, *b; /* of the test */
-	double min_percent;
+	bool across;		  /* of one strategy each: places are the same whatever theirs */
 };
+
+static struct rows_filter compare_place_of(const struct compare_work *work, const struct row *row)
+{
+	struct rows_filter filter = rows_like(row);
+
+	if (work->across)
+		filter.strategy = NULL;
+	return filter;
+}
 
 static int compare_add(struct compare_work *work, const struct row *row, const char *kpi)
 {
-	const struct rows_filter filter = rows_like(row);
+	const struct rows_filter filter = compare_place_of(work, row);
 	struct compare_item *item;
 	size_t used = 0;
 	int err = compare_room(work->out);
@@ -192,28 +200,35 @@ static int compare_add(struct compare_work *work, const struct row *row, const c
 	*item = (struct compare_item){.test = work->test, .p = NAN};
 	if (column_parse(&item->column, work->test, kpi))
 		return 0; /* an earlier release's, or the suite's own */
-	memcpy(item->strategy, row->strategy, sizeof(item->strategy));
+	if (work->across && item->column.kpi->better == BETTER_NONE)
+		return 0;
+	if (!work->across)
+		memcpy(item->strategy, row->strategy, sizeof(item->strategy));
 	for (unsigned i = 0; i < row->n_params && used < sizeof(item->params); i++)
 		used += (size_t)snprintf(item->params + used, sizeof(item->params) - used,
 					 "%s%s=%s", i ? " " : "", row->param[i].name,
 					 row->param[i].text);
-	err = compare_cells(item, work->a, work->b, &filter, work->min_percent);
+	err = compare_cells(item, work->a, work->b, &filter);
+	if (row->trial == DERIVED_TRIAL && item->verdict == COMPARE_FEW)
+		item->verdict = COMPARE_ONE;
 	work->out->n += !err;
 	return err;
 }
 
-static bool compare_same_place(const struct row *a, const struct row *b)
+static bool compare_same_place(const struct compare_work *work, const struct row *a,
+			       const struct row *b)
 {
-	const struct rows_filter filter = rows_like(b);
+	const struct rows_filter filter = compare_place_of(work, b);
 
 	return a->n_params == b->n_params && row_matches(a, &filter) &&
-	       strcmp(a->strategy, b->strategy) == 0;
+	       (work->across || strcmp(a->strategy, b->strategy) == 0);
 }
 
-static bool compare_is_hist(const struct rows *rows, const struct row *row)
+static bool compare_is_hist(const struct compare_work *work, const struct rows *rows,
+			    const struct row *row)
 {
 	for (size_t i = 0; i < rows_count(rows); i++)
-		if (rows_at(rows, i)->hist && compare_same_place(rows_at(rows, i), row))
+		if (rows_at(rows, i)->hist && compare_same_place(work, rows_at(rows, i), row))
 			return true;
 	return false;
 }
@@ -223,7 +238,7 @@ static int compare_place(struct compare_work *work, const struct row *row)
 	char name[ROW_NAME_MAX + 8];
 	int err;
 
-	if (!compare_is_hist(work->a, row) && !compare_is_hist(work->b, row))
+	if (!compare_is_hist(work, work->a, row) && !compare_is_hist(work, work->b, row))
 		return compare_add(work, row, row->kpi);
 	snprintf(name, sizeof(name), "%s@p50", row->kpi);
 	err = compare_add(work, row, name);
@@ -242,7 +257,7 @@ static int compare_places(struct compare_work *work, const struct rows *rows,
 		bool is_new = true;
 
 		for (size_t k = 0; is_new && k < *n_seen; k++)
-			is_new = !compare_same_place(seen[k], row);
+			is_new = !compare_same_place(work, seen[k], row);
 		if (!is_new)
 			continue;
 		seen[(*n_seen)++] = row;
@@ -300,41 +315,100 @@ static void compare_verdicts(struct compare *compare, double min_percent)
 {
 	for (size_t i = 0; i < compare->n; i++) {
 		struct compare_item *item = &compare->item[i];
+		bool sure = item->p < COMPARE_P;
 
-		if (item->p < COMPARE_P && fabs(item->percent) >= min_percent)
-			item->verdict = compare_judge(item, true);
+		if ((sure || item->apart) && fabs(item->percent) >= min_percent)
+			item->verdict = compare_judge(item, sure);
 		compare->count[item->verdict]++;
 	}
+}
+
+/* How many numbers were compared, and the fewest trials behind them. */
+static void compare_count(struct compare *compare)
+{
+	for (size_t i = 0; i < compare->n; i++) {
+		const struct report_cell *a = &compare->item[i].a, *b = &compare->item[i].b;
+
+		if (a->kind != CELL_NUMBER || b->kind != CELL_NUMBER ||
+		    compare->item[i].verdict == COMPARE_ONE)
+			continue;
+		if (!compare->n_numbers || a->trials < compare->least_a)
+			compare->least_a = a->trials;
+		if (!compare->n_numbers || b->trials < compare->least_b)
+			compare->least_b = b->trials;
+		compare->n_numbers++;
+	}
+}
+
+unsigned compare_trials_wanted(size_t n_comparisons)
+{
+	unsigned n = COMPARE_MIN_TRIALS;
+	double p = 2. / 70; /* of 4 against 4 that are apart: both orders of C(8, 4) */
+
+	while (p * (double)n_comparisons >= COMPARE_P) {
+		/* C(2n + 2, n + 1) = C(2n, n) (2n + 1) 2 / (n + 1) */
+		p *= (n + 1) / (2. * (2 * n + 1));
+		n++;
+	}
+	return n;
+}
+
+struct compare_side {
+	const struct results *results;
+	const char *strategy; /* NULL: all */
+};
+
+static int compare_add_test(struct compare *out, const struct test *test,
+			    const struct compare_side *a, const struct compare_side *b)
+{
+	struct compare_work work = {.out = out, .test = test, .across = a->strategy != NULL};
+	const struct rows_filter of_a = {.test = test->id, .strategy = a->strategy, .trial = -1},
+				 of_b = {.test = test->id, .strategy = b->strategy, .trial = -1};
+	struct rows *rows_a = NULL, *rows_b = NULL;
+	int err = rows_part(&rows_a, a->results->rows, &of_a);
+
+	if (!err)
+		err = rows_part(&rows_b, b->results->rows, &of_b);
+	work.a = rows_a;
+	work.b = rows_b;
+	if (!err)
+		err = compare_one_test(&work);
+	rows_close(rows_a);
+	rows_close(rows_b);
+	return err;
+}
+
+static int compare_sides(const struct compare_side *a, const struct compare_side *b,
+			 const struct results_tests *tests, double min_percent, struct compare *out)
+{
+	int err = 0;
+
+	memset(out, 0, sizeof(*out));
+	for (size_t i = 0; !err && i < tests->n; i++)
+		err = compare_add_test(out, tests->test[i], a, b);
+	if (!err)
+		err = compare_adjust(out);
+	if (err) {
+		compare_fini(out);
+		return err;
+	}
+	compare_verdicts(out, min_percent);
+	compare_count(out);
+	return 0;
 }
 
 int compare_results(const struct results *a, const struct results *b,
 		    const struct results_tests *tests, double min_percent, struct compare *out)
 {
-	int err = 0;
+	return compare_sides(&(struct compare_side){.results = a},
+			     &(struct compare_side){.results = b}, tests, min_percent, out);
+}
 
-	memset(out, 0, sizeof(*out));
-	for (size_t i = 0; !err && i < tests->n; i++) {
-		struct compare_work work = {
-			.out = out, .test = tests->test[i], .min_percent = min_percent};
-		struct rows *rows_a = NULL, *rows_b = NULL;
-
-		err = results_test(a, tests->test[i], &rows_a);
-		if (!err)
-			err = results_test(b, tests->test[i], &rows_b);
-		work.a = rows_a;
-		work.b = rows_b;
-		if (!err)
-			err = compare_one_test(&work);
-		rows_close(rows_a);
-		rows_close(rows_b);
-	}
-	if (!err)
-		err = compare_adjust(out);
-	if (err)
-		compare_fini(out);
-	else
-		compare_verdicts(out, min_percent);
-	return err;
+int compare_strategies(const struct results *results, const struct results_tests *tests,
+		       const char *a, const char *b, double min_percent, struct compare *out)
+{
+	return compare_sides(&(struct compare_side){results, a}, &(struct compare_side){results, b},
+			     tests, min_percent, out);
 }
 
 void compare_fini(struct compare *compare)

@@ -15,7 +15,7 @@
 struct compare_options {
 	const char *json, *html, *a, *b;
 	double min_percent;
-	bool all;
+	bool all, more;
 };
 
 static void compare_usage(FILE *file)
@@ -24,6 +24,8 @@ static void compare_usage(FILE *file)
 		"usage: farebench compare [OPTIONS] A B\n\n"
 		"Compares two directories of farebench run, A before and B after.\n\n"
 		"  --all          lists what did not change, too\n"
+		"  --more         first makes the trials that are missing, each run's in the lab "
+		"that it names\n"
 		"  --min PERCENT  changes below this do not count (default %g)\n"
 		"  --html FILE    a page with a picture\n"
 		"  --json FILE    everything that was compared (-: stdout, and no text)\n\n"
@@ -35,10 +37,13 @@ static void compare_usage(FILE *file)
 /* 0; 1: help was asked for; -EINVAL: wrong. */
 static int compare_parse(int argc, char **argv, struct compare_options *o)
 {
-	static const struct option options[] = {
-		{"all", no_argument, NULL, 'a'},	{"min", required_argument, NULL, 'm'},
-		{"html", required_argument, NULL, 'H'}, {"json", required_argument, NULL, 'j'},
-		{"help", no_argument, NULL, 'h'},	{NULL, 0, NULL, 0}};
+	static const struct option options[] = {{"all", no_argument, NULL, 'a'},
+						{"min", required_argument, NULL, 'm'},
+						{"html", required_argument, NULL, 'H'},
+						{"json", required_argument, NULL, 'j'},
+						{"more", no_argument, NULL, 'M'},
+						{"help", no_argument, NULL, 'h'},
+						{NULL, 0, NULL, 0}};
 	char *end;
 	int c;
 
@@ -49,6 +54,8 @@ static int compare_parse(int argc, char **argv, struct compare_options *o)
 			return 1;
 		if (c == 'a')
 			o->all = true;
+		else if (c == 'M')
+			o->more = true;
 		else if (c == 'H')
 			o->html = optarg;
 		else if (c == 'j')
@@ -68,14 +75,59 @@ static int compare_parse(int argc, char **argv, struct compare_options *o)
 	return 0;
 }
 
-static int compare_show(const struct compare *compare, const struct compare_options *o)
+struct compare_pair {
+	struct results a, b;
+	struct compare compare;
+};
+
+static int compare_open(struct compare_pair *pair, const struct compare_options *o,
+			const struct results_tests *tests)
 {
+	int err = results_open(&pair->a, o->a);
+
+	if (!err)
+		err = results_open(&pair->b, o->b);
+	return err ? err
+		   : compare_results(&pair->a, &pair->b, tests, o->min_percent, &pair->compare);
+}
+
+static void compare_close(struct compare_pair *pair)
+{
+	compare_fini(&pair->compare);
+	results_close(&pair->a);
+	results_close(&pair->b);
+}
+
+/* Makes what is missing; *pair is what there is then. */
+static int compare_get_more(struct compare_pair *pair, const struct compare_options *o,
+			    const struct results_tests *tests)
+{
+	const struct compare *compare = &pair->compare;
+	unsigned wanted = compare_trials_wanted(compare->n_numbers);
+	bool a = compare->n_numbers && compare->least_a < wanted,
+	     b = compare->n_numbers && compare->least_b < wanted;
+	int err = 0;
+
+	if (a)
+		err = compare_more(o->a, wanted);
+	if (!err && b)
+		err = compare_more(o->b, wanted);
+	if (err || (!a && !b))
+		return err;
+	compare_close(pair);
+	return compare_open(pair, o, tests);
+}
+
+static int compare_show(const struct compare_pair *pair, const struct compare_options *o)
+{
+	const struct compare_run a = {o->a, results_even_busy(&pair->a)},
+				 b = {o->b, results_even_busy(&pair->b)};
 	struct doc *doc;
 	int err = doc_create(&doc, "Comparison of two runs");
 
 	if (err)
 		return err;
-	compare_doc(doc, compare, o->a, o->b, o->min_percent, o->all);
+	compare_doc(doc, &pair->compare, &a, &b, o->min_percent, o->all);
 	err = doc_error(doc);
 	if (err)
 		fprintf(stderr, "farebench: %s\n", strerror(-err));
@@ -84,15 +136,14 @@ static int compare_show(const struct compare *compare, const struct compare_opti
 	if (!err && !(o->json && strcmp(o->json, "-") == 0))
 		doc_print(doc, stdout);
 	if (!err && o->json)
-		err = results_json_dump(compare_json(compare, o->a, o->b), o->json);
+		err = results_json_dump(compare_json(&pair->compare, &a, &b), o->json);
 	doc_destroy(doc);
 	return err;
 }
 
 int compare_command(int argc, char **argv, const struct results_tests *tests)
 {
-	struct results a = {0}, b = {0};
-	struct compare compare = {0};
+	struct compare_pair pair = {0};
 	struct compare_options o;
 	int err = compare_parse(argc, argv, &o);
 	bool worse;
@@ -101,17 +152,13 @@ int compare_command(int argc, char **argv, const struct results_tests *tests)
 		compare_usage(err > 0 ? stdout : stderr);
 		return err > 0 ? 0 : 2;
 	}
-	err = results_open(&a, o.a);
+	err = compare_open(&pair, &o, tests);
+	if (!err && o.more)
+		err = compare_get_more(&pair, &o, tests);
 	if (!err)
-		err = results_open(&b, o.b);
-	if (!err)
-		err = compare_results(&a, &b, tests, o.min_percent, &compare);
-	if (!err)
-		err = compare_show(&compare, &o);
-	worse = compare.count[COMPARE_WORSE] > 0;
-	compare_fini(&compare);
-	results_close(&a);
-	results_close(&b);
+		err = compare_show(&pair, &o);
+	worse = pair.compare.count[COMPARE_WORSE] > 0;
+	compare_close(&pair);
 	return err ? 1 : worse ? 3 : 0;
 }
 

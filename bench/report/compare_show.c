@@ -74,16 +74,6 @@ static double forest_x(const struct forest *forest, double percent)
 	return (FOREST_LEFT + FOREST_RIGHT) / 2.0 + share * (FOREST_RIGHT - FOREST_LEFT) / 2.0;
 }
 
-static void forest_text(FILE *file, double x, double y, const char *anchor, const char *text)
-{
-	fprintf(file,
-		"<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" fill=\"currentColor\" "
-		"font-size=\"12\" font-family=\"sans-serif\">",
-		x, y, anchor);
-	report_escape(file, text);
-	fputs("</text>\n", file);
-}
-
 static void forest_axis(FILE *file, const struct forest *forest)
 {
 	double bottom = FOREST_TOP + FOREST_LINE * (double)forest->n;
@@ -97,7 +87,7 @@ static void forest_axis(FILE *file, const struct forest *forest)
 			"stroke-dasharray=\"%s\" fill=\"none\"/>\n",
 			x, FOREST_TOP - 6, bottom, i == 0 ? "1.4" : "0.4", i == 0 ? "none" : "2 3");
 		snprintf(text, sizeof(text), "%+.3g%%", percent);
-		forest_text(file, x, FOREST_TOP - 12, "middle", i == 0 ? "0" : text);
+		report_svg_text(file, x, FOREST_TOP - 12, "middle", i == 0 ? "0" : text);
 	}
 }
 
@@ -132,7 +122,7 @@ static void forest_line(FILE *file, const struct forest *forest, size_t i)
 			cut--;
 		strcpy(text + cut, "\u2026");
 	}
-	forest_text(file, FOREST_LEFT - 10, y + 4, "end", text);
+	report_svg_text(file, FOREST_LEFT - 10, y + 4, "end", text);
 	if (isfinite(item->low) && isfinite(item->high))
 		fprintf(file,
 			"<path d=\"M%.1f %.1f H%.1f\" stroke=\"currentColor\" "
@@ -140,7 +130,7 @@ static void forest_line(FILE *file, const struct forest *forest, size_t i)
 			forest_x(forest, item->low), y, forest_x(forest, item->high));
 	forest_mark(file, item, forest_x(forest, item->percent), y);
 	snprintf(text, sizeof(text), "%+.1f%%", item->percent);
-	forest_text(file, FOREST_WIDTH - 4, y + 4, "end", text);
+	report_svg_text(file, FOREST_WIDTH - 4, y + 4, "end", text);
 }
 
 static void forest_draw(FILE *file, const void *context)
@@ -174,16 +164,12 @@ static void compare_row(struct doc *doc, struct table *table, const struct compa
 							p, compare_verdict_name(item->verdict)}));
 }
 
-static bool compare_is_change(const struct compare_item *item)
+/* The rows with the verdicts that are wanted. */
+static void compare_some(struct doc *doc, const struct compare *compare, const bool *wanted,
+			 const char *a, const char *b)
 {
-	return item->verdict != COMPARE_SAME && item->verdict < COMPARE_FEW;
-}
-
-/* Those that changed, or the others. */
-static void compare_table(struct doc *doc, const struct compare *compare, bool changed)
-{
-	static const char *const headers[] = {"Test", "KPI",   "Strategy", "Parameters", "A",
-					      "B",    "B - A", "p",	   "Verdict"};
+	const char *const headers[] = {"Test", "KPI",	"Strategy", "Parameters", a,
+				       b,      "B - A", "p",	    "Verdict"};
 	struct table *table;
 	int err = table_create(&table, sizeof(headers) / sizeof(headers[0]), headers);
 
@@ -192,7 +178,7 @@ static void compare_table(struct doc *doc, const struct compare *compare, bool c
 		return;
 	}
 	for (size_t i = 0; i < compare->n; i++)
-		if (compare_is_change(&compare->item[i]) == changed)
+		if (wanted[compare->item[i].verdict])
 			compare_row(doc, table, &compare->item[i]);
 	if (table_rows(table) > 1) {
 		doc_table(doc, table);
@@ -200,6 +186,24 @@ static void compare_table(struct doc *doc, const struct compare *compare, bool c
 		doc_text(doc, "None.");
 		table_destroy(table);
 	}
+}
+/* Those that changed, or the others. */
+static void compare_table(struct doc *doc, const struct compare *compare, bool changed)
+{
+	bool wanted[COMPARE_VERDICTS];
+
+	for (int i = 0; i < COMPARE_VERDICTS; i++)
+		wanted[i] = (i != COMPARE_SAME && i < COMPARE_FEW) == changed;
+	compare_some(doc, compare, wanted, "A", "B");
+}
+
+void compare_table_of(struct doc *doc, const struct compare *compare, enum compare_verdict one,
+		      enum compare_verdict other, const char *a, const char *b)
+{
+	bool wanted[COMPARE_VERDICTS] = {false};
+
+	wanted[one] = wanted[other] = true;
+	compare_some(doc, compare, wanted, a, b);
 }
 
 static void compare_counts(struct doc *doc, const struct compare *compare)
@@ -214,21 +218,52 @@ static void compare_counts(struct doc *doc, const struct compare *compare)
 	doc_text(doc, "%zu rows were compared: %s.", compare->n, text);
 }
 
-void compare_doc(struct doc *doc, const struct compare *compare, const char *a, const char *b,
-		 double min_percent, bool all)
+/* What more trials would tell. */
+static void compare_missing(struct doc *doc, const struct compare *compare)
+{
+	unsigned wanted = compare_trials_wanted(compare->n_numbers);
+	unsigned more_a = wanted > compare->least_a ? wanted - compare->least_a : 0,
+		 more_b = wanted > compare->least_b ? wanted - compare->least_b : 0;
+
+	if (!compare->n_numbers || (!more_a && !more_b))
+		return;
+	doc_text(doc,
+		 "A has %u trials of each row at least, B %u. To tell a change of a single one of "
+		 "%zu rows from chance takes %u of both: A misses %u, B %u. farebench compare "
+		 "--more makes them.",
+		 compare->least_a, compare->least_b, compare->n_numbers, wanted, more_a, more_b);
+}
+
+static void compare_busy(struct doc *doc, const char *name, bool busy)
+{
+	char text[120];
+
+	snprintf(text, sizeof(text),
+		 "%s was measured with --even-busy: its figures may tell of the machine.", name);
+	if (busy)
+		doc_strong(doc, text);
+}
+
+void compare_doc(struct doc *doc, const struct compare *compare, const struct compare_run *a,
+		 const struct compare_run *b, double min_percent, bool all)
 {
 	struct forest forest;
 	int err = forest_choose(compare, &forest);
 
-	doc_text(doc, "A: %s. B: %s.", a, b);
-	doc_text(doc,
-		 "Better, worse or changed: the rank test of the trials (Mann-Whitney, two-sided) "
-		 "has p < %g after adjustment for the number of comparisons (Benjamini and "
-		 "Hochberg), and the medians differ by %g%% at least. Maybe: fewer than %d trials, "
-		 "so that no test can say so, but all values of one are above all of the other.",
-		 COMPARE_P, min_percent, COMPARE_MIN_TRIALS);
+	doc_text(doc, "A: %s. B: %s.", a->dir, b->dir);
+	compare_busy(doc, "A", a->even_busy);
+	compare_busy(doc, "B", b->even_busy);
+	doc_text(
+		doc,
+		"Better, worse or changed: the rank test of the trials (Mann-Whitney, two-sided) "
+		"has p < %g after adjustment for the number of comparisons (Benjamini and "
+		"Hochberg), and the medians differ by %g%% at least. Maybe: too few trials for "
+		"the test to say so (it takes %d at least), but all values of one are above all of "
+		"the other.",
+		COMPARE_P, min_percent, COMPARE_MIN_TRIALS);
 	doc_heading(doc, 2, "sum", "Sum");
 	compare_counts(doc, compare);
+	compare_missing(doc, compare);
 	doc_fail(doc, err);
 	if (!err && forest.n) {
 		doc_drawing(doc, "Change from A to B, with the ends that both intervals leave",
@@ -269,21 +304,39 @@ static json_t *compare_item_json(const struct compare_item *item)
 	return json;
 }
 
-json_t *compare_json(const struct compare *compare, const char *a, const char *b)
+json_t *compare_counts_json(const struct compare *compare)
 {
-	json_t *root = json_pack("{ss ss s{} s[]}", "a", a, "b", b, "counts", "items");
-	int err = root ? 0 : -1;
+	json_t *counts = json_object();
 
-	for (int i = 0; !err && i < COMPARE_VERDICTS; i++)
-		err = json_object_set_new(json_object_get(root, "counts"),
-					  compare_verdict_name((enum compare_verdict)i),
-					  json_integer((json_int_t)compare->count[i]));
-	for (size_t i = 0; !err && i < compare->n; i++)
-		err = json_array_append_new(json_object_get(root, "items"),
-					    compare_item_json(&compare->item[i]));
-	if (err) {
-		json_decref(root);
-		return NULL;
-	}
-	return root;
+	for (int i = 0; counts && i < COMPARE_VERDICTS; i++)
+		if (json_object_set_new(counts, compare_verdict_name((enum compare_verdict)i),
+					json_integer((json_int_t)compare->count[i]))) {
+			json_decref(counts);
+			return NULL;
+		}
+	return counts;
+}
+
+json_t *compare_items_json(const struct compare *compare)
+{
+	json_t *items = json_array();
+
+	for (size_t i = 0; items && i < compare->n; i++)
+		if (json_array_append_new(items, compare_item_json(&compare->item[i]))) {
+			json_decref(items);
+			return NULL;
+		}
+	return items;
+}
+
+json_t *compare_json(const struct compare *compare, const struct compare_run *a,
+		     const struct compare_run *b)
+{
+	return json_pack("{ss ss ss sb sb si si si ss so so}", "schema", "farebench-compare-1", "a",
+			 a->dir, "b", b->dir, "a_even_busy", (int)a->even_busy, "b_even_busy",
+			 (int)b->even_busy, "a_least_trials", (int)compare->least_a,
+			 "b_least_trials", (int)compare->least_b, "trials_wanted",
+			 (int)compare_trials_wanted(compare->n_numbers), "p_of",
+			 "Mann-Whitney, two-sided, adjusted as Benjamini and Hochberg do", "counts",
+			 compare_counts_json(compare), "items", compare_items_json(compare));
 }

@@ -118,6 +118,15 @@ void doc_text(struct doc *doc, const char *format, ...)
 	free(text);
 }
 
+void doc_strong(struct doc *doc, const char *text)
+{
+	report_strong(doc->page, text);
+	fputs("**", doc->md.file);
+	doc_md(doc, text);
+	fputs("**\n\n", doc->md.file);
+	fprintf(doc->plain.file, "%s\n\n", text);
+}
+
 static void doc_md_table(struct doc *doc, const struct table *table)
 {
 	for (size_t row = 0; row < table_rows(table); row++) {

@@ -21,6 +21,8 @@ void doc_destroy(struct doc *doc);		     /* NULL is fine */
 /* level 2 to 4; id: what links name, or "". */
 void doc_heading(struct doc *doc, unsigned level, const char *id, const char *text);
 void doc_text(struct doc *doc, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same in bold. */
+void doc_strong(struct doc *doc, const char *text);
 /* A table that was made, or NULL for the want of memory; takes it. */
 void doc_table(struct doc *doc, struct table *table);
 void doc_pairs(struct doc *doc, struct table *table); /* names and their values */

@@ -75,8 +75,10 @@ void axis_read(struct axis *axis, const struct test *test, const struct rows *ro
 	       const char *name)
 {
 	const struct rows_filter filter = {.test = test->id, .kpi = kpi, .trial = -1};
+	const struct param *param = name ? test_param(test, name) : NULL;
 
 	axis->name = name;
+	axis->unit = param ? param->unit : "";
 	axis->n = name ? rows_levels(rows, &filter, name, axis->level, AXIS_MAX_LEVELS) : 0;
 	axis_sort(axis, test);
 }
@@ -143,15 +145,19 @@ void axis_text(const struct axis *axis, size_t i, char *out, size_t size)
 	else if (strcmp(axis->name, "strategy") == 0)
 		snprintf(out, size, "%s", axis->level[i].text);
 	else
-		snprintf(out, size, "%s %s", axis->name, axis->level[i].text);
+		snprintf(out, size, "%s %s%s%s", axis->name, axis->level[i].text,
+			 *axis->unit ? " " : "", axis->unit);
 }
 
 void axis_label(const struct axis *axis, const struct test *test, char *out, size_t size)
 {
 	const struct param *param = axis->name ? test_param(test, axis->name) : NULL;
+	size_t length = axis->name ? strlen(axis->name) : 0;
 
 	if (param && *param->unit)
 		snprintf(out, size, "%s (%s)", param->name, param->unit);
+	else if (!param && length > 3 && strcmp(axis->name + length - 3, "_ms") == 0)
+		snprintf(out, size, "%.*s (ms)", (int)length - 3, axis->name);
 	else
 		snprintf(out, size, "%s", axis->name ? axis->name : "");
 }

@@ -20,6 +20,7 @@
  */
 struct axis {
 	const char *name;
+	const char *unit; /* "" where it has none */
 	size_t n;
 	struct row_param level[AXIS_MAX_LEVELS];
 };
@@ -53,7 +54,7 @@ int grid_create(struct grid **out, const struct test *test, const struct rows *r
 void axis_read(struct axis *axis, const struct test *test, const struct rows *rows, const char *kpi,
 	       const char *name);
 size_t axis_places(const struct axis *axis); /* at least 1 */
-/* "strategy fare-spray" -> "fare-spray"; "qps=8"; "": no axis. */
+/* "fare-spray"; "load 50 %"; "": no axis. */
 void axis_text(const struct axis *axis, size_t i, char *out, size_t size);
 /* The axis's name with its unit: "size (bytes)". */
 void axis_label(const struct axis *axis, const struct test *test, char *out, size_t size);

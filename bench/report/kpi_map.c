@@ -25,6 +25,22 @@ static const struct kpi_map kpi_map[] = {
 	{"JFI (Decode Worker)", "JFI_decode", "SUT-E"},
 };
 
+static const struct kpi_map kpi_map_of_training[] = {
+	{"BusBW (AllReduce, AlltoAll, AllGather)", "BusBW", "DUT-F"},
+	{"JCT", "JCT", "SUT-E"},
+	{"JCT Ratio", "JCT_ratio", "SUT-E"},
+	{"Link utilization", "Link_utilization", "DUT-F"},
+	{"ECN marking ratio", "ECN_marking_ratio", "DUT-S"},
+	{"PFC pauses", "PFC_pause_count", "DUT-S"},
+	{"Packet loss", "Packets_lost", "DUT-F"},
+};
+
+const struct kpi_map *kpi_map_training(size_t *n)
+{
+	*n = sizeof(kpi_map_of_training) / sizeof(kpi_map_of_training[0]);
+	return kpi_map_of_training;
+}
+
 const struct kpi_map *kpi_map_all(size_t *n)
 {
 	*n = sizeof(kpi_map) / sizeof(kpi_map[0]);

@@ -19,7 +19,9 @@ struct kpi_map {
 	const char *dut;
 };
 
-const struct kpi_map *kpi_map_all(size_t *n);
+const struct kpi_map *kpi_map_all(size_t *n); /* of the inference draft */
+/* What its companion's section 4 asks for and tests of it measure here. */
+const struct kpi_map *kpi_map_training(size_t *n);
 bool kpi_map_measures(const struct kpi_map *entry, const struct test *test);
 /* "5.1, 5.3"; "" if there is none. */
 void kpi_map_tests(const struct kpi_map *entry, const struct test *const *tests, size_t n,

@@ -35,7 +35,7 @@ static const char report_style[] =
 	"(prefers-color-scheme:dark){:root{--ink:#e4e7eb;--soft:#9aa3af;--line:#3a404a;--back:#"
 	"15181d;"
 	"--band:#1d2127}}\n"
-	"body{margin:0 auto;max-width:60rem;padding:1.5rem 1rem "
+	"body{margin:0 auto;max-width:75rem;padding:1.5rem 1rem "
 	"3rem;background:var(--back);color:var(--ink);"
 	"font:16px/1.5 system-ui,sans-serif}\n"
 	"h1{font-size:1.6rem;line-height:1.25;margin:.5rem 0 1rem}\n"
@@ -44,10 +44,12 @@ static const char report_style[] =
 	"p{margin:.5rem 0;max-width:48rem}\n"
 	".scroll{overflow-x:auto;margin:1rem 0}\n"
 	"table{border-collapse:collapse;font-size:.875rem;font-variant-numeric:tabular-nums}\n"
-	"th,td{padding:.3rem .7rem;text-align:left;vertical-align:top;border-bottom:1px solid "
+	"small{display:block;color:var(--soft);font-size:.75rem;white-space:normal}\n"
+	"th,td{padding:.3rem .55rem;text-align:left;vertical-align:top;border-bottom:1px solid "
 	"var(--line)}\n"
-	"th{border-bottom-width:2px;font-weight:600;white-space:nowrap}\n"
-	"td.r,th.r{text-align:right;white-space:nowrap}\n"
+	"th{border-bottom-width:2px;font-weight:600}\n"
+	"td.r,th.r{text-align:right}\n"
+	"td.r{white-space:nowrap}\n"
 	"td.k{white-space:nowrap}\n"
 	".pairs td,.pairs th{text-align:left;white-space:normal;overflow-wrap:anywhere}\n"
 	".pairs td:first-child{overflow-wrap:break-word}\n"
@@ -78,7 +80,12 @@ static const char report_style[] =
 	"footer{margin-top:2.5rem;padding-top:.6rem;border-top:1px solid "
 	"var(--line);color:var(--soft);"
 	"font-size:.8125rem;overflow-wrap:anywhere}\n"
-	"@media print{.scroll{max-height:none}body{max-width:none}figure,tr{break-inside:avoid}}\n";
+	"@page{size:A4 landscape;margin:12mm}\n"
+	"@media print{.scroll{max-height:none;overflow:visible}"
+	"body{max-width:none;padding:0;font-size:12px}table{font-size:.75rem}"
+	"th,td{padding:.15rem .3rem}small{font-size:.65rem}"
+	"thead{display:table-header-group}thead th{position:static}"
+	"figure,tr{break-inside:avoid}h2,h3,h4{break-after:avoid}}\n";
 
 void report_escape(FILE *file, const char *text)
 {
@@ -102,6 +109,16 @@ void report_escape(FILE *file, const char *text)
 		else
 			fwrite(at, 1, (size_t)(text - at), file);
 	}
+}
+
+void report_svg_text(FILE *file, double x, double y, const char *anchor, const char *text)
+{
+	fprintf(file,
+		"<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" fill=\"currentColor\" "
+		"font-size=\"12\" font-family=\"sans-serif\">",
+		x, y, anchor);
+	report_escape(file, text);
+	fputs("</text>\n", file);
 }
 
 static void report_element(FILE *file, const char *name, const char *text)
@@ -220,6 +237,13 @@ void report_text(struct report *report, const char *format, ...)
 	free(text);
 }
 
+void report_strong(struct report *report, const char *text)
+{
+	fputs("<p>", report->file);
+	report_element(report->file, "strong", text);
+	fputs("</p>\n", report->file);
+}
+
 void report_verbatim(struct report *report, const char *text)
 {
 	report_element(report->file, "pre", text);
@@ -258,6 +282,27 @@ static bool report_cell_is_right(const struct table *table, size_t row, size_t c
 	return (row && table_is_right(text)) || report_column_is_right(table, column);
 }
 
+/* What stands behind a line break says how sure a number is: in small letters below it. A name may
+ * be broken behind each _. */
+static void report_cell(struct report *report, const char *text, bool heading)
+{
+	size_t length = strcspn(text, heading ? "_\n" : "\n");
+	char *part = strndup(text, length + (text[length] == '_'));
+
+	report->lost |= !part;
+	report_escape(report->file, part ? part : "");
+	free(part);
+	text += length;
+	if (*text == '_') {
+		fputs("<wbr>", report->file);
+		report_cell(report, text + 1, heading);
+	} else if (*text) {
+		fputs("<small>", report->file);
+		report_escape(report->file, text + 1);
+		fputs("</small>", report->file);
+	}
+}
+
 static int report_any_table(struct report *report, const struct table *table, const char *open)
 {
 	FILE *file = report->file;
@@ -276,7 +321,7 @@ static int report_any_table(struct report *report, const struct table *table, co
 				right					  ? " class=\"r\""
 				: row && table_width(text) <= REPORT_NAME ? " class=\"k\""
 									  : "");
-			report_escape(file, text);
+			report_cell(report, text, row == 0);
 			fprintf(file, "</%s>", cell);
 		}
 		fputs(row == 0 ? "</tr></thead>\n" : "</tr>\n", file);

@@ -36,7 +36,7 @@ struct report_series {
 	const bool *ringed; /* points with a ring around them; NULL: none */
 	const char *const *label; /* text beside each point (NULL: none); NULL: none */
 	bool pointed;		  /* a line with points */
-	bool right;		  /* on the right axis; dashed, its points open */
+	bool right;		  /* on the right axis; dashed */
 	bool filled;		  /* the area between it and 0 */
 	bool reference;		  /* dashed in the colour of text: what others are compared with */
 };
@@ -90,6 +90,7 @@ void report_grid_end(struct report *report);
 /* A paragraph. */
 void report_text(struct report *report, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+void report_strong(struct report *report, const char *text); /* in bold */
 /* Lines as they are, of equal width. */
 void report_verbatim(struct report *report, const char *text);
 /* -ENOMEM. */
@@ -114,5 +115,8 @@ int report_write(struct report *report, const char *path);
 /* text as HTML text or attribute value: markup is escaped, bytes that no page may hold become
  * U+FFFD. */
 void report_escape(FILE *file, const char *text);
+
+/* Text of an <svg> of 860 units' width; anchor: start, middle, end. */
+void report_svg_text(FILE *file, double x, double y, const char *anchor, const char *text);
 
 #endif

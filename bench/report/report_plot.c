@@ -300,8 +300,7 @@ static void report_plot_looks(const struct report_plot *plot, size_t index, bool
 	if (s->filled)
 		fputs("filledcurves y1=0 fs transparent solid 0.3 noborder", file);
 	else if (s->pointed && points)
-		fprintf(file, "linespoints lw 2 ps 0.8 pt %d",
-			report_plot_points[style] - (s->right ? 1 : 0));
+		fprintf(file, "linespoints lw 2 ps 0.8 pt %d", report_plot_points[style]);
 	else
 		fputs(styles[plot->kind], file);
 	if (plot->kind == REPORT_POINTS)
@@ -349,7 +348,7 @@ static void report_plot_marks(const struct report_plot *plot, size_t index, FILE
 	if (s->y_low && plot->kind != REPORT_STACK)
 		fprintf(file,
 			", $d%zu using 1:3:(0):($4-$3) axes %s with vectors heads size graph "
-			"0.007,90 nofilled lw 1.4 lc rgb '%s' notitle",
+			"0.005,90 nofilled lw 0.8 lc rgb '%s' notitle",
 			index, axis,
 			plot->kind == REPORT_BARS ? "black" : report_plot_colour(plot, index));
 	if (s->open && !report_plot_is_bars(plot))

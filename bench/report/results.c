@@ -103,6 +103,11 @@ const char *results_value(const struct results *results, const char *title, cons
 	return NULL;
 }
 
+bool results_even_busy(const struct results *results)
+{
+	return json_is_true(json_object_get(results->run, "even_busy"));
+}
+
 int results_test(const struct results *results, const struct test *test, struct rows **out)
 {
 	const struct rows_filter filter = {.test = test->id, .trial = -1};

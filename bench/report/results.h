@@ -5,8 +5,8 @@
  * Owns: both, as they were read. In: the directory (hostile); out: rows, and the tables that
  * describe the run. Thread: one.
  *
- * run.json is an object with "tables": [{"title": text, "rows": [[name, value], ...]}, ...]; its
- * other members are not looked at. A directory without it has no such tables.
+ * run.json is an object with "tables": [{"title": text, "rows": [[name, value], ...]}, ...] and
+ * "even_busy"; its other members are not looked at. A directory without it has no such tables.
  */
 #ifndef RESULTS_H
 #define RESULTS_H
@@ -30,6 +30,9 @@ void results_close(struct results *results);
 const char *results_table(const struct results *results, size_t i, const json_t **rows);
 /* The value of a name in the table with that title; NULL: there is none. */
 const char *results_value(const struct results *results, const char *title, const char *name);
+
+/* Was idle time not looked at, so that figures may tell of the machine (--even-busy)? */
+bool results_even_busy(const struct results *results);
 
 /* Only the rows of a test, borrowed. -ENOMEM. */
 int results_test(const struct results *results, const struct test *test, struct rows **out);

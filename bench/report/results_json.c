@@ -7,10 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/account.h"
 #include "report/cell.h"
+#include "report/lead.h"
+#include "suite/derive.h"
 
 #define JSON_MAX_WHOLE 9e15
-#define DERIVED_ROWS   1000000u /* rows of no trial have at least this number */
 
 /* The place of a row: all rows with this text are of one trial, or of one cell. */
 static void json_place(const struct row *row, bool trial, char *out, size_t size)
@@ -65,10 +67,17 @@ static double json_scale(const struct test *test, const char *kpi)
 static void json_hist(json_t *object, const struct test *test, const char *kpi,
 		      const struct hist *hist)
 {
+	static const struct {
+		const char *suffix;
+		double q;
+	} quantiles[] = {{"@p50", 0.5}, {"@p95", 0.95}, {"@p99", 0.99}, {"@p99.9", 0.999}};
 	double scale = json_scale(test, kpi);
 
-	json_number(object, kpi, "@p50", hist_quantile(hist, 0.5) * scale);
-	json_number(object, kpi, "@p99", hist_quantile(hist, 0.99) * scale);
+	for (size_t i = 0; i < sizeof(quantiles) / sizeof(quantiles[0]); i++)
+		json_number(object, kpi, quantiles[i].suffix,
+			    hist_carries(hist, quantiles[i].q)
+				    ? hist_quantile(hist, quantiles[i].q) * scale
+				    : NAN);
 	json_number(object, kpi, "@max", (double)hist->max * scale);
 	json_number(object, kpi, "@n", (double)hist->n);
 }
@@ -115,6 +124,11 @@ static int json_cell(json_t *object, const struct test *test, const struct rows 
 	json_number(object, first->kpi, "", cell.kind == CELL_NUMBER ? cell.value : NAN);
 	json_number(object, first->kpi, "@low", cell.low);
 	json_number(object, first->kpi, "@high", cell.high);
+	if (cell.kind == CELL_NUMBER) {
+		json_number(object, first->kpi, "@coverage", cell.coverage);
+		json_number(object, first->kpi, "@cv", cell.cv);
+		json_number(object, first->kpi, "@trials", cell.trials);
+	}
 	return 0;
 }
 
@@ -168,7 +182,7 @@ static int json_test(const struct results *results, const struct test *test, jso
 
 		if (row->kpi[0] == '_')
 			continue;
-		if (row->trial < DERIVED_ROWS)
+		if (row->trial < DERIVED_TRIAL)
 			json_row(json_at(json_list(trials, test, row), trial_index, row, true),
 				 test, row);
 		cell = json_at(json_list(cells, test, row), cell_index, row, false);
@@ -181,11 +195,26 @@ static int json_test(const struct results *results, const struct test *test, jso
 	return err;
 }
 
+static json_t *json_strategies(const struct results *results, const struct results_tests *tests)
+{
+	struct lead *lead = calloc(1, sizeof(*lead));
+	json_t *list = NULL;
+
+	if (lead && !lead_init(lead, results, tests)) {
+		list = lead_json(lead);
+		lead_fini(lead);
+	}
+	free(lead);
+	return list;
+}
+
 json_t *results_json(const struct results *results, const struct results_tests *tests)
 {
 	json_t *trials = json_object(), *cells = json_object();
-	json_t *root = json_pack("{s:O?, s:o, s:o}", "run", results->run, "trials", trials, "cells",
-				 cells);
+	json_t *root = json_pack("{s:s, s:O?, s:o, s:o, s:o, s:o}", "schema", "farebench-results-1",
+				 "run", results->run, "trials", trials, "cells", cells,
+				 "accounting", account_json(results, tests), "strategies",
+				 json_strategies(results, tests));
 	int err = root ? 0 : -ENOMEM;
 
 	for (size_t i = 0; !err && i < tests->n; i++)

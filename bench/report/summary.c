@@ -7,11 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/stats.h"
 #include "report/cell.h"
 #include "report/grid.h"
 #include "report/kpi_map.h"
 
 #define SUMMARY_MAX_STRATEGIES 16
+#define SUMMARY_MAX_LIBRARIES  8
 #define SUMMARY_HEALTH	       "Fabric health"
 
 /* A table with these headers; NULL: no memory, and the document knows. */
@@ -23,6 +25,27 @@ static struct table *summary_table(struct doc *doc, size_t n, const char *const 
 		return table;
 	doc_fail(doc, -ENOMEM);
 	return NULL;
+}
+
+/* The libraries that jobs of MPI said they are, each once. */
+static void summary_libraries(struct doc *doc, const struct results *results)
+{
+	const struct rows_filter filter = {.kpi = SUITE_LIBRARY, .trial = -1};
+	const char *said[SUMMARY_MAX_LIBRARIES];
+	size_t n = 0;
+
+	for (size_t i = rows_next(results->rows, &filter, 0); i < rows_count(results->rows);
+	     i = rows_next(results->rows, &filter, i + 1)) {
+		const char *text = rows_at(results->rows, i)->text;
+		bool known = !text || n == SUMMARY_MAX_LIBRARIES;
+
+		for (size_t k = 0; !known && k < n; k++)
+			known = strcmp(said[k], text) == 0;
+		if (known)
+			continue;
+		said[n++] = text;
+		doc_text(doc, "Collective library: %s.", text);
+	}
 }
 
 void summary_run(struct doc *doc, const struct results *results)
@@ -49,6 +72,7 @@ void summary_run(struct doc *doc, const struct results *results)
 		doc_heading(doc, 3, "", title);
 		doc_pairs(doc, table);
 	}
+	summary_libraries(doc, results);
 	if (!results_table(results, 0, &rows))
 		doc_text(doc, "The directory has no description of the run (run.json).");
 }
@@ -110,9 +134,9 @@ static void summary_say(struct summary_spread *spread, char *out, size_t size)
 	else {
 		qsort(spread->value, spread->n, sizeof(*spread->value), summary_ascending);
 		cell_number(spread->value[0], low, sizeof(low));
-		cell_number(spread->value[spread->n / 2], middle, sizeof(middle));
+		cell_number(stats_quantile(spread->value, spread->n, 0.5), middle, sizeof(middle));
 		cell_number(spread->value[spread->n - 1], high, sizeof(high));
-		snprintf(out, size, "%s (%s to %s) of %zu%s, n=%llu", middle, low, high, spread->n,
+		snprintf(out, size, "%s\n(%s to %s) of %zu%s, n=%llu", middle, low, high, spread->n,
 			 spread->maxima ? ", with maxima" : "",
 			 (unsigned long long)spread->measurements);
 	}
@@ -309,14 +333,16 @@ void summary_anomalies(struct doc *doc, const struct results *results,
 		       const struct results_tests *tests)
 {
 	static const char *const headers[] = {"Test", "Rows", "Not measured, because"};
-	static const char *const run[] = {"Trials made again", "Trials kept without idle time"};
+	static const char *const run[] = {"Idle time", "Attempts that do not count",
+					  "Trials kept although busy"};
 	struct table *table = summary_table(doc, 3, headers);
 
 	doc_heading(doc, 2, "anomalies", "Anomalies");
 	for (size_t i = 0; i < sizeof(run) / sizeof(run[0]); i++) {
 		const char *value = results_value(results, "Run", run[i]);
 
-		doc_text(doc, "%s: %s.", run[i], value ? value : "not counted");
+		if (value)
+			doc_text(doc, "%s: %s.", run[i], value);
 	}
 	for (size_t i = 0; table && i < tests->n; i++) {
 		struct rows *rows;
@@ -341,21 +367,40 @@ void summary_anomalies(struct doc *doc, const struct results *results,
 
 /* ---- appendix A ---- */
 
+/* The KPIs of one draft, in those of the tests that are of it. */
+static void summary_map_of(struct doc *doc, struct table *table, const struct kpi_map *map,
+			   size_t n, const struct results_tests *tests,
+			   bool (*is_of)(const struct test *test))
+{
+	const struct test **own = calloc(tests->n + 1, sizeof(*own));
+	size_t n_own = 0;
+
+	for (size_t i = 0; own && i < tests->n; i++)
+		if (is_of(tests->test[i]))
+			own[n_own++] = tests->test[i];
+	for (size_t i = 0; n_own && i < n; i++) {
+		char text[200];
+
+		kpi_map_tests(&map[i], own, n_own, text, sizeof(text));
+		doc_fail(doc, table_row(table, (const char *[]){map[i].kpi, text, map[i].dut}));
+	}
+	if (!own)
+		doc_fail(doc, -ENOMEM);
+	free(own);
+}
+
 void summary_map(struct doc *doc, const struct results_tests *tests)
 {
 	static const char *const headers[] = {"KPI", "Measured in", "DUT/SUT"};
 	struct table *table = summary_table(doc, 3, headers);
-	size_t n;
-	const struct kpi_map *map = kpi_map_all(&n);
+	size_t n, n_training;
+	const struct kpi_map *map = kpi_map_all(&n), *training = kpi_map_training(&n_training);
 
 	doc_heading(doc, 2, "map", "Which KPI is measured in which test");
-	doc_text(doc, "As the tests here declare it (appendix A of the methodology).");
-	for (size_t i = 0; table && i < n; i++) {
-		char text[200];
-
-		kpi_map_tests(&map[i], tests->test, tests->n, text, sizeof(text));
-		doc_fail(doc, table_row(table, (const char *[]){map[i].kpi, text, map[i].dut}));
-	}
-	if (table)
-		doc_table(doc, table);
+	doc_text(doc, "As the tests here declare it (appendix A of each methodology).");
+	if (!table)
+		return;
+	summary_map_of(doc, table, map, n, tests, test_is_draft);
+	summary_map_of(doc, table, training, n_training, tests, test_is_training);
+	doc_table(doc, table);
 }

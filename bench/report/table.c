@@ -8,6 +8,8 @@
 
 #include "base/utf8.h"
 
+#define TABLE_LINE_MAX 1024
+
 struct table {
 	bool left;
 	size_t n_columns;
@@ -102,15 +104,64 @@ void table_left(struct table *table)
 	table->left = true;
 }
 
-static void table_cell(const char *text, size_t width, bool right, int last, FILE *file)
+/* The text of line i of a cell; "": it has fewer. */
+static void table_line(const char *text, size_t i, char *out, size_t size)
 {
-	size_t pad = width - table_width(text);
+	for (; i > 0 && *text; i--) {
+		text += strcspn(text, "\n");
+		text += *text == '\n';
+	}
+	snprintf(out, size, "%.*s", (int)strcspn(text, "\n"), text);
+}
 
-	if (right)
-		fprintf(file, "%*s%s", (int)pad, "", text);
-	else
-		fprintf(file, "%s%*s", text, last ? 0 : (int)pad, "");
-	fputs(last ? "\n" : "  ", file);
+static size_t table_lines(const char *text)
+{
+	size_t n = 1;
+
+	for (; *text; text++)
+		n += *text == '\n';
+	return n;
+}
+
+/* Of the widest line. */
+static size_t table_cell_width(const char *text)
+{
+	char line[TABLE_LINE_MAX];
+	size_t width = 0;
+
+	for (size_t i = 0; i < table_lines(text); i++) {
+		size_t w;
+
+		table_line(text, i, line, sizeof(line));
+		w = table_width(line);
+		width = w > width ? w : width;
+	}
+	return width;
+}
+
+static void table_cell(const char *text, size_t width, bool right, bool last, FILE *file)
+{
+	int pad = (int)(width - table_width(text));
+
+	fprintf(file, "%*s%s%*s%s", right ? pad : 0, "", text, right || last ? 0 : pad, "",
+		last ? "\n" : "  ");
+}
+
+static void table_print_row(const struct table *table, size_t row, const size_t *width, FILE *file)
+{
+	size_t n = table->n_columns, lines = 1;
+	char *const *cell = &table->cells[row * n];
+
+	for (size_t i = 0; i < n; i++)
+		lines = table_lines(cell[i]) > lines ? table_lines(cell[i]) : lines;
+	for (size_t k = 0; k < lines; k++)
+		for (size_t i = 0; i < n; i++) {
+			char line[TABLE_LINE_MAX];
+
+			table_line(cell[i], k, line, sizeof(line));
+			table_cell(line, width[i], !table->left && table_is_right(cell[i]),
+				   i + 1 == n, file);
+		}
 }
 
 void table_print(const struct table *table, FILE *file)
@@ -121,16 +172,13 @@ void table_print(const struct table *table, FILE *file)
 	if (!width)
 		return;
 	for (size_t i = 0; i < table->n_rows * n; i++) {
-		size_t w = table_width(table->cells[i]);
+		size_t w = table_cell_width(table->cells[i]);
 
 		if (w > width[i % n])
 			width[i % n] = w;
 	}
 	for (size_t row = 0; row < table->n_rows; row++) {
-		for (size_t i = 0; i < n; i++)
-			table_cell(table->cells[row * n + i], width[i],
-				   !table->left && table_is_right(table->cells[row * n + i]),
-				   i + 1 == n, file);
+		table_print_row(table, row, width, file);
 		for (size_t i = 0; row == 0 && i < n; i++) {
 			for (size_t j = 0; j < width[i]; j++)
 				fputs("\u2500", file);

@@ -54,7 +54,7 @@ int view_build_stack(const struct view_show *show, const struct pick *panel, str
 	int err = 0;
 
 	picture_axis(out, &show->grid->x, show->test, false);
-	snprintf(out->y_label, sizeof(out->y_label), "%s", show->y[0].kpi->unit);
+	snprintf(out->y_label, sizeof(out->y_label), "sum of the parts (%s)", show->y[0].kpi->unit);
 	for (size_t y = 0; !err && y < show->n_y; y++) {
 		if (!picture_add(out, show->y[y].name))
 			break;

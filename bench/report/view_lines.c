@@ -31,7 +31,7 @@ static int view_note(const struct view_show *show, const struct pick *pick, stru
 	err = view_cell(show, pick, &column, &cell);
 	if (err || cell.kind != CELL_NUMBER)
 		return err;
-	snprintf(text, sizeof(text), "%.3g", cell.value);
+	cell_number(cell.value, text, sizeof(text));
 	return picture_label(out, text);
 }
 
@@ -133,8 +133,8 @@ static int view_pair(const struct view_show *show, const struct pick *panel, siz
 	for (size_t y = 0; !err && y < 2; y++) {
 		struct report_series *shown;
 
-		snprintf(name, sizeof(name), "%s%s%s", series, *series ? ": " : "",
-			 show->y[y].name);
+		snprintf(name, sizeof(name), "%s%s%s%s", series, *series ? ": " : "",
+			 show->y[y].name, y ? " (right axis)" : "");
 		shown = picture_add(out, name);
 		if (!shown)
 			return 0;
@@ -161,12 +161,22 @@ int view_build_dual(const struct view_show *show, const struct pick *panel, stru
 	return err;
 }
 
+/* Of an axis that several KPIs share. */
+static void view_y_label(const struct view_show *show, struct picture *out)
+{
+	if (show->n_y > 1)
+		snprintf(out->y_label, sizeof(out->y_label), "%s and others (%s)", show->y[0].name,
+			 show->y[0].kpi->unit);
+	else
+		snprintf(out->y_label, sizeof(out->y_label), "%s", show->y[0].label);
+}
+
 int view_build_shaded(const struct view_show *show, const struct pick *panel, struct picture *out)
 {
 	int err = 0;
 
 	view_axes(show, out);
-	snprintf(out->y_label, sizeof(out->y_label), "%s", show->y[0].kpi->unit);
+	view_y_label(show, out);
 	for (size_t i = show->n_y; !err && i-- > 0;) { /* the area first: lines lie on it */
 		struct report_series *shown = picture_add(out, show->y[i].name);
 
@@ -224,8 +234,7 @@ int view_build_trend(const struct view_show *show, const struct pick *panel, str
 	if (!show->view->x || column_parse(&x, show->test, show->view->x))
 		return 0;
 	snprintf(out->x_label, sizeof(out->x_label), "%s", x.label);
-	snprintf(out->y_label, sizeof(out->y_label), "%s",
-		 show->n_y > 1 ? show->y[0].kpi->unit : show->y[0].label);
+	view_y_label(show, out);
 	for (size_t i = 0; !err && i < axis_places(&show->grid->series); i++)
 		for (size_t y = 0; !err && y < show->n_y; y++) {
 			struct report_series *shown;

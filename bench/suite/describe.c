@@ -11,6 +11,7 @@
 
 #include "core/command.h"
 #include "core/machine.h"
+#include "fabric/leaf_load.h"
 #include "fabric/optimum.h"
 #include "suite/suite.h"
 #include "workload/custom.h"
@@ -120,10 +121,11 @@ static void describe_hosts_run(json_t *tables, const struct fabric *fabric)
 	}
 }
 
-static void describe_system(json_t *tables, const struct fabric *fabric,
-			    const struct machine *machine)
+static void describe_system(json_t *tables, const struct describe *about)
 {
 	json_t *t = describe_table(tables, "System configuration");
+	const struct fabric *fabric = about->fabric;
+	const struct machine *machine = about->machine;
 
 	describe_row(t, "farebench", "%s", FARE_VERSION);
 	describe_row(t, "Command", "%s", machine->command);
@@ -145,11 +147,14 @@ static void describe_system(json_t *tables, const struct fabric *fabric,
 		describe_row(t, "Switches", "Linux namespaces, one per leaf, with FRRouting");
 		describe_frr(t);
 	}
-	describe_row(t, "KV cache transfer library",
-		     "libfare %s (one-sided writes with "
-		     "notification)",
-		     FARE_VERSION);
-	describe_row(t, "Inference serving framework", "emulated by farebench %s", FARE_VERSION);
+	if (about->draft) {
+		describe_row(t, "KV cache transfer library",
+			     "libfare %s (one-sided writes with "
+			     "notification)",
+			     FARE_VERSION);
+		describe_row(t, "Inference serving framework", "emulated by farebench %s",
+			     FARE_VERSION);
+	}
 }
 
 /* "25.0", or "25.0 to 50.0" where they differ. */
@@ -235,10 +240,46 @@ static void describe_workload(json_t *tables, const char *file)
 	describe_row(t, "Prefix sharing", "none but in 9.2");
 }
 
-static void describe_fabric_health(json_t *tables, const struct fabric *fabric)
+static void describe_training(json_t *tables, const struct fabric *fabric)
+{
+	json_t *t = describe_table(tables, "Workload of the training tests");
+
+	describe_row(t, "Jobs",
+		     "an unmodified Open MPI by mpirun, one rank a GPU of %u; its version stands "
+		     "below, its transport in each test's strategy",
+		     fabric->topo->n_gpus);
+	describe_row(t, "Operations",
+		     "all-reduce, all-to-all and all-gather of whole buffers in host memory, back "
+		     "to back; the algorithm is forced, read back, and stands in each test");
+	describe_row(t, "Compute", "emulated by waiting, where a test has it (T10.1 and later)");
+}
+
+/* Of a lab's leaves, since the run began. */
+static void describe_leaves(json_t *t, const struct describe *about)
+{
+	unsigned n = about->fabric->topo->n_leaves;
+	struct leaf_load now;
+
+	if (!about->leaves->at_ns || leaf_load_read(&now, about->fabric->topo))
+		return;
+	describe_row(t, "CPU Utilization (switch)",
+		     "%.2f%% of a core: the daemons of the busiest leaf, over the whole run; "
+		     "forwarding is the kernel's and not in it",
+		     leaf_load_cpu_percent(about->leaves, &now, n));
+	describe_row(t, "Memory Usage (switch)",
+		     "%.1f MiB resident: the daemons of the largest leaf; %.1f MiB when the run "
+		     "began",
+		     leaf_load_rss_bytes(&now, n) / 1048576,
+		     leaf_load_rss_bytes(about->leaves, n) / 1048576);
+	leaf_load_fini(&now);
+}
+
+static void describe_fabric_health(json_t *tables, const struct describe *about)
 {
 	json_t *t = describe_table(tables, "Fabric health");
+	const struct fabric *fabric = about->fabric;
 
+	describe_leaves(t, about);
 	describe_row(t, "FEC Error Rate", "not available: %s", fabric_lacks(fabric, FABRIC_FEC));
 	describe_row(t, "CRC Error Count", "not available: %s", fabric_lacks(fabric, FABRIC_CRC));
 	describe_row(t, "GPU-NIC PCIe BW", "not available: %s", fabric_lacks(fabric, FABRIC_PCIE));
@@ -263,12 +304,13 @@ static void describe_run(json_t *tables, const struct describe *about)
 			     "those of the unscaled line)",
 			     about->scale);
 	describe_row(t, "Measured for", "%.0f s", about->seconds);
-	describe_row(t, "Trials made again", "%u: a core had no idle time", about->repeated);
-	if (about->options->even_busy)
-		describe_row(t, "Trials kept without idle time", "not judged (--even-busy)");
-	else
-		describe_row(t, "Trials kept without idle time", "%u: none of the attempts had any",
-			     about->busy);
+	if (about->options->even_busy) {
+		describe_row(t, "Idle time", "%s", "not looked at (--even-busy)");
+		return;
+	}
+	describe_row(t, "Attempts that do not count", "%u: see Trial accounting", about->repeated);
+	describe_row(t, "Trials kept although busy", "%u: none of their attempts was better",
+		     about->busy);
 }
 
 static void describe_real(json_t *tables, const struct fabric *fabric)
@@ -305,10 +347,11 @@ static void describe_extra(json_t *root, const json_t *extra)
 json_t *describe_json(const struct describe *about)
 {
 	json_t *root =
-		json_pack("{s:s, s:s, s:I, s:f, s:i, s:i, s:f, s:[], s:[]}", "profile",
-			  profile_name(about->options->profile), "started", about->machine->started,
-			  "seed", (json_int_t)about->seed, "scale", about->scale, "trials_repeated",
-			  (int)about->repeated, "trials_busy", (int)about->busy, "seconds",
+		json_pack("{s:s, s:s, s:s, s:I, s:f, s:i, s:i, s:b, s:f, s:[], s:[]}", "version",
+			  FARE_VERSION, "profile", profile_name(about->options->profile), "started",
+			  about->machine->started, "seed", (json_int_t)about->seed, "scale",
+			  about->scale, "trials_repeated", (int)about->repeated, "trials_busy",
+			  (int)about->busy, "even_busy", (int)about->options->even_busy, "seconds",
 			  about->seconds, "strategies", "tables");
 	json_t *tables = json_object_get(root, "tables");
 
@@ -321,15 +364,17 @@ json_t *describe_json(const struct describe *about)
 	for (unsigned i = 0; i < about->options->n_own; i++)
 		json_array_append_new(json_object_get(root, "strategies"),
 				      json_string(about->options->own[i]));
-	describe_system(tables, about->fabric, about->machine);
+	describe_system(tables, about);
 	if (about->fabric) {
 		describe_fabric(tables, about->fabric);
 		if (about->draft)
 			describe_workload(tables, about->options->workload);
+		if (about->training)
+			describe_training(tables, about->fabric);
 	}
 	describe_run(tables, about);
 	if (about->fabric) {
-		describe_fabric_health(tables, about->fabric);
+		describe_fabric_health(tables, about);
 		describe_real(tables, about->fabric);
 	}
 	if (about->fabric && about->fabric->hosts) {

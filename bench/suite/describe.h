@@ -11,26 +11,28 @@
 
 #include <jansson.h>
 
+#include "core/machine.h"
 #include "fabric/fabric.h"
 
-struct machine;
 struct suite_options;
 
 struct describe {
 	const struct fabric *fabric; /* NULL: none was needed */
 	const struct suite_options *options;
-	const struct machine *machine; /* as it was found when the run began */
 	uint64_t seed;
 	double scale;
-	unsigned repeated, busy; /* trials without idle time: made again, or kept all the same */
+	unsigned repeated, busy; /* attempts that do not count; trials kept all the same */
 	double seconds;
-	bool draft; /* tests of the methodology are among those that run */
+	const struct machine *machine;	/* as it was when the run began */
+	const struct leaf_load *leaves; /* the same; at_ns 0: not known */
+	/* tests of the inference draft, and of the training draft, are among those that run */
+	bool draft, training;
 };
 
 /*
- * {"profile", "started", "seed", "scale", "trials_repeated", "trials_busy", "seconds",
- * "strategies", "tables": [{"title", "rows": [[name, value]]}], "words": what resume.h wants},
- * the caller's. NULL: no memory.
+ * {"version", "profile", "started", "seed", "scale", "trials_repeated", "trials_busy", "even_busy",
+ * "seconds", "strategies", "tables": [{"title", "rows": [[name, value]]}], "words": what resume.h
+ * wants}, the caller's. NULL: no memory.
  */
 json_t *describe_json(const struct describe *about);
 

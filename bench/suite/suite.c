@@ -16,6 +16,7 @@
 #include "core/rng.h"
 #include "core/interrupt.h"
 #include "core/progress.h"
+#include "fabric/leaf_load.h"
 #include "suite/describe.h"
 #include "suite/resume.h"
 #include "suite/trial.h"
@@ -28,8 +29,7 @@
  */
 #define SUITE_BUSY_NS	   UINT64_C(10000000000)
 #define SUITE_LOOK_NS	   250000000
-#define SUITE_IDLE_PERCENT 20.	      /* of every core: nobody else computes there */
-#define SUITE_DONE	   "_trial_s" /* the last row of each trial: how long it took */
+#define SUITE_IDLE_PERCENT 20. /* of every core: nobody else computes there */
 
 struct suite {
 	const struct suite_options *options;
@@ -41,9 +41,10 @@ struct suite {
 	double scale;
 	uint64_t seed;
 	unsigned done, repeated, busy;
-	struct resume before;	/* of the run that goes on */
-	struct machine machine; /* as it was found at the start */
-	bool draft;		/* tests of the methodology are among them */
+	struct resume before;	 /* of the run that goes on */
+	struct machine machine;	 /* when it began */
+	struct leaf_load leaves; /* the same; at_ns 0: none was read */
+	bool draft, training;	 /* tests of a draft are among them */
 };
 
 /* ---- the directory ---- */
@@ -128,6 +129,16 @@ static int suite_open_rows(struct suite *suite)
 
 /* ---- one trial ---- */
 
+static void suite_fill_row(struct row *row, const struct trial *t, const char *kpi)
+{
+	snprintf(row->test, sizeof(row->test), "%s", t->test->id);
+	snprintf(row->strategy, sizeof(row->strategy), "%s", t->strategy_name);
+	snprintf(row->kpi, sizeof(row->kpi), "%s", kpi);
+	row->trial = t->number;
+	row->n_params = t->n_params;
+	memcpy(row->param, t->param, sizeof(row->param));
+}
+
 static int suite_keep(struct suite *suite, const struct trial *t, double seconds)
 {
 	struct row done = {.value = seconds, .n = 1};
@@ -137,12 +148,7 @@ static int suite_keep(struct suite *suite, const struct trial *t, double seconds
 		err = rows_add(suite->rows, &t->row[i]);
 	if (err || t->n_rows == 0)
 		return err;
-	snprintf(done.test, sizeof(done.test), "%s", t->test->id);
-	snprintf(done.strategy, sizeof(done.strategy), "%s", t->strategy_name);
-	strcpy(done.kpi, SUITE_DONE);
-	done.trial = t->number;
-	done.n_params = t->n_params;
-	memcpy(done.param, t->param, sizeof(done.param));
+	suite_fill_row(&done, t, SUITE_DONE);
 	return rows_add(suite->rows, &done);
 }
 
@@ -196,19 +202,38 @@ static bool suite_has(const struct suite *suite, const struct trial *t)
 	return rows_next(suite->rows, &filter, 0) < rows_count(suite->rows);
 }
 
-/* 0: the trial counts. -EAGAIN: it is to be made again. -EBUSY: so it was, too often. */
-static int suite_judge(struct suite *suite, struct trial_guard *guard, const struct trial *t)
+/* 0: the trial counts. -EAGAIN: it is to be made again, because. -EBUSY: so it was, too often. */
+static int suite_judge(struct suite *suite, struct trial_guard *guard, const struct trial *t,
+		       const char **why)
 {
 	static const struct cpu_idle none = {.busiest_core_percent = 0};
 
+	*why = t->again ? t->again : TRIAL_GUARD_REASON;
 	if (suite->options->even_busy)
 		return 0;
-	if (t->again) {
-		fprintf(stderr, "farebench: %s, trial %u: %s\n", t->test->id, t->number + 1,
-			t->again);
+	if (t->again)
 		return trial_guard_judge(guard, &none);
-	}
 	return t->idle.mean_percent >= 0 ? trial_guard_judge(guard, &t->idle) : 0;
+}
+
+/* An attempt that does not count is in the rows and on the terminal, and so is one that counts all
+ * the same. */
+static int suite_account(struct suite *suite, const struct trial *t, int verdict, const char *why)
+{
+	struct row row = {.value = NAN, .n = 1, .text = (char *)(uintptr_t)why};
+	char idle[48] = "";
+
+	if (!verdict && !t->again)
+		return 0;
+	suite->repeated += verdict == -EAGAIN;
+	suite->busy += verdict == -EBUSY;
+	if (!t->again)
+		snprintf(idle, sizeof(idle), " (%.1f%%)", t->idle.busiest_core_percent);
+	fprintf(stderr, "%sfarebench: %s, trial %u: %s%s; %s\n",
+		suite->progress.terminal ? "\r\033[K" : "", t->test->id, t->number + 1, why, idle,
+		verdict == -EAGAIN ? "it is made again" : "it is kept all the same");
+	suite_fill_row(&row, t, verdict == -EAGAIN ? SUITE_EXCLUDED : SUITE_KEPT);
+	return rows_add(suite->rows, &row);
 }
 
 /* Until every core has idle time, or somebody has had time enough to end. */
@@ -219,6 +244,10 @@ static int suite_await_idle(void)
 	struct cpu_idle idle;
 	int err;
 
+	fprintf(stderr,
+		"farebench: waiting until every core is idle for %.0f%% of the time, %llu s at "
+		"most\n",
+		SUITE_IDLE_PERCENT, (unsigned long long)(SUITE_BUSY_NS / 1000000000));
 	do {
 		err = interrupt_pending() ? -EINTR : cpu_read(&before);
 		nanosleep(&(struct timespec){.tv_nsec = SUITE_LOOK_NS}, NULL);
@@ -294,6 +323,7 @@ static int suite_one(struct suite *suite, const struct test *test, const struct 
 		     unsigned number)
 {
 	struct trial_guard guard = {0};
+	const char *why;
 	int err, verdict = 0;
 
 	do {
@@ -301,9 +331,9 @@ static int suite_one(struct suite *suite, const struct test *test, const struct 
 		uint64_t start = clock_now_ns();
 
 		err = suite_has(suite, &t) ? 0 : suite_run_trial(suite, &t);
-		verdict = err ? 0 : suite_judge(suite, &guard, &t);
-		suite->repeated += verdict == -EAGAIN;
-		suite->busy += verdict == -EBUSY;
+		verdict = err ? 0 : suite_judge(suite, &guard, &t, &why);
+		if (!err)
+			err = suite_account(suite, &t, verdict, why);
 		if (!err && verdict == -EBUSY && suite->options->strict)
 			err = -EBUSY;
 		if (!err && verdict == -EAGAIN)
@@ -489,7 +519,8 @@ static int suite_open(struct suite *suite, bool fabric)
 	if (err)
 		return err;
 	suite->has_fabric = fabric;
-	machine_read(&suite->machine);
+	if (fabric && !suite->fabric.hosts && leaf_load_read(&suite->leaves, suite->fabric.topo))
+		suite->leaves.at_ns = 0;
 	err = o->resume ? resume_read(&suite->before, &words, o->dir) : 0;
 	json_decref(words);
 	if (err)
@@ -520,7 +551,10 @@ static int suite_describe(const struct suite *suite, json_t **run)
 				 .busy = suite->before.busy + suite->busy,
 				 .seconds =
 					 suite->before.seconds + progress_seconds(&suite->progress),
-				 .draft = suite->draft};
+				 .machine = &suite->machine,
+				 .leaves = &suite->leaves,
+				 .draft = suite->draft,
+				 .training = suite->training};
 
 	json_decref(*run);
 	*run = describe_json(&about);
@@ -556,8 +590,11 @@ int suite_run(const struct suite_options *options, const struct test *const *tes
 
 	*rows = NULL;
 	*run = NULL;
-	for (size_t i = 0; i < n; i++)
+	machine_read(&suite.machine);
+	for (size_t i = 0; i < n; i++) {
 		suite.draft |= test_is_draft(tests[i]);
+		suite.training |= test_is_training(tests[i]);
+	}
 	if (!err)
 		err = suite_open(&suite, suite_wants_fabric(tests, n));
 	if (!err) {
@@ -572,6 +609,7 @@ int suite_run(const struct suite_options *options, const struct test *const *tes
 			err = -EIO;
 	}
 	*rows = suite.rows;
+	leaf_load_fini(&suite.leaves);
 	fabric_close(&suite.fabric);
 	for (size_t i = 0; cells && i < n; i++)
 		cells_fini(&cells[i]);

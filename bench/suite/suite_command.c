@@ -51,7 +51,9 @@ static const struct options_entry run_table[] = {
 	{"scale", 'c', "N", "bytes of models are divided by N (a GPU's line stands for 400 Gb/s)"},
 	{"seed", 'x', "N", "of workloads and of the order of trials (by chance)"},
 	{"out", 'o', "DIR", "write rows and report there (farebench-DATE-TIME)"},
-	{"resume", 'r', "DIR", "go on with a run that was stopped; alone: as it began"},
+	{"resume", 'r', "DIR",
+	 "go on with a run that was stopped; alone: as it began; with --trials alone: until\n"
+	 "                          there are N of each"},
 	{"json", 'j', "FILE",
 	 "write trials and medians there ('-': standard output); without --out and\n"
 	 "                          --resume nothing else is kept"},
@@ -322,7 +324,19 @@ static int run_read(struct run_command *c, int argc, char **argv)
 	return err;
 }
 
-/* With --resume alone: what the run was told when it began. */
+/* Does the command line say nothing of its own, but perhaps how many trials? */
+static bool run_says_trials_alone(const struct run_command *c)
+{
+	const json_t *word;
+	size_t i;
+
+	json_array_foreach (c->words, i, word)
+		if (strncmp(json_string_value(word), "--trials=", 9) != 0)
+			return false;
+	return true;
+}
+
+/* What the run was told when it began; of --trials the last one counts. */
 static int run_read_again(struct run_command *c)
 {
 	static char program[] = "run";
@@ -340,10 +354,13 @@ static int run_read_again(struct run_command *c)
 		err = -EINVAL;
 	}
 	c->again[0] = program;
+	if (!err)
+		err = json_array_extend(words, c->words) ? -ENOMEM : 0;
 	json_array_foreach (words, i, word)
 		if (n < RUN_MAX_WORDS - 1)
 			c->again[n++] = strdup(json_string_value(word));
 	json_decref(words);
+	json_array_clear(c->words);
 	return err ? err : run_read(c, n, c->again);
 }
 
@@ -361,7 +378,7 @@ static int run_parse(struct run_command *c, int argc, char **argv)
 	c->words = json_array();
 	c->options.words = c->words;
 	err = c->words ? run_read(c, argc, argv) : -ENOMEM;
-	if (!err && c->options.resume && !json_array_size(c->words))
+	if (!err && c->options.resume && run_says_trials_alone(c))
 		err = run_read_again(c);
 	if (err)
 		return err;

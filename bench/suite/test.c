@@ -11,6 +11,11 @@ bool test_is_draft(const struct test *test)
 	return test->id[0] >= '0' && test->id[0] <= '9';
 }
 
+bool test_is_training(const struct test *test)
+{
+	return test->id[0] == 'T' && test->id[1] >= '0' && test->id[1] <= '9';
+}
+
 const char *test_strategy_name(const struct test *test, int i)
 {
 	return test->strategies ? test->strategies[i] : strategy_name((enum strategy)i);

@@ -21,6 +21,16 @@
 #define TEST_MAX_VIEWS	 6
 #define TEST_MAX_COLUMNS 12
 
+/*
+ * Rows of the suite itself have names of KPIs that begin with _. The last row of each trial that
+ * counts: how long it took. An attempt that does not count: why. A trial that counts although its
+ * last attempt was no better than those before: why.
+ */
+#define SUITE_DONE     "_trial_s"
+#define SUITE_EXCLUDED "_excluded"
+#define SUITE_KEPT     "_kept"
+#define SUITE_LIBRARY  "_library" /* what a job's collective library says that it is */
+
 enum profile { PROFILE_QUICK, PROFILE_LAB, PROFILE_DRAFT, PROFILE_COUNT };
 
 const char *profile_name(enum profile profile);
@@ -164,7 +174,8 @@ struct test {
 	int (*derive)(const struct test *test, struct rows *rows);
 };
 
-bool test_is_draft(const struct test *test); /* it is one of the methodology */
+bool test_is_draft(const struct test *test);	/* it is one of the methodology */
+bool test_is_training(const struct test *test); /* of the training draft */
 /* The name of strategy i of that test: of its own, or of engine/strategy.h. */
 const char *test_strategy_name(const struct test *test, int i);
 /* The place of a name among a test's own strategies; -ENOENT: it has none, or not this. */

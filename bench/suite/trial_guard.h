@@ -15,6 +15,7 @@
  * 10 ms, two readings differ by up to one that was not, and the shortest trial lasts 0.4 s.
  */
 #define TRIAL_GUARD_PERCENT  2.5
+#define TRIAL_GUARD_REASON   "a core was idle for less than 2.5% of the time"
 #define TRIAL_GUARD_IN_A_ROW 5 /* so often is a trial repeated, and then the machine is too busy */
 
 struct trial_guard {

@@ -112,6 +112,7 @@ void training_algorithm(struct trial *t, enum collective c, const struct mpi_job
 		snprintf(text, sizeof(text), "%s (%s)", r->algorithm,
 			 sent_bytes > 0 ? "verified" : "read back");
 	trial_word(t, "Algorithm", text);
+	trial_word(t, SUITE_LIBRARY, r->library);
 }
 
 double training_line_bps(const struct trial *t)

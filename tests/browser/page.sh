@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# page.sh MAKE_PAGES: opens the report and the comparison in headless Chromium, in windows of 1400 and 400 pixels, and
+# page.sh MAKE_PAGES: opens the report and the comparison in headless Chromium, in windows of 1400, 1200 and 400 pixels, and
 # fails on messages on the console, pages wider than the window, headings, pictures or text that are missing.
 set -euo pipefail
 make_pages=$(readlink -f "$1")
@@ -46,8 +46,8 @@ expect() {
 }
 
 "$make_pages" "$dir" >/dev/null
-ids=(run kpis health anomalies tests map test-5.1 test-10.2 test-12.2)
-for width in 1400 400; do
+ids=(strategies kpis anomalies accounting health run tests map test-5.1 test-10.2 test-12.2)
+for width in 1400 1200 400; do
 	expect none "report, $width pixels" "$dir/report.html" "$width" 31 "${ids[@]}"
 	expect none "comparison, $width pixels" "$dir/compare.html" "$width" 1 sum changed
 done

@@ -119,6 +119,24 @@ START_TEST(few_values_have_no_high_percentile)
 }
 END_TEST
 
+/* P99.9 of 9,999 rests on nine values: it is none. */
+START_TEST(the_farthest_percentiles_take_ten_thousand)
+{
+	double low, high;
+
+	hist_init(&h);
+	for (unsigned i = 0; i < 9999; i++)
+		hist_add(&h, i);
+	ck_assert(!hist_carries(&h, 0.999));
+	ck_assert(!hist_quantile_interval(&h, 0.999, &low, &high));
+	ck_assert(hist_carries(&h, 0.99));
+	hist_add(&h, 9999);
+	ck_assert(hist_carries(&h, 0.999));
+	ck_assert(hist_quantile_interval(&h, 0.999, &low, &high));
+	ck_assert(!hist_carries(&h, 0.9999));
+}
+END_TEST
+
 /* The true p99 of 0..9999 drawn evenly is 9900: how often does the interval hold it? */
 static unsigned covered(unsigned n, double q, unsigned rounds)
 {
@@ -226,6 +244,7 @@ int main(void)
 	tcase_add_test(tcase, nothing_has_no_values);
 	tcase_add_test(tcase, quantiles_are_those_of_stats);
 	tcase_add_test(tcase, quantiles_of_large_values_are_within_a_bucket);
+	tcase_add_test(tcase, the_farthest_percentiles_take_ten_thousand);
 	tcase_add_test(tcase, interval_of_the_median_is_that_of_stats);
 	tcase_add_test(tcase, few_values_have_no_high_percentile);
 	tcase_add_test(tcase, interval_holds_the_true_quantile);

@@ -55,17 +55,25 @@ START_TEST(medians_say_how_sure_they_are)
 {
 	struct rows *rows = rows_of_values(20);
 	char text[CELL_TEXT_MAX];
+	struct report_cell cell;
 
 	cell_of(rows, "KV_xfer_bandwidth", text, sizeof(text));
-	ck_assert_str_eq(text, "10.5 [6, 15] n=20");
+	ck_assert_str_eq(text, "10.5\n[6, 15]\nn=20, CV 56%");
+	rows_close(rows);
+	rows = rows_of_values(6);
+	cell = cell_of(rows, "KV_xfer_bandwidth", text, sizeof(text));
+	ck_assert_str_eq(text, "3.5\n[1, 6]\nn=6, CV 53%"); /* the fewest that have one */
+	ck_assert_double_eq(cell.coverage, 1 - 2. / 64);
 	rows_close(rows);
 	rows = rows_of_values(5);
-	cell_of(rows, "KV_xfer_bandwidth", text, sizeof(text));
-	ck_assert_str_eq(text, "3 (1 to 5) n=5"); /* no interval of 95% has five */
+	cell = cell_of(rows, "KV_xfer_bandwidth", text, sizeof(text));
+	ck_assert_str_eq(text, "3\n(1 to 5)\nn=5, CV 53%"); /* no interval of 95% has five */
+	ck_assert_double_eq(cell.coverage, 1 - 2. / 32);
+	ck_assert_double_eq_tol(cell.cv, sqrt(2.5) / 3, 1e-12);
 	rows_close(rows);
 	rows = rows_of_values(1);
 	cell_of(rows, "KV_xfer_bandwidth", text, sizeof(text));
-	ck_assert_str_eq(text, "1 n=1");
+	ck_assert_str_eq(text, "1\nn=1");
 	cell_of(rows, "JFI", text, sizeof(text));
 	ck_assert_str_eq(text, "");
 	rows_close(rows);
@@ -100,7 +108,7 @@ START_TEST(a_percentile_that_n_does_not_support_is_the_maximum)
 	ck_assert(!cell.is_max);
 	ck_assert_double_eq_tol(cell.value, 57, 1);
 	cell = cell_of(rows, "KV_xfer_latency@max", text, sizeof(text));
-	ck_assert_str_eq(text, "60 n=60");
+	ck_assert_str_eq(text, "60\nn=60");
 	rows_close(rows);
 }
 END_TEST
@@ -120,6 +128,7 @@ START_TEST(intervals_hold_the_trials)
 	ck_assert_uint_eq(cell.trials, 2);
 	ck_assert_double_le(cell.low, 605);
 	ck_assert_double_ge(cell.high, 795);
+	ck_assert_ptr_nonnull(strstr(text, "n=2002 in 2 trials, CV "));
 	rows_close(rows);
 }
 END_TEST
@@ -158,7 +167,8 @@ START_TEST(numbers)
 		const char *text;
 	} cases[] = {{0, "0"},		{1234567, "1234567"},  {1000.4, "1000"},
 		     {123.45, "123.5"}, {0.012345, "0.01235"}, {-2.5, "-2.5"},
-		     {1e20, "1e+20"}};
+		     {1e20, "1e+20"},	{0.99996, "0.99996"},  {0.999999, "0.999999"},
+		     {1, "1"},		{1.00001, "1.00001"}};
 	char text[32];
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

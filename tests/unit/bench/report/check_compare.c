@@ -147,6 +147,77 @@ START_TEST(many_comparisons_of_noise_flag_nothing)
 }
 END_TEST
 
+/* Four against four, all apart: with 99 others, p cannot be small enough, and nobody may call them
+ * equal. */
+START_TEST(many_comparisons_take_more_trials)
+{
+	struct results a, b;
+	struct compare c;
+
+	ck_assert_uint_eq(compare_trials_wanted(0), 4);
+	ck_assert_uint_eq(compare_trials_wanted(1), 4);
+	ck_assert_uint_eq(compare_trials_wanted(2), 5);	 /* 2 x 2 / 70 is 0.057 */
+	ck_assert_uint_eq(compare_trials_wanted(50), 7); /* 50 x 2 / 924 is 0.1 */
+	ck_assert_uint_eq(compare_trials_wanted(300), 8);
+	open_both(&a, &b);
+	for (unsigned place = 0; place < 100; place++)
+		for (unsigned i = 0; i < 8; i++) {
+			struct row row = {
+				.test = "5.1", .kpi = "KV_xfer_bandwidth", .trial = i % 4};
+			char size[16];
+
+			snprintf(size, sizeof(size), "%u", place);
+			row.n_params = 1;
+			ck_assert_int_eq(row_param_set(&row.param[0], "size", size), 0);
+			row.value = 100 + i % 4 - (place == 7 && i >= 4 ? 50 : 0);
+			ck_assert_int_eq(rows_add(i < 4 ? a.rows : b.rows, &row), 0);
+		}
+	ck_assert_int_eq(compare_results(&a, &b, &tests, 2, &c), 0);
+	ck_assert_uint_eq(c.n_numbers, 100);
+	ck_assert_uint_eq(c.least_a, 4);
+	ck_assert_uint_eq(c.count[COMPARE_MAYBE_WORSE], 1);
+	ck_assert_uint_eq(c.count[COMPARE_SAME], 99);
+	close_both(&a, &b, &c);
+}
+END_TEST
+
+/* Two strategies of one run; a KPI that only one of them has. */
+START_TEST(strategies)
+{
+	struct results a, b;
+	struct compare c;
+
+	open_both(&a, &b);
+	for (unsigned i = 0; i < 16; i++) {
+		struct row row = {.test = "5.1", .kpi = "KV_xfer_bandwidth", .trial = i % 8};
+
+		strcpy(row.strategy, i < 8 ? "ecmp-stripe" : "fare-spray");
+		row.value = (i < 8 ? 50 : 100) + i % 8;
+		ck_assert_int_eq(rows_add(a.rows, &row), 0);
+		strcpy(row.kpi, "line"); /* neither more nor less is better */
+		ck_assert_int_eq(rows_add(a.rows, &row), 0);
+	}
+	add_some(&a, "JFI", 8, 1);
+	ck_assert_int_eq(compare_strategies(&a, &tests, "ecmp-stripe", "fare-spray", 2, &c), 0);
+	ck_assert_uint_eq(c.n, 2);
+	ck_assert_int_eq(item_of(&c, "KV_xfer_bandwidth")->verdict, COMPARE_BETTER);
+	ck_assert_double_eq_tol(item_of(&c, "KV_xfer_bandwidth")->a.value, 53.5, 1e-9);
+	ck_assert_int_eq(item_of(&c, "JFI")->verdict, COMPARE_NEW);
+	close_both(&a, &b, &c);
+}
+END_TEST
+
+/* Trials of another version of this program would not be of the same thing. */
+START_TEST(no_more_trials_of_another_version)
+{
+	char a[] = "/tmp/check_compare.XXXXXX";
+
+	fake_directory(a, 2);
+	ck_assert_int_eq(compare_more(a, 8), -EINVAL);
+	fake_directory_gone(a);
+}
+END_TEST
+
 START_TEST(gone_and_new)
 {
 	struct results a, b;
@@ -266,10 +337,14 @@ int main(void)
 	int failed;
 
 	tcase_add_checked_fixture(tcase, fake_gnuplot, no_more_gnuplot);
+	tcase_set_timeout(tcase, 20); /* on busy cores */
 	tcase_add_test(tcase, better_worse_and_neither);
 	tcase_add_test(tcase, small_changes_do_not_count);
 	tcase_add_test(tcase, few_trials_give_a_maybe);
 	tcase_add_test(tcase, many_comparisons_of_noise_flag_nothing);
+	tcase_add_test(tcase, many_comparisons_take_more_trials);
+	tcase_add_test(tcase, strategies);
+	tcase_add_test(tcase, no_more_trials_of_another_version);
 	tcase_add_test(tcase, gone_and_new);
 	tcase_add_test(tcase, the_command);
 	tcase_add_test(tcase, wrong_usage);

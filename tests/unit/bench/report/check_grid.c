@@ -81,7 +81,7 @@ START_TEST(what_is_on_no_axis_makes_panels)
 			 0);
 	ck_assert_uint_eq(grid->n_panels, 2);
 	grid_panel(grid, 0, &pick, title, sizeof(title));
-	ck_assert_str_eq(title, "rate 10");
+	ck_assert_str_eq(title, "rate 10 req/s");
 	pick_add(&pick, &grid->x, 0);
 	filter = pick_filter(&pick);
 	ck_assert_int_eq(rows_values(rows, &filter, &values), 4); /* strategies */
@@ -105,7 +105,7 @@ START_TEST(panels_multiply_and_are_bounded)
 	ck_assert_int_eq(grid_create(&grid, &test, rows, NULL, NULL, NULL, "strategy", NULL), 0);
 	ck_assert_uint_eq(grid->n_panels, 4 * 4 * 2);
 	grid_panel(grid, 31, &pick, title, sizeof(title));
-	ck_assert_str_eq(title, "other, ratio none, rate 20");
+	ck_assert_str_eq(title, "other, ratio none, rate 20 req/s");
 	free(grid);
 	for (unsigned i = 0; i < 5; i++) {
 		snprintf(level, sizeof(level), "%u", 30 + i);

@@ -94,8 +94,7 @@ START_TEST(what_is_missing_says_why)
 	ck_assert_ptr_nonnull(strstr(text, "Pauses: not available: no PFC <here>."));
 	ck_assert_ptr_nonnull(strstr(text, "n/a (PFC_frame_count): no PFC <here>."));
 	ck_assert_ptr_nonnull(strstr(text, "Not available: it was not run."));
-	ck_assert_ptr_nonnull(strstr(text, "Trials made again: 3: busy."));
-	ck_assert_ptr_nonnull(strstr(text, "Trials kept without idle time: not counted."));
+	ck_assert_ptr_nonnull(strstr(text, "Attempts that do not count: 3: busy."));
 	ck_assert_ptr_nonnull(strstr(text, "CRC Error Count"));
 	ck_assert_ptr_nonnull(strstr(text, "0 here"));
 	ck_assert_ptr_nonnull(strstr(text, "not available: nothing here counts it"));
@@ -109,12 +108,93 @@ START_TEST(numbers_of_the_table)
 	char *text = text_of_report(), *md = fake_file(dir, "report.md");
 
 	ck_assert_ptr_nonnull(strstr(text, "max of 700: "));
-	ck_assert_ptr_nonnull(strstr(text, "51.5 [50, 53] n=7"));
+	ck_assert_ptr_nonnull(strstr(text, "[50, 53]"));
+	ck_assert_ptr_nonnull(strstr(md, "51.5 \\[50, 53\\] n=7, CV 2.1%"));
+	/* six combinations: the middle is that of the two in the middle */
+	ck_assert_ptr_nonnull(strstr(md, "76.5 (51.5 to 101.5) of 6, n=42"));
 	ck_assert_ptr_nonnull(strstr(text, "no (7 of 7)"));
 	ck_assert_ptr_nonnull(strstr(md, "Zipf \\| 1.0"));
 	ck_assert_ptr_nonnull(strstr(md, "## KPI summary"));
 	ck_assert_ptr_nonnull(strstr(md, "no PFC \\<here\\>"));
 	free(text);
+	free(md);
+}
+END_TEST
+
+/* What a customer reads first, and on what it stands. */
+START_TEST(the_first_page)
+{
+	char *md, *at, *verdicts;
+
+	free(text_of_report());
+	md = fake_file(dir, "report.md");
+	at = strstr(md, "## Tests");
+	verdicts = strstr(md, "fare-spray is better than ecmp-stripe in 24 and worse in 0");
+	ck_assert_ptr_nonnull(at);
+	ck_assert_ptr_nonnull(verdicts);
+	ck_assert(verdicts < at);
+	ck_assert_ptr_nonnull(strstr(md, "103.0 against 51.5 MB/s (size=64K, mode=push)"));
+	ck_assert_ptr_nonnull(strstr(md, "## Trial accounting"));
+	ck_assert_ptr_nonnull(strstr(md, "| 5.1 | 12 | 7 |  | 84 | 84 | - | 0 |"));
+	ck_assert(strstr(md, "## System, workload and run") > strstr(md, "## KPI summary"));
+	ck_assert_ptr_null(strstr(md, "even-busy"));
+	free(md);
+}
+END_TEST
+
+/* Tests of the training draft alone: its own KPIs, the library of its jobs, the health of the
+ * fabric; and no tests of the other draft that nobody wanted. */
+START_TEST(training_alone)
+{
+	static const struct kpi kpis[] = {{"BusBW", "Gb/s", "DUT-F", "", BETTER_HIGHER, 0},
+					  {.name = NULL}};
+	static const struct test training = {.id = "T9.1",
+					     .name = "Three",
+					     .clause = "draft-training, 9.1",
+					     .dut = "DUT-F",
+					     .summary = "Fake.",
+					     .kpis = kpis};
+	static const struct test *const list[] = {&fake_one, &training};
+	const struct results_tests both = {list, 2};
+	struct row row = {.test = "T9.1", .strategy = "mpi-fare", .kpi = "BusBW", .value = 3};
+	struct results results = {0};
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	ck_assert_int_eq(rows_open(&results.rows, NULL), 0);
+	ck_assert_int_eq(rows_add(results.rows, &row), 0);
+	strcpy(row.kpi, SUITE_LIBRARY);
+	row.text = (char[]){"Open MPI v4.1.4"};
+	ck_assert_int_eq(rows_add(results.rows, &row), 0);
+	row.trial = 1;
+	ck_assert_int_eq(rows_add(results.rows, &row), 0);
+	ck_assert_int_eq(results_report(&results, &both, NULL, file), 0);
+	fclose(file);
+	ck_assert_uint_eq(times(text, "Collective library: Open MPI v4.1.4."), 1);
+	ck_assert_ptr_nonnull(strstr(text, "== Fabric health indicators =="));
+	ck_assert_ptr_nonnull(strstr(text, "BusBW (AllReduce, AlltoAll, AllGather)  T9.1"));
+	ck_assert_ptr_nonnull(strstr(text, "draft-training"));
+	ck_assert_ptr_null(strstr(text, "One & only"));
+	ck_assert_ptr_null(strstr(text, "TTFT"));
+	free(text);
+	results_close(&results);
+}
+END_TEST
+
+START_TEST(a_busy_run_says_so_in_bold)
+{
+	char path[128], *md;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/run.json", dir);
+	file = fopen(path, "we");
+	fputs("{\"even_busy\":true,\"tables\":[]}", file);
+	fclose(file);
+	free(text_of_report());
+	md = fake_file(dir, "report.md");
+	ck_assert_ptr_nonnull(strstr(md, "**Measured with --even-busy"));
+	ck_assert(strstr(md, "**Measured with --even-busy") < strstr(md, "## Tests"));
 	free(md);
 }
 END_TEST
@@ -184,6 +264,9 @@ int main(void)
 	tcase_add_checked_fixture(tcase, begin_without_drawing, end_without_drawing);
 	tcase_add_test(tcase, what_is_missing_says_why);
 	tcase_add_test(tcase, numbers_of_the_table);
+	tcase_add_test(tcase, the_first_page);
+	tcase_add_test(tcase, training_alone);
+	tcase_add_test(tcase, a_busy_run_says_so_in_bold);
 	tcase_add_test(tcase, rows_as_csv);
 	tcase_add_test(tcase, only_described);
 	tcase_add_loop_test(tcase, a_wrong_description, 0, sizeof(wrong) / sizeof(wrong[0]));

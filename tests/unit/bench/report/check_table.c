@@ -48,6 +48,25 @@ START_TEST(columns_align)
 }
 END_TEST
 
+/* What stands behind a line break stands below, and makes no column wider than it must. */
+START_TEST(lines_of_a_cell)
+{
+	static const char *const headers[] = {"a", "b"};
+	struct table *table;
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	ck_assert_int_eq(table_create(&table, 2, headers), 0);
+	ck_assert_int_eq(table_row(table, (const char *const[]){"1.5\n[1, 2]\nn=7", "x"}), 0);
+	table_print(table, file);
+	fclose(file);
+	ck_assert_ptr_nonnull(strstr(text, "\n   1.5  x\n[1, 2]  \n   n=7  \n"));
+	free(text);
+	table_destroy(table);
+}
+END_TEST
+
 START_TEST(no_columns_is_refused)
 {
 	struct table *table;
@@ -66,6 +85,7 @@ int main(void)
 	tcase_add_test(tcase, width_counts_characters);
 	tcase_add_test(tcase, invalid_bytes_count_one_each);
 	tcase_add_test(tcase, columns_align);
+	tcase_add_test(tcase, lines_of_a_cell);
 	tcase_add_test(tcase, no_columns_is_refused);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);

@@ -207,7 +207,7 @@ static inline void fake_directory(char *dir, double factor)
 	fake_must(file);
 	fputs("{\"seed\":1,\"tables\":["
 	      "{\"title\":\"Workload\",\"rows\":[[\"Prompts\",\"Zipf | 1.0\"]]},"
-	      "{\"title\":\"Run\",\"rows\":[[\"Trials made again\",\"3: busy\"]]},"
+	      "{\"title\":\"Run\",\"rows\":[[\"Attempts that do not count\",\"3: busy\"]]},"
 	      "{\"title\":\"Real and emulated\",\"rows\":[[\"Emulated\",\"GPUs\"]]},"
 	      "{\"title\":\"Fabric health\",\"rows\":[[\"CRC Error Count\",\"0 here\"]]}]}",
 	      file);

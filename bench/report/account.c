@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/account.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ACCOUNT_MAX_REASONS 8
+
+static bool account_is(const struct rows *rows, size_t i, const char *kpi)
+{
+	return strcmp(rows_at(rows, i)->kpi, kpi) == 0;
+}
+
+/* A trial that counts. The first of its combination is met: how many has it? */
+static void account_add(struct account *account, const struct rows *rows, size_t at)
+{
+	const struct rows_filter filter = rows_like(rows_at(rows, at));
+	unsigned n = 0;
+
+	account->included++;
+	if (rows_next(rows, &filter, 0) != at)
+		return;
+	for (size_t i = at; i < rows_count(rows); i = rows_next(rows, &filter, i + 1))
+		n++;
+	if (!account->combinations || n < account->least)
+		account->least = n;
+	account->most = n > account->most ? n : account->most;
+	account->combinations++;
+}
+
+void account_read(struct account *account, const struct rows *rows)
+{
+	*account = (struct account){0};
+	for (size_t i = 0; i < rows_count(rows); i++) {
+		if (account_is(rows, i, SUITE_DONE))
+			account_add(account, rows, i);
+		account->excluded += account_is(rows, i, SUITE_EXCLUDED);
+		account->kept += account_is(rows, i, SUITE_KEPT);
+	}
+}
+
+/* "3: a core was idle ...; 1: ..." of the rows with that name. */
+static void account_reasons(const struct rows *rows, const char *kpi, char *out, size_t size)
+{
+	const char *reason[ACCOUNT_MAX_REASONS];
+	unsigned count[ACCOUNT_MAX_REASONS] = {0};
+	size_t n = 0, used = 0;
+
+	for (size_t i = 0; i < rows_count(rows); i++) {
+		const char *text = rows_at(rows, i)->text;
+		size_t at = 0;
+
+		if (!text || !account_is(rows, i, kpi))
+			continue;
+		while (at < n && strcmp(reason[at], text) != 0)
+			at++;
+		if (at == ACCOUNT_MAX_REASONS)
+			continue;
+		reason[at] = text;
+		count[at]++;
+		n += at == n;
+	}
+	*out = '\0';
+	for (size_t i = 0; i < n && used < size; i++)
+		used += (size_t)snprintf(out + used, size - used, "%s%u: %s", i ? "; " : "",
+					 count[i], reason[i]);
+}
+
+static void account_range(const struct account *account, char *out, size_t size)
+{
+	if (account->least == account->most)
+		snprintf(out, size, "%u", account->least);
+	else
+		snprintf(out, size, "%u to %u", account->least, account->most);
+}
+
+static int account_row(struct table *table, const struct test *test, const struct rows *rows)
+{
+	char combinations[16], trials[32], draft[16] = "", attempted[16], included[16],
+					   reasons[512], kept[16];
+	struct account account;
+
+	account_read(&account, rows);
+	if (!account.included && !account.excluded)
+		return 0;
+	snprintf(combinations, sizeof(combinations), "%u", account.combinations);
+	account_range(&account, trials, sizeof(trials));
+	if (test->trials[PROFILE_DRAFT])
+		snprintf(draft, sizeof(draft), "%u", test->trials[PROFILE_DRAFT]);
+	snprintf(attempted, sizeof(attempted), "%u", account.included + account.excluded);
+	snprintf(included, sizeof(included), "%u", account.included);
+	account_reasons(rows, SUITE_EXCLUDED, reasons, sizeof(reasons));
+	snprintf(kept, sizeof(kept), "%u", account.kept);
+	return table_row(table, (const char *[]){test->id, combinations, trials, draft, attempted,
+						 included, *reasons ? reasons : "-", kept});
+}
+
+void account_show(struct doc *doc, const struct results *results, const struct results_tests *tests)
+{
+	static const char *const headers[] = {
+		"Test",	     "Combinations", "Trials of each",	      "The draft asks for",
+		"Attempted", "Included",     "Not included, because", "Included all the same"};
+	struct table *table = NULL;
+	int err = table_create(&table, sizeof(headers) / sizeof(headers[0]), headers);
+
+	doc_heading(doc, 2, "accounting", "Trial accounting");
+	doc_text(doc, "A trial is one measurement of one combination of parameters and strategy. "
+		      "An attempt that does not count is made again, up to five times; if none was "
+		      "better the last one is included all the same. A trial in which a KPI could "
+		      "not be measured is included: Anomalies gives the reason.");
+	for (size_t i = 0; !err && i < tests->n; i++) {
+		struct rows *rows;
+
+		err = results_test(results, tests->test[i], &rows);
+		if (err)
+			break;
+		err = account_row(table, tests->test[i], rows);
+		rows_close(rows);
+	}
+	doc_fail(doc, err);
+	if (!err)
+		doc_table(doc, table);
+	else
+		table_destroy(table);
+}
+
+static json_t *account_test_json(const struct test *test, const struct rows *rows)
+{
+	struct account account;
+	char reasons[512];
+
+	account_read(&account, rows);
+	account_reasons(rows, SUITE_EXCLUDED, reasons, sizeof(reasons));
+	return json_pack("{si si si si si si si si ss}", "combinations", (int)account.combinations,
+			 "least_trials", (int)account.least, "most_trials", (int)account.most,
+			 "draft_trials", (int)test->trials[PROFILE_DRAFT], "attempted",
+			 (int)(account.included + account.excluded), "included",
+			 (int)account.included, "excluded", (int)account.excluded, "kept",
+			 (int)account.kept, "reasons", reasons);
+}
+
+json_t *account_json(const struct results *results, const struct results_tests *tests)
+{
+	json_t *root = json_object();
+	int err = root ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !err && i < tests->n; i++) {
+		struct rows *rows;
+
+		err = results_test(results, tests->test[i], &rows);
+		if (err)
+			break;
+		if (rows_count(rows) > 0)
+			err = json_object_set_new(root, tests->test[i]->id,
+						  account_test_json(tests->test[i], rows));
+		rows_close(rows);
+	}
+	if (!err)
+		return root;
+	json_decref(root);
+	return NULL;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * account.h - which trials were attempted, which of them are in the figures, and why others are
+ * not.
+ *
+ * Owns: nothing. In: results (rows of the suite itself: suite/test.h) and tests; out: a chapter,
+ * JSON. Thread: one.
+ */
+#ifndef ACCOUNT_H
+#define ACCOUNT_H
+
+#include <jansson.h>
+
+#include "report/doc.h"
+#include "report/results.h"
+
+struct account {
+	unsigned combinations; /* of parameters and strategy */
+	unsigned least, most;  /* trials of each that count */
+	unsigned included, excluded;
+	unsigned kept; /* of those included: no attempt was better */
+};
+
+/* rows: of one test. */
+void account_read(struct account *account, const struct rows *rows);
+void account_show(struct doc *doc, const struct results *results,
+		  const struct results_tests *tests);
+/* {"5.1": {"combinations", "attempted", "included", "excluded", "kept", "draft_trials", ...}};
+ * NULL: no memory. */
+json_t *account_json(const struct results *results, const struct results_tests *tests);
+
+#endif

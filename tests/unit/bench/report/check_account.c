@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <check.h>
+
+#include "bench/report/fake_tests.h"
+#include "report/account.h"
+
+static const struct results_tests tests = {fake_tests, 2};
+
+static void add(struct rows *rows, const char *size, const char *kpi, unsigned trial, char *text)
+{
+	struct row row = {.test = "5.1", .strategy = "fare-spray", .trial = trial, .n = 1};
+
+	snprintf(row.kpi, sizeof(row.kpi), "%s", kpi);
+	row.value = 1;
+	row.text = text;
+	row.n_params = 1;
+	ck_assert_int_eq(row_param_set(&row.param[0], "size", size), 0);
+	ck_assert_int_eq(rows_add(rows, &row), 0);
+}
+
+/* Two combinations: three trials of one, two of the other; three attempts that do not count. */
+START_TEST(what_was_attempted_and_what_counts)
+{
+	char busy[] = "busy", late[] = "late";
+	struct results results = {0};
+	struct account account;
+	json_t *root, *test;
+
+	ck_assert_int_eq(rows_open(&results.rows, NULL), 0);
+	for (unsigned i = 0; i < 3; i++)
+		add(results.rows, "1M", SUITE_DONE, i, NULL);
+	add(results.rows, "4M", SUITE_EXCLUDED, 0, busy);
+	add(results.rows, "4M", SUITE_EXCLUDED, 0, late);
+	add(results.rows, "4M", SUITE_DONE, 0, NULL);
+	add(results.rows, "4M", SUITE_EXCLUDED, 1, busy);
+	add(results.rows, "4M", SUITE_KEPT, 1, busy);
+	add(results.rows, "4M", SUITE_DONE, 1, NULL);
+	account_read(&account, results.rows);
+	ck_assert_uint_eq(account.combinations, 2);
+	ck_assert_uint_eq(account.least, 2);
+	ck_assert_uint_eq(account.most, 3);
+	ck_assert_uint_eq(account.included, 5);
+	ck_assert_uint_eq(account.excluded, 3);
+	ck_assert_uint_eq(account.kept, 1);
+	root = account_json(&results, &tests);
+	test = json_object_get(root, "5.1");
+	ck_assert_int_eq(json_integer_value(json_object_get(test, "attempted")), 8);
+	ck_assert_str_eq(json_string_value(json_object_get(test, "reasons")), "2: busy; 1: late");
+	ck_assert_uint_eq(json_object_size(root), 1);
+	json_decref(root);
+	results_close(&results);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("account");
+	TCase *tcase = tcase_create("account");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_test(tcase, what_was_attempted_and_what_counts);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
