@@ -324,7 +324,7 @@ struct ofi_peers {
 	struct ofi_peer *by_address, *by_name;
 	/* without a link or an entry of an AV: here for what the application has not taken */
 	struct ofi_peer *left;
-	uint64_t said_ns;     /* when a line that peers can cause was last logged */
+	uint64_t logged_ns;   /* when a line that peers can cause was last logged */
 	unsigned n_reopening; /* peers that wait to be opened again */
 };
 
@@ -567,9 +567,9 @@ void ofi_peer_disconnect(struct ofi_peer *peer);
 /* It does not keep to the protocol: the same, and it can open no other link. */
 void ofi_peer_cut(struct ofi_peer *peer, const char *why);
 /* A line that peers can cause may be logged: one a second. */
-bool ofi_peers_may_say(struct ofi_domain *domain);
+bool ofi_peers_may_log(struct ofi_domain *domain);
 /* Logs why libfare has no memory for that; one line a second. */
-void ofi_peers_say_memory(struct ofi_domain *domain, const char *what, int err);
+void ofi_peers_log_memory(struct ofi_domain *domain, const char *what, int err);
 
 /* NULL: no memory, or it has too many. The group is the link's from then on. */
 struct ofi_link *ofi_link_add(struct ofi_peer *peer, struct fare_group *group);

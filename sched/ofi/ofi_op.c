@@ -147,7 +147,7 @@ static int add_piece(struct ofi_op *op, void *data, uint64_t length, struct fare
 		op->registered[op->n_pieces] = err ? NULL : mr;
 	}
 	if (err) {
-		ofi_peers_say_memory(op->domain, "memory of an operation cannot be registered",
+		ofi_peers_log_memory(op->domain, "memory of an operation cannot be registered",
 				     err);
 		return err;
 	}

@@ -78,7 +78,7 @@ static void on_closed(struct ofi_link *link, int status)
 	ofi_peer_changed(link->peer);
 }
 
-static void on_event(struct ofi_domain *domain, const struct fare_event *e)
+static void ofi_progress_on_event(struct ofi_domain *domain, const struct fare_event *e)
 {
 	struct ofi_link *link = fare_group_context(e->group);
 
@@ -260,7 +260,7 @@ void ofi_progress_turn(struct ofi_domain *domain)
 		if (n < 0)
 			on_broken(domain, n);
 		for (int i = 0; i < n; i++)
-			on_event(domain, &events[i]);
+			ofi_progress_on_event(domain, &events[i]);
 		ofi_rx_settle(domain);
 		/* no event is left that names a group that this closes; may give itself credit */
 		do {

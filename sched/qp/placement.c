@@ -179,7 +179,7 @@ static unsigned first_usable(const struct transfer *t, unsigned i)
 	return total;
 }
 
-static unsigned least_under_way(const struct transfer *t)
+static unsigned least_outstanding(const struct transfer *t)
 {
 	unsigned total = kernel_qps(t), least = total;
 	uint64_t bytes = UINT64_MAX;
@@ -187,11 +187,11 @@ static unsigned least_under_way(const struct transfer *t)
 	for (unsigned k = 0; k < total; k++) {
 		unsigned i = (t->placement.kernel_turn + k) % total;
 		unsigned lane = i / t->attr.n_qps, qp = i % t->attr.n_qps;
-		uint64_t under_way = lanes_qp_posted_bytes(t->lanes, lane, qp) +
-				     outlet_of(t, lane, qp)->pending_bytes;
+		uint64_t outstanding = lanes_qp_posted_bytes(t->lanes, lane, qp) +
+				       outlet_of(t, lane, qp)->pending_bytes;
 
-		if (usable(t, i) && under_way < bytes) {
-			bytes = under_way;
+		if (usable(t, i) && outstanding < bytes) {
+			bytes = outstanding;
 			least = i;
 		}
 	}
@@ -207,7 +207,7 @@ static bool choose_message(struct transfer *t, struct chunk *c, bool by_hash)
 	if (i >= kernel_qps(t) || !usable(t, i)) {
 		i = by_hash ? first_usable(t, (unsigned)((m->number * 2654435761u >> 16) %
 							 kernel_qps(t)))
-			    : least_under_way(t);
+			    : least_outstanding(t);
 		if (i >= kernel_qps(t))
 			return false;
 		t->placement.kernel_turn++;

@@ -20,7 +20,7 @@
 #include "fare_limits.h"
 #include "roce_ports.h"
 
-struct control_seal;
+struct control_auth;
 struct qp_endpoint; /* one per process and local GPU address; holds QPs and memory regions */
 struct qp;
 
@@ -282,7 +282,7 @@ struct qp_endpoint_attr {
 	 * borrowed until endpoint_destroy(). Messages without this key are rejected. NULL: they are
 	 * not authenticated.
 	 */
-	const struct control_seal *control_key;
+	const struct control_auth *control_key;
 	/* called when a control datagram arrived; control and its data are valid during the call */
 	void (*on_control)(void *arg, const struct qp_control *control);
 	void *arg;
