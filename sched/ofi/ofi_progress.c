@@ -156,6 +156,8 @@ static void send_credit(struct ofi_peer *peer)
 	peer->credit_queued = true; /* until it is sent, which may be at once */
 	if (ofi_op_answer(peer, &w))
 		peer->credit_queued = false;
+	/* it could not be: trying again now would fail again */
+	peer->domain->peers.credit_waits |= ofi_peer_credit_is_due(peer);
 }
 
 static void settle_peer(struct ofi_peer *peer)
@@ -167,7 +169,8 @@ static void settle_peer(struct ofi_peer *peer)
 	DL_FOREACH_SAFE (peer->links, link, next)
 		if (link->closed)
 			end_link(link);
-	if (ofi_peer_credit_is_due(peer) && ofi_peer_is_linked(peer))
+	if (!peer->domain->peers.credit_waits && ofi_peer_credit_is_due(peer) &&
+	    ofi_peer_is_linked(peer))
 		send_credit(peer);
 	ofi_queue_run(peer);
 	free_if_idle(peer);
@@ -199,14 +202,17 @@ void ofi_progress_settle(struct ofi_domain *domain)
 
 static bool has_timers(const struct ofi_domain *domain)
 {
-	return domain->peers.n_reopening || domain->env.deadline_ms;
+	return domain->peers.n_reopening || domain->env.deadline_ms || domain->peers.credit_waits;
 }
 
 static void peers_tick(struct ofi_domain *domain, uint64_t now_ns)
 {
 	struct ofi_peer *peer, *next;
 
+	domain->peers.credit_waits = false;
 	HASH_ITER (hh, domain->peers.by_address, peer, next) {
+		if (ofi_peer_credit_is_due(peer))
+			ofi_peer_changed(peer);
 		ofi_queue_expire(peer, now_ns);
 		if (peer->reopen_ns && now_ns >= peer->reopen_ns) {
 			peer->reopen_ns = 0;
