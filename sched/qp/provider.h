@@ -34,15 +34,9 @@ struct qp_mr {
 	uint32_t rkey;
 };
 
-/* Rights of peers. The owner of a region may read and write it, unless LOCAL_READ_ONLY is set. */
+/* Rights of peers. The owner of a region may read and write it. */
 #define QP_ACCESS_REMOTE_WRITE 1u
 #define QP_ACCESS_REMOTE_READ  2u
-/*
- * The owner only reads, so that memory that cannot be written can be registered. It must not be
- * the target of a receive or a READ of the owner. -EINVAL with QP_ACCESS_REMOTE_WRITE, which needs
- * local write; and always from the soft provider.
- */
-#define QP_ACCESS_LOCAL_READ_ONLY 4u
 
 /*
  * READs that one QP may have under way: what RoCE devices serve (ConnectX 16, others more). The
