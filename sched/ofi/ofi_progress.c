@@ -358,9 +358,11 @@ static void *progress_run(void *arg)
 	struct pollfd fds[] = {{.fd = fare_domain_fd(domain->fare_domain), .events = POLLIN},
 			       {.fd = p->wake, .events = POLLIN}};
 	uint64_t seen = 0;
+	eventfd_t value;
 
 	while (!atomic_load(&p->stop)) {
-		if (calls(p) != seen)
+		/* not if it was woken: that is for a turn now */
+		if (!fds[1].revents && calls(p) != seen)
 			seen = wait_for_pause(p);
 		if (atomic_load(&p->stop)) /* the wait may have taken the wake that was for this */
 			break;
@@ -368,11 +370,8 @@ static void *progress_run(void *arg)
 		ofi_progress_turn(domain);
 		ofi_unlock(domain);
 		poll(fds, 2, has_timers(domain) ? TIMERS_MS : -1);
-		if (fds[1].revents && !atomic_load(&p->stop)) {
-			eventfd_t value;
-
+		if (fds[1].revents)
 			eventfd_read(p->wake, &value);
-		}
 	}
 	return NULL;
 }

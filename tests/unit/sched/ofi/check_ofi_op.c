@@ -88,9 +88,9 @@ START_TEST(another_threads_message_ends_the_wait)
 }
 END_TEST
 
-#define RACES 3000
+#define RACES 20000
 
-static _Atomic int asked, given;
+static _Atomic int asked;
 
 static void *send_when_asked(void *arg)
 {
@@ -99,10 +99,10 @@ static void *send_when_asked(void *arg)
 	for (int i = 1; i <= RACES; i++) {
 		while (asked < i)
 			;
-		for (volatile int k = 0; k < i % 500; k++) /* another moment each time */
+		for (volatile int k = 0; k < i * 7 % 20011; k++) /* another moment each time */
 			;
-		ck_assert_int_eq(fi_tsend(end.ep, &out, 8, NULL, self, 4, NULL), 0);
-		given = i;
+		/* without an entry of its own, which would end the wait */
+		ck_assert_int_eq(fi_tinject(end.ep, &out, 8, self, 4), 0);
 	}
 	return arg;
 }
@@ -114,13 +114,12 @@ START_TEST(no_message_is_lost_to_a_wait_that_begins)
 	uint64_t in;
 	pthread_t thread;
 
-	asked = given = 0;
+	asked = 0;
 	ck_assert_int_eq(pthread_create(&thread, NULL, send_when_asked, NULL), 0);
 	for (int i = 1; i <= RACES; i++) {
 		ck_assert_int_eq(fi_trecv(end.ep, &in, 8, NULL, self, 4, 0, NULL), 0);
 		asked = i;
-		for (int k = 0; k < 2; k++)
-			ck_assert_int_eq(fi_cq_sread(end.cq, &e, 1, NULL, WAIT_MS), 1);
+		ck_assert_int_eq(fi_cq_sread(end.cq, &e, 1, NULL, WAIT_MS), 1);
 	}
 	pthread_join(thread, NULL);
 }
@@ -135,13 +134,13 @@ START_TEST(own_credit_comes_at_once)
 	struct ofi_domain *d = ofi_domain_of(end.domain);
 	struct fi_cq_tagged_entry e;
 	const uint64_t out = 6;
-	unsigned n = 1;
+	unsigned n = 0;
 
 	for (unsigned i = 0; i < A_QUARTER; i++)
 		ck_assert_int_eq(fi_trecv(end.ep, &in[i], 8, NULL, self, 5, 0, NULL), 0);
 	for (unsigned i = 0; i < A_QUARTER; i++)
 		ck_assert_int_eq(fi_tinject(end.ep, &out, 8, self, 5), 0);
-	ck_assert_int_eq(fi_cq_read(end.cq, &e, 1), 1);
+	ck_assert_int_eq(fi_cq_read(end.cq, NULL, 0), 0); /* a turn */
 	ofi_lock(d);
 	ck_assert_ptr_null(d->own);
 	ck_assert_uint_lt(d->peers.by_address->out_bytes, d->env.window_bytes / 4);
