@@ -317,9 +317,9 @@ struct qp_provider {
 	bool notify_per_qp;
 	/*
 	 * A leaf forwards control datagrams like a QP's packets from the same sub-port and source
-	 * port. So echoes tell where the source port of a QP leads.
+	 * port. So echoes show where the source port of a QP leads.
 	 */
-	bool echoes_tell_ports;
+	bool echoes_learn_ports;
 	/* 0 or -errno (-EADDRINUSE: no port to receive at). *out NULL on error. attr is copied. */
 	int (*endpoint_create)(struct qp_endpoint **out, const struct qp_endpoint_attr *attr);
 	void (*endpoint_destroy)(struct qp_endpoint *ep); /* destroys its QPs; NULL is fine */

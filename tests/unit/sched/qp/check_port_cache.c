@@ -124,7 +124,7 @@ static int on_spread(struct qp *qp, const struct qp_path *set, unsigned n)
 	return 0;
 }
 
-static struct qp_provider provider = {.echoes_tell_ports = true,
+static struct qp_provider provider = {.echoes_learn_ports = true,
 				      .first_port = PORT,
 				      .control_send = on_send,
 				      .qp_move = on_move,
@@ -299,7 +299,7 @@ static void setup(void)
 	lose_port = salt = n_echoes = n_moves = n_refused = 0;
 	refuse = silent = false;
 	n_taken = 0;
-	provider.echoes_tell_ports = true;
+	provider.echoes_learn_ports = true;
 	while (!can_be_even())
 		salt++;
 }
@@ -468,7 +468,7 @@ END_TEST
 /* Why a lane leaves everything as it is: row by row. */
 START_TEST(who_does_not_ask)
 {
-	provider.echoes_tell_ports = _i != 1;
+	provider.echoes_learn_ports = _i != 1;
 	is_random = _i == 2;
 	make(_i == 0 ? FARE_MODE_KERNEL : FARE_MODE_SPRAY);
 	ck_assert_int_eq(!lane->entry, _i == 0 || _i == 2);
