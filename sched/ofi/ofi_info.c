@@ -291,18 +291,11 @@ static void set_address(struct ofi_nic *nic, const struct fare *fare, unsigned g
 		address_format(&a, nic->address);
 }
 
-/* A GPU may have a card for each plane: the first that is a PCI function stands for all. */
 static void set_bus(struct ofi_nic *nic, const struct attach_gpu *gpu)
 {
-	char name[FARE_DEV_NAME_MAX], *path = NULL, *slash;
+	char *path = properties_gpu_pci_path(gpu), *slash = path ? strrchr(path, '/') : NULL;
 	unsigned domain, bus, device, function;
 
-	for (unsigned p = 0; p < gpu->n_planes && !path; p++) {
-		memcpy(name, gpu->shm->sub_ports[p][0].dev, sizeof(name));
-		name[sizeof(name) - 1] = 0;
-		path = properties_pci_path("/sys/class/net", name);
-	}
-	slash = path ? strrchr(path, '/') : NULL;
 	if (slash && sscanf(slash, "/%x:%x:%x.%x", &domain, &bus, &device, &function) == 4) {
 		nic->bus.bus_type = FI_BUS_PCI;
 		nic->bus.attr.pci.domain_id = (uint16_t)domain;
