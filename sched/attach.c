@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include <utlist.h>
 
 #include "base/clock.h"
 #include "fork_mark.h"
@@ -364,21 +365,16 @@ int fare_pair_open(struct fare_pair **out, struct fare *fare, unsigned local_gpu
 	pair->local_gpu = local_gpu;
 	pair->peer = *peer;
 	pair_resolve(pair);
-	pair->next = fare->pairs;
-	fare->pairs = pair;
+	LL_PREPEND(fare->pairs, pair);
 	*out = pair;
 	return 0;
 }
 
 void fare_pair_close(struct fare_pair *pair)
 {
-	struct fare_pair **link;
-
 	if (attach_check_pair(pair))
 		return;
-	for (link = &pair->fare->pairs; *link != pair; link = &(*link)->next)
-		;
-	*link = pair->next;
+	LL_DELETE(pair->fare->pairs, pair);
 	free(pair);
 }
 
@@ -527,18 +523,14 @@ struct spray_shared *attach_spray_shared(struct fare *fare)
 void attach_watch_add(struct fare_pair *pair, struct attach_watch *watch,
 		      struct fare_spray_head *head)
 {
-	*watch = (struct attach_watch){.next = pair->watches, .head = head};
-	pair->watches = watch;
+	*watch = (struct attach_watch){.head = head};
+	LL_PREPEND(pair->watches, watch);
 	watch_point(pair, watch);
 }
 
 void attach_watch_remove(struct fare_pair *pair, struct attach_watch *watch)
 {
-	struct attach_watch **link;
-
-	for (link = &pair->watches; *link != watch; link = &(*link)->next)
-		;
-	*link = watch->next;
+	LL_DELETE(pair->watches, watch);
 }
 
 void attach_watch_seen(const struct fare_pair *pair, struct attach_watch *watch,

@@ -26,8 +26,8 @@ struct conn_shm_entry *conn_segment_lend_entries(struct conn_segment *segment, u
 struct conn_shm_qp *conn_segment_lend_qps(struct conn_segment *segment, uint32_t n);
 struct conn_shm_path *conn_segment_lend_paths(struct conn_segment *segment, uint32_t n);
 /*
- * Somebody opens (by 1) or closes (by -1) a spray or a flow table of his own: what he sends then,
- * no row tells.
+ * The application opens (by 1) or closes (by -1) a spray or a flow table: no row shows where that
+ * sends.
  */
 void conn_segment_pickers(struct conn_segment *segment, int by);
 /* rows: as lent, n too. NULL is fine. */

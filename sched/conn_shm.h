@@ -33,7 +33,7 @@ struct conn_shm_header {
 	uint32_t pid;
 	_Atomic uint32_t used_entries, used_qps, used_paths;
 	char name[32];
-	/* sprays and flow tables that are open: no row tells where they send */
+	/* sprays and flow tables that are open: no row shows where they send */
 	_Atomic uint32_t n_pickers;
 	uint8_t pad[52];
 };

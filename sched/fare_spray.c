@@ -119,7 +119,7 @@ int fare_spray_next(struct fare_spray *spray, struct fare_slot *out)
 		return err;
 	c = &body->cursor;
 	c->at = spray->head.at;
-	/* a retired segment's word may change no more: whoever was to do that was killed */
+	/* a retired segment's word may change no more: the daemon that was to do that was killed */
 	if (__atomic_load_n(spray->head.word, __ATOMIC_ACQUIRE) != spray->head.seen ||
 	    (c->at == c->end && attach_retired(attach_pair_owner(body->pair))))
 		spray_follow(body);

@@ -9,7 +9,7 @@
 #define FARE_VERDICT_H
 
 enum fare_verdict {
-	FARE_VERDICT_NO_ROUTE = 0,   /* BGP teaches no route to the peer over that plane */
+	FARE_VERDICT_NO_ROUTE = 0,   /* BGP has no route to the peer over that plane */
 	FARE_VERDICT_OK,	     /* usable at min(local, advertised) */
 	FARE_VERDICT_ZERO_BANDWIDTH, /* advertised bandwidth is zero */
 	FARE_VERDICT_LOCAL_DOWN,     /* no live local sub-port toward that plane */
@@ -17,7 +17,7 @@ enum fare_verdict {
 	FARE_VERDICT_DRAINED,	     /* an operator took it out */
 	FARE_VERDICT_RAMPING,	     /* recovering: usable at a fraction */
 	FARE_VERDICT_STALE,	     /* usable, but its route source is away */
-	FARE_VERDICT_NOT_INSTALLED,  /* BGP teaches it but zebra has not installed it */
+	FARE_VERDICT_NOT_INSTALLED,  /* BGP has it but zebra has not installed it */
 	FARE_VERDICT_MTU,	     /* it passes only smaller packets than other planes do */
 	FARE_VERDICT_COUNT
 };

@@ -8,8 +8,8 @@
 #define ABSENT	 UINT16_MAX
 #define MEASURED 2
 /* at what a flow would do to a plane, before the next tick: some milliseconds */
-#define LOOKS_MOST (1u << 20)
-#define WORTH	   (FLOW_BALANCE_BAND / 8) /* of the mean load, is a reason to move */
+#define VISITS_MOST (1u << 20)
+#define LEAST_GAIN  (FLOW_BALANCE_BAND / 8) /* of the mean load, is a reason to move */
 
 struct balanced {
 	double load;	 /* bytes per tick */
@@ -130,25 +130,27 @@ static unsigned fullest(const struct flow_balance *b, const struct weights *w, d
 	return worst;
 }
 
-/* What the flows of a plane that are alone worth no move are worth together. */
-static double small_ones(const struct flow_balance *b, double weight, unsigned plane, double worth)
+/* The load of a plane's flows each of which is too small to be a reason to move. */
+static double small_ones(const struct flow_balance *b, double weight, unsigned plane,
+			 double least_gain)
 {
 	double sum = 0;
 
 	for (uint32_t i = 0; i < b->n_flows; i++)
-		if (b->flow[i].plane == plane && b->flow[i].load / weight < worth)
+		if (b->flow[i].plane == plane && b->flow[i].load / weight < least_gain)
 			sum += b->flow[i].load / weight;
 	return sum;
 }
 
 /*
- * The move from plane `from` that leaves the higher of both planes lowest. False: none is worth it.
+ * The move from plane `from` that leaves the higher of both planes lowest. False: none gains
+ * enough.
  */
 static bool best_move(const struct flow_balance *b, const struct weights *w, unsigned from,
-		      double worth, uint32_t *flow, unsigned *to)
+		      double least_gain, uint32_t *flow, unsigned *to)
 {
 	double now = b->plane_load[from] / w->w[from], best = INFINITY, best_there = INFINITY;
-	bool small_too = small_ones(b, w->w[from], from, worth) >= worth;
+	bool small_too = small_ones(b, w->w[from], from, least_gain) >= least_gain;
 
 	for (uint32_t i = 0; i < b->n_flows; i++) {
 		double load = b->flow[i].load, own = load / w->w[from];
@@ -160,7 +162,7 @@ static bool best_move(const struct flow_balance *b, const struct weights *w, uns
 
 			if (higher > best || (higher == best && there >= best_there) ||
 			    higher >= now ||
-			    now - higher < (small_too ? fmin(worth, own / 2) : worth))
+			    now - higher < (small_too ? fmin(least_gain, own / 2) : least_gain))
 				continue;
 			best = higher;
 			/*
@@ -179,14 +181,15 @@ static unsigned even_out(struct flow_balance *b, const struct weights *w,
 {
 	unsigned moved = 0;
 
-	for (uint64_t looks = 0; looks < LOOKS_MOST; looks += (uint64_t)b->n_flows * (1 + w->n)) {
+	for (uint64_t visits = 0; visits < VISITS_MOST;
+	     visits += (uint64_t)b->n_flows * (1 + w->n)) {
 		double mean;
 		unsigned from = fullest(b, w, &mean), to = 0;
 		uint32_t flow = 0;
 
 		b->streak = 0;
 		if (b->plane_load[from] / w->w[from] <= mean * (1 + FLOW_BALANCE_BAND / 2) ||
-		    !best_move(b, w, from, mean * WORTH, &flow, &to))
+		    !best_move(b, w, from, mean * LEAST_GAIN, &flow, &to))
 			return moved;
 		on_move(context, flow, to);
 		moved++;

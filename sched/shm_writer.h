@@ -54,8 +54,8 @@ int shm_writer_pair_identity(const struct shm_writer *w, uint32_t pair, uint32_t
 
 /*
  * Publishes all n_planes paths of a pair at once; a no-op (returns 0) if nothing differs, else 1.
- * -EINVAL. live_sub_ports comes in as those to be kept out of use though they are up; it is not
- * heeded if no other is left.
+ * -EINVAL. live_sub_ports comes in as those to be kept out of use though they are up; it is
+ * ignored if no other is left.
  */
 int shm_writer_publish(struct shm_writer *w, uint32_t pair, const struct shm_path *paths,
 		       uint32_t n_planes);

@@ -23,7 +23,7 @@ struct admission_guest {
 
 struct admission {
 	int listener;
-	const struct control_seal *key;
+	const struct control_auth *key;
 	uint64_t said_ns, n_unsaid; /* refusals */
 	unsigned n;		    /* oldest first */
 	struct admission_guest guest[ADMISSION_MAX];
@@ -138,7 +138,7 @@ unsigned admission_polled(const struct admission *a, struct pollfd *out)
 	return a->n + 1;
 }
 
-int admission_create(struct admission **out, int listener, const struct control_seal *key)
+int admission_create(struct admission **out, int listener, const struct control_auth *key)
 {
 	struct admission *a = calloc(1, sizeof(*a));
 	int flags = fcntl(listener, F_GETFL);

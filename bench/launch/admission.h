@@ -15,7 +15,7 @@
 #include <poll.h>
 
 #include "engine/rendezvous.h"
-#include "qp/control_seal.h"
+#include "qp/control_auth.h"
 
 #define ADMISSION_MAX	 128u
 #define ADMISSION_POLLED (ADMISSION_MAX + 1)
@@ -24,7 +24,7 @@
 struct admission;
 
 /* Both are borrowed; listener is made non-blocking. 0 or -errno. */
-int admission_create(struct admission **out, int listener, const struct control_seal *key);
+int admission_create(struct admission **out, int listener, const struct control_auth *key);
 void admission_destroy(struct admission *a); /* NULL is fine */
 /* What to wait for: room for ADMISSION_POLLED; returns how many. */
 unsigned admission_polled(const struct admission *a, struct pollfd *out);

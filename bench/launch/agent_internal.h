@@ -13,14 +13,14 @@
 
 #include "engine/rendezvous.h"
 #include "launch/agent_request.h"
-#include "qp/control_seal.h"
+#include "qp/control_auth.h"
 #include "fabric/undo_guard.h"
 
 struct agent {
 	struct inventory *inventory;
 	unsigned host;
 	const char *connect, *key_path, *name;
-	struct control_seal key;
+	struct control_auth key;
 	struct rendezvous *link;
 	struct undo_guard *guard; /* NULL: the host has no faults */
 	uint64_t faults;	  /* a bit for each of the host's that is in force */

@@ -13,9 +13,9 @@
 
 #define HANDSHAKE_SILENT_S 5 /* a host that answers nothing for three times that is gone */
 
-int handshake_key(struct control_seal *out, const char *path)
+int handshake_key(struct control_auth *out, const char *path)
 {
-	int err = control_seal_load(out, path, 0);
+	int err = control_auth_load(out, path, 0);
 
 	if (err == -EKEYREJECTED)
 		fprintf(stderr,
@@ -81,7 +81,7 @@ void handshake_abandon(struct handshake *h)
 
 /* The answer is there: is it one of who has the key? */
 static int handshake_judge(struct handshake *h, const json_t *answer,
-			   const struct control_seal *key, enum hello_refusal *why)
+			   const struct control_auth *key, enum hello_refusal *why)
 {
 	struct hello_challenge agent;
 	int err = hello_read_answer(answer, key, &h->mine, &agent, why);
@@ -100,7 +100,7 @@ static const char *handshake_reason(int err, enum hello_refusal why)
 	return err == -EPIPE ? "it closed the connection" : strerror(-err);
 }
 
-int handshake_admit(struct handshake *h, const struct control_seal *key, struct rendezvous **out,
+int handshake_admit(struct handshake *h, const struct control_auth *key, struct rendezvous **out,
 		    const char **reason)
 {
 	enum hello_refusal why = HELLO_MESSAGE;
@@ -126,7 +126,7 @@ int handshake_admit(struct handshake *h, const struct control_seal *key, struct 
 	return 0;
 }
 
-static int handshake_agent(struct rendezvous *r, const struct control_seal *key,
+static int handshake_agent(struct rendezvous *r, const struct control_auth *key,
 			   enum hello_refusal *why)
 {
 	struct hello_challenge mine, coordinator;
@@ -149,7 +149,7 @@ static int handshake_agent(struct rendezvous *r, const struct control_seal *key,
 	return err;
 }
 
-int handshake_enter(struct rendezvous **out, int fd, const struct control_seal *key,
+int handshake_enter(struct rendezvous **out, int fd, const struct control_auth *key,
 		    const char **reason)
 {
 	enum hello_refusal why = HELLO_MESSAGE;

@@ -43,7 +43,7 @@ static int hello_bytes(const json_t *message, const char *name, uint8_t *out, si
 	return 0;
 }
 
-static void hello_proof(const struct control_seal *key, const char *role,
+static void hello_proof(const struct control_auth *key, const char *role,
 			const struct hello_challenge *coordinator,
 			const struct hello_challenge *agent, uint8_t out[PROOF_BYTES])
 {
@@ -64,7 +64,7 @@ json_t *hello_offer(const struct hello_challenge *coordinator)
 			 hello_hex(coordinator->bytes, HELLO_CHALLENGE));
 }
 
-json_t *hello_answer(const struct control_seal *key, const struct hello_challenge *coordinator,
+json_t *hello_answer(const struct control_auth *key, const struct hello_challenge *coordinator,
 		     const struct hello_challenge *agent)
 {
 	uint8_t proof[PROOF_BYTES];
@@ -75,7 +75,7 @@ json_t *hello_answer(const struct control_seal *key, const struct hello_challeng
 			 hello_hex(proof, PROOF_BYTES));
 }
 
-json_t *hello_welcome(const struct control_seal *key, const struct hello_challenge *coordinator,
+json_t *hello_welcome(const struct control_auth *key, const struct hello_challenge *coordinator,
 		      const struct hello_challenge *agent)
 {
 	uint8_t proof[PROOF_BYTES];
@@ -105,7 +105,7 @@ static int hello_version(const json_t *message, enum hello_refusal *why)
 	return json_integer_value(version) == HELLO_VERSION ? 0 : hello_no(why, HELLO_VERSIONS);
 }
 
-static int hello_check(const json_t *message, const struct control_seal *key, const char *role,
+static int hello_check(const json_t *message, const struct control_auth *key, const char *role,
 		       const struct hello_challenge *coordinator,
 		       const struct hello_challenge *agent, enum hello_refusal *why)
 {
@@ -131,7 +131,7 @@ int hello_read_offer(const json_t *message, struct hello_challenge *coordinator,
 	return 0;
 }
 
-int hello_read_answer(const json_t *message, const struct control_seal *key,
+int hello_read_answer(const json_t *message, const struct control_auth *key,
 		      const struct hello_challenge *coordinator, struct hello_challenge *agent,
 		      enum hello_refusal *why)
 {
@@ -148,7 +148,7 @@ int hello_read_answer(const json_t *message, const struct control_seal *key,
 	return err;
 }
 
-int hello_read_welcome(const json_t *message, const struct control_seal *key,
+int hello_read_welcome(const json_t *message, const struct control_auth *key,
 		       const struct hello_challenge *coordinator,
 		       const struct hello_challenge *agent, enum hello_refusal *why)
 {

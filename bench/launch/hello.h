@@ -20,7 +20,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#include "qp/control_seal.h"
+#include "qp/control_auth.h"
 
 #define HELLO_VERSION	1 /* of these messages, of an agent's and of a worker's requests */
 #define HELLO_MAX_LINE	512
@@ -34,19 +34,19 @@ enum hello_refusal { HELLO_KEY, HELLO_VERSIONS, HELLO_MESSAGE, HELLO_REFUSALS };
 
 /* Messages (the caller's; NULL: no memory). */
 json_t *hello_offer(const struct hello_challenge *coordinator);
-json_t *hello_answer(const struct control_seal *key, const struct hello_challenge *coordinator,
+json_t *hello_answer(const struct control_auth *key, const struct hello_challenge *coordinator,
 		     const struct hello_challenge *agent);
-json_t *hello_welcome(const struct control_seal *key, const struct hello_challenge *coordinator,
+json_t *hello_welcome(const struct control_auth *key, const struct hello_challenge *coordinator,
 		      const struct hello_challenge *agent);
 json_t *hello_refuse(enum hello_refusal why);
 
 /* What came in: 0, or -EACCES with *why. A challenge is set with 0 only. */
 int hello_read_offer(const json_t *message, struct hello_challenge *coordinator,
 		     enum hello_refusal *why);
-int hello_read_answer(const json_t *message, const struct control_seal *key,
+int hello_read_answer(const json_t *message, const struct control_auth *key,
 		      const struct hello_challenge *coordinator, struct hello_challenge *agent,
 		      enum hello_refusal *why);
-int hello_read_welcome(const json_t *message, const struct control_seal *key,
+int hello_read_welcome(const json_t *message, const struct control_auth *key,
 		       const struct hello_challenge *coordinator,
 		       const struct hello_challenge *agent, enum hello_refusal *why);
 /* What is wrong, and what to do about it. */

@@ -12,7 +12,7 @@
 #include "engine/rendezvous.h"
 #include "launch/clock_sync.h"
 #include "launch/hosts.h"
-#include "qp/control_seal.h"
+#include "qp/control_auth.h"
 
 struct hosts_member {
 	struct rendezvous *link;
@@ -27,7 +27,7 @@ struct hosts_member {
 struct hosts {
 	struct launch_options options;
 	struct inventory *inventory;
-	struct control_seal key;
+	struct control_auth key;
 	struct launch *launch;
 	int listener;
 	struct admission *admission;

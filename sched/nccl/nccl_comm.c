@@ -217,7 +217,7 @@ static void comm_on_message(struct peer_group *g, const struct fare_event *e)
 		on_bye(comm_find(g, m.comm));
 }
 
-static void on_event(struct device *device, const struct fare_event *event)
+static void nccl_comm_on_event(struct device *device, const struct fare_event *event)
 {
 	struct peer_group *g = fare_group_context(event->group);
 
@@ -292,7 +292,7 @@ ncclResult_t comm_progress(struct device *device)
 		if (n < 0)
 			return device_failed(device, "poll", n);
 		for (int i = 0; i < n; i++)
-			on_event(device, &events[i]);
+			nccl_comm_on_event(device, &events[i]);
 		/* now that no event is left which names a group that this closes */
 		comm_sweep(device);
 	}

@@ -47,7 +47,7 @@ struct comm {
 	uint16_t number;
 	enum comm_state state;
 	uint64_t listener;
-	uint64_t ticket; /* sending, until NCCL has it: nccl_handle.h; else 0 */
+	uint64_t ticket; /* sending, until NCCL has it: nccl_wire.h; else 0 */
 	bool hello_queued;
 	bool is_unaccepted;	/* receiving: it is there because the peer wants it */
 	struct credits credits; /* sending */

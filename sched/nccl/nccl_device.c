@@ -52,21 +52,6 @@ static ncclResult_t device_attach(const struct device *device, struct fare **out
 	return device_warn(device, why);
 }
 
-/* A GPU may have a card for each plane, and NCCL takes one path: that of the first. */
-static char *pci_path(const struct attach_gpu *gpu)
-{
-	char name[FARE_DEV_NAME_MAX], *path = NULL;
-
-	for (unsigned p = 0; p < gpu->n_planes && !path; p++) {
-		for (unsigned s = 0; s < gpu->n_sub_ports[p] && !path; s++) {
-			memcpy(name, gpu->shm->sub_ports[p][s].dev, sizeof(name));
-			name[sizeof(name) - 1] = 0;
-			path = properties_pci_path("/sys/class/net", name);
-		}
-	}
-	return path;
-}
-
 /* What the speed is made of, for who looks why NCCL rates the device so. */
 static void log_planes(const struct device *d, const struct attach_gpu *gpu)
 {
@@ -95,7 +80,7 @@ static void device_describe(struct device *d, const struct fare *fare, unsigned 
 	d->guid = properties_guid(&address);
 	snprintf(d->name, sizeof(d->name), "fare%u", gpu % FARE_MAX_LOCAL_GPUS);
 	if (attach_local_gpu(fare, gpu, &published)) {
-		d->pci_path = pci_path(&published);
+		d->pci_path = properties_gpu_pci_path(&published);
 		log_planes(d, &published);
 	}
 	pthread_mutex_init(&d->lock, NULL);

@@ -7,7 +7,7 @@
 #include <utlist.h>
 
 #include "nccl/nccl_comm.h"
-#include "nccl/nccl_handle.h"
+#include "nccl/nccl_wire.h"
 
 /* ---- listening ---- */
 

@@ -3,7 +3,7 @@
  * nccl_listener.h - how communicators come about: listen, connect, accept.
  *
  * Solely owns: listeners. A peer can connect to one whose number it has from the handle
- * (nccl_handle.h), and to no other. Thread: any that holds the device's lock.
+ * (nccl_wire.h), and to no other. Thread: any that holds the device's lock.
  */
 #ifndef NCCL_LISTENER_H
 #define NCCL_LISTENER_H

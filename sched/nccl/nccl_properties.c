@@ -55,6 +55,20 @@ char *properties_pci_path(const char *sys_class_net, const char *device)
 	return path;
 }
 
+char *properties_gpu_pci_path(const struct attach_gpu *gpu)
+{
+	char name[FARE_DEV_NAME_MAX], *path = NULL;
+
+	for (unsigned p = 0; p < gpu->n_planes && !path; p++) {
+		for (unsigned s = 0; s < gpu->n_sub_ports[p] && !path; s++) {
+			memcpy(name, gpu->shm->sub_ports[p][s].dev, sizeof(name));
+			name[sizeof(name) - 1] = 0;
+			path = properties_pci_path("/sys/class/net", name);
+		}
+	}
+	return path;
+}
+
 uint64_t properties_plane_mbps(const struct attach_gpu *gpu, unsigned plane)
 {
 	uint64_t mbps = 0;

@@ -20,6 +20,8 @@ uint64_t properties_guid(const struct in6_addr *address);
  * sys_class_net: "/sys/class/net".
  */
 char *properties_pci_path(const char *sys_class_net, const char *device);
+/* The same of a GPU, which may have a card for each plane: the first that is a PCI function. */
+char *properties_gpu_pci_path(const struct attach_gpu *gpu);
 /* Of a plane's sub-ports that are up; a plane of the GPU's. */
 uint64_t properties_plane_mbps(const struct attach_gpu *gpu, unsigned plane);
 /* Of all planes, at the time of the call. */

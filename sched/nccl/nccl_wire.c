@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/octets.h"
+
 #define WORDS (WIRE_BYTES / 8)
 
 bool wire_is_greeting(const void *data, size_t bytes)
@@ -68,4 +70,37 @@ int wire_decode(const void *data, size_t bytes, struct wire_message *out)
 	/* what a kind does not use is 0 */
 	wire_encode(out, again);
 	return memcmp(again, data, WIRE_BYTES) ? -EBADMSG : 0;
+}
+
+/* ---- handles ---- */
+
+#define HANDLE_MAGIC "FARNCCL3"
+#define LISTENER_AT  8
+#define ADDRESS_AT   16
+#define TICKET_AT    (ADDRESS_AT + FARE_ADDRESS_BYTES)
+#define HANDLE_BYTES (TICKET_AT + 8)
+
+_Static_assert(HANDLE_BYTES <= NCCL_NET_HANDLE_MAXSIZE, "NCCL's limit");
+
+void handle_encode(const struct handle *h, uint8_t out[NCCL_NET_HANDLE_MAXSIZE])
+{
+	memset(out, 0, NCCL_NET_HANDLE_MAXSIZE);
+	memcpy(out, HANDLE_MAGIC, LISTENER_AT);
+	octets_store(out + LISTENER_AT, h->listener, 8);
+	memcpy(out + ADDRESS_AT, h->address.bytes, FARE_ADDRESS_BYTES);
+	octets_store(out + TICKET_AT, h->ticket, 8);
+}
+
+int handle_decode(const uint8_t in[NCCL_NET_HANDLE_MAXSIZE], struct handle *out)
+{
+	*out = (struct handle){0};
+	if (memcmp(in, HANDLE_MAGIC, LISTENER_AT))
+		return -EBADMSG;
+	for (unsigned i = HANDLE_BYTES; i < NCCL_NET_HANDLE_MAXSIZE; i++)
+		if (in[i])
+			return -EBADMSG;
+	out->listener = octets_load(in + LISTENER_AT, 8);
+	memcpy(out->address.bytes, in + ADDRESS_AT, FARE_ADDRESS_BYTES);
+	out->ticket = octets_load(in + TICKET_AT, 8);
+	return out->listener ? 0 : -EBADMSG;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * nccl_wire.h - what two plugins tell each other over a group, byte for byte (pure).
+ * nccl_wire.h - what two plugins send each other, byte for byte (pure): over a group, and in the
+ * handle that NCCL carries from listen() of one process to connect() of another.
  *
  * A group carries the communicators of its opener, each with a number that the opener chose. The
  * opener says HELLO (this communicator is for that listener), the other end CREDIT (a receive: a
@@ -16,6 +17,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "fare.h"
+#include "nccl/nccl_net.h"
 
 #define WIRE_BYTES 32
 /* private data of both ends of a group: another number if any of the above changes */
@@ -49,5 +53,22 @@ static inline uint32_t wire_data_tag(uint16_t comm, uint16_t credit_id)
 {
 	return (uint32_t)comm << 16 | credit_id;
 }
+
+/*
+ *   "FARNCCL3" (8) | listener (8) | struct fare_address (32) | ticket (8), big-endian; 0 to the end
+ *
+ * The bytes come from another process. Neither number is one that somebody else could guess:
+ * listener is what lets a peer connect, and ticket, which is 0 on the network, is how connect()
+ * finds at its next call what the call before has begun.
+ */
+struct handle {
+	uint64_t listener;
+	struct fare_address address;
+	uint64_t ticket;
+};
+
+void handle_encode(const struct handle *h, uint8_t out[NCCL_NET_HANDLE_MAXSIZE]);
+/* 0, or -EBADMSG: not what handle_encode() makes. The address is for libfare to check. */
+int handle_decode(const uint8_t in[NCCL_NET_HANDLE_MAXSIZE], struct handle *out);
 
 #endif

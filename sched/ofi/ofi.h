@@ -306,13 +306,13 @@ struct ofi_peer {
 	unsigned n_names;    /* of n_entries: inserted by name */
 	struct in6_addr gpu; /* once there was a link */
 	struct ofi_link *links, *tx;
-	struct ofi_op *queue;	  /* operations that no group has yet, in order */
-	unsigned n_entries;	  /* of AVs */
-	unsigned n_ops;		  /* operations toward it */
-	unsigned n_forgets;	  /* OFI_FORGETs in its queue */
-	unsigned n_writes;	  /* that a group has, and has not completed */
-	uint64_t out_bytes;	  /* sent to it, without credit so far (ofi_wire_cost()) */
-	uint32_t credit;	  /* kept no longer here: goes with the next message to it */
+	struct ofi_op *queue; /* operations that no group has yet, in order */
+	unsigned n_entries;   /* of AVs */
+	unsigned n_ops;	      /* operations toward it */
+	unsigned n_forgets;   /* OFI_FORGETs in its queue */
+	unsigned n_writes;    /* that a group has, and has not completed */
+	uint64_t out_bytes;   /* sent to it, without credit so far (ofi_wire_cost()) */
+	uint32_t credit;      /* kept no longer here: goes with the next message without deadline */
 	struct ofi_limits limits; /* of what it sends */
 	struct ofi_keys keys;	  /* of its regions */
 	bool is_self, is_changed, is_left, credit_queued, is_cut;
@@ -324,8 +324,9 @@ struct ofi_peers {
 	struct ofi_peer *by_address, *by_name;
 	/* without a link or an entry of an AV: here for what the application has not taken */
 	struct ofi_peer *left;
-	uint64_t said_ns;     /* when a line that peers can cause was last logged */
+	uint64_t logged_ns;   /* when a line that peers can cause was last logged */
 	unsigned n_reopening; /* peers that wait to be opened again */
+	bool credit_waits; /* some peer's could not be sent: all is tried again at the next tick */
 };
 
 /* ---- operations ---- */
@@ -370,7 +371,8 @@ struct ofi_op {
 	bool ends_early;  /* it is reported when a group has it: its memory is a copy */
 
 	/* OFI_OP_MESSAGE: its records, each but the last of OFI_RECORD_BYTES */
-	uint8_t *message;
+	uint8_t *message; /* header, if there is no more of it */
+	uint8_t header[OFI_WIRE_RTS_BYTES];
 	uint32_t message_bytes;
 	uint32_t sent_bytes; /* that the group has taken */
 	uint32_t cookie;     /* 0: no answer is waited for */
@@ -567,9 +569,9 @@ void ofi_peer_disconnect(struct ofi_peer *peer);
 /* It does not keep to the protocol: the same, and it can open no other link. */
 void ofi_peer_cut(struct ofi_peer *peer, const char *why);
 /* A line that peers can cause may be logged: one a second. */
-bool ofi_peers_may_say(struct ofi_domain *domain);
+bool ofi_peers_may_log(struct ofi_domain *domain);
 /* Logs why libfare has no memory for that; one line a second. */
-void ofi_peers_say_memory(struct ofi_domain *domain, const char *what, int err);
+void ofi_peers_log_memory(struct ofi_domain *domain, const char *what, int err);
 
 /* NULL: no memory, or it has too many. The group is the link's from then on. */
 struct ofi_link *ofi_link_add(struct ofi_peer *peer, struct fare_group *group);
@@ -617,9 +619,9 @@ struct ofi_op *ofi_op_create(struct ofi_domain *domain, struct ofi_ep *ep, struc
 void ofi_op_destroy(struct ofi_op *op);
 /* -FI_EAGAIN: as many as the queue takes are outstanding, of that direction. */
 int ofi_op_has_room(const struct ofi_ep *ep, bool tx);
-/* Gives it its message: w, which has no payload. 0 or -ENOMEM. */
-int ofi_op_set_message(struct ofi_op *op, const struct ofi_wire *w);
-/* The same: of one record. *payload: where so many bytes behind w go. */
+/* Gives it its message: w, which has no payload. */
+void ofi_op_set_message(struct ofi_op *op, const struct ofi_wire *w);
+/* The same: of one record. *payload: where so many bytes behind w go. 0 or -ENOMEM. */
 int ofi_op_set_record(struct ofi_op *op, const struct ofi_wire *w, size_t bytes, uint8_t **payload);
 /* The same: an eager one, with a copy of so many bytes of iov, which has no fewer. */
 int ofi_op_set_eager(struct ofi_op *op, const struct ofi_wire *w, const struct iovec *iov,

@@ -349,14 +349,14 @@ int ofi_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_c
 
 /* ==== fi_cntr(3) ==== */
 
-#define LOOK_MS 1 /* another thread may have counted meanwhile */
+#define POLL_MS 1 /* another thread may have counted meanwhile */
 
 static struct ofi_cntr *cntr_of(struct fid_cntr *fid)
 {
 	return container_of(fid, struct ofi_cntr, fid);
 }
 
-static uint64_t cntr_look(struct ofi_cntr *cntr, const uint64_t *what)
+static uint64_t cntr_poll(struct ofi_cntr *cntr, const uint64_t *what)
 {
 	uint64_t value;
 
@@ -369,12 +369,12 @@ static uint64_t cntr_look(struct ofi_cntr *cntr, const uint64_t *what)
 
 static uint64_t cntr_read(struct fid_cntr *fid)
 {
-	return cntr_look(cntr_of(fid), &cntr_of(fid)->value);
+	return cntr_poll(cntr_of(fid), &cntr_of(fid)->value);
 }
 
 static uint64_t cntr_readerr(struct fid_cntr *fid)
 {
-	return cntr_look(cntr_of(fid), &cntr_of(fid)->errors);
+	return cntr_poll(cntr_of(fid), &cntr_of(fid)->errors);
 }
 
 static int cntr_change(struct ofi_cntr *cntr, uint64_t *what, uint64_t value, bool add)
@@ -410,15 +410,15 @@ static int cntr_wait(struct fid_cntr *fid, uint64_t threshold, int timeout)
 	struct ofi_cntr *cntr = cntr_of(fid);
 	struct pollfd p = {.fd = fare_domain_fd(cntr->domain->fare_domain), .events = POLLIN};
 	uint64_t end_ns = clock_now_ns() + (timeout > 0 ? (uint64_t)timeout * 1000000 : 0);
-	uint64_t errors = cntr_look(cntr, &cntr->errors);
+	uint64_t errors = cntr_poll(cntr, &cntr->errors);
 
-	while (cntr_look(cntr, &cntr->value) < threshold) {
-		if (cntr_look(cntr, &cntr->errors) != errors)
+	while (cntr_poll(cntr, &cntr->value) < threshold) {
+		if (cntr_poll(cntr, &cntr->errors) != errors)
 			return -FI_EAVAIL;
 		if (timeout >= 0 && clock_now_ns() >= end_ns)
 			return -FI_ETIMEDOUT;
 		ofi_progress_begin_wait(cntr->domain);
-		poll(&p, 1, LOOK_MS);
+		poll(&p, 1, POLL_MS);
 		ofi_progress_end_wait(cntr->domain);
 	}
 	return 0;

@@ -133,7 +133,7 @@ static int mr_reg_attr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t 
 	ofi_lock(domain);
 	err = mr_reg_locked(domain, mr, attr->requested_key);
 	if (err)
-		ofi_peers_say_memory(domain, "a region cannot be registered", err);
+		ofi_peers_log_memory(domain, "a region cannot be registered", err);
 	ofi_unlock(domain);
 	if (err) {
 		free(mr);

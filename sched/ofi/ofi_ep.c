@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "ofi/ofi_name.h"
 
-#define LINGER_LOOK_MS 10
+#define LINGER_POLL_MS 10
 
 /* ---- binding ---- */
 
@@ -152,7 +152,7 @@ static void linger(struct ofi_ep *ep)
 	ofi_progress_by_application(domain);
 	while (ep->n_tx && !domain->is_inherited && clock_now_ns() < end_ns) {
 		ofi_leave(domain);
-		poll(&p, 1, LINGER_LOOK_MS);
+		poll(&p, 1, LINGER_POLL_MS);
 		ofi_lock(domain);
 		ofi_progress_by_application(domain);
 	}
@@ -202,7 +202,7 @@ static void end_operations(struct ofi_ep *ep)
 	ofi_recv_silence(ep);
 	while (!domain->broken && ofi_op_end_ep(ep)) {
 		ofi_leave(domain);
-		poll(&p, 1, LINGER_LOOK_MS);
+		poll(&p, 1, LINGER_POLL_MS);
 		ofi_lock(domain);
 		ofi_progress_by_application(domain);
 		ofi_recv_silence(ep);

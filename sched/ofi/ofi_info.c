@@ -291,18 +291,11 @@ static void set_address(struct ofi_nic *nic, const struct fare *fare, unsigned g
 		address_format(&a, nic->address);
 }
 
-/* A GPU may have a card for each plane: the first that is a PCI function stands for all. */
 static void set_bus(struct ofi_nic *nic, const struct attach_gpu *gpu)
 {
-	char name[FARE_DEV_NAME_MAX], *path = NULL, *slash;
+	char *path = properties_gpu_pci_path(gpu), *slash = path ? strrchr(path, '/') : NULL;
 	unsigned domain, bus, device, function;
 
-	for (unsigned p = 0; p < gpu->n_planes && !path; p++) {
-		memcpy(name, gpu->shm->sub_ports[p][0].dev, sizeof(name));
-		name[sizeof(name) - 1] = 0;
-		path = properties_pci_path("/sys/class/net", name);
-	}
-	slash = path ? strrchr(path, '/') : NULL;
 	if (slash && sscanf(slash, "/%x:%x:%x.%x", &domain, &bus, &device, &function) == 4) {
 		nic->bus.bus_type = FI_BUS_PCI;
 		nic->bus.attr.pci.domain_id = (uint16_t)domain;
@@ -316,9 +309,9 @@ static void set_bus(struct ofi_nic *nic, const struct attach_gpu *gpu)
 static struct fid_nic *nic_create(const struct fare *fare, unsigned gpu)
 {
 	struct ofi_nic *nic = calloc(1, sizeof(*nic));
-	struct attach_gpu shown;
+	struct attach_gpu published;
 
-	if (!nic || !attach_local_gpu(fare, gpu, &shown)) {
+	if (!nic || !attach_local_gpu(fare, gpu, &published)) {
 		free(nic);
 		return NULL;
 	}
@@ -327,8 +320,8 @@ static struct fid_nic *nic_create(const struct fare *fare, unsigned gpu)
 	point_inside(nic);
 	snprintf(nic->name, sizeof(nic->name), "fare%u", gpu % FARE_MAX_LOCAL_GPUS);
 	set_address(nic, fare, gpu);
-	set_bus(nic, &shown);
-	nic->link.speed = (size_t)properties_speed_mbps(&shown) * 1000000;
+	set_bus(nic, &published);
+	nic->link.speed = (size_t)properties_speed_mbps(&published) * 1000000;
 	nic->link.state = nic->link.speed ? FI_LINK_UP : FI_LINK_DOWN;
 	return &nic->fid;
 }
@@ -614,7 +607,7 @@ static int list_gpus(struct fi_info **out, struct fare *fare, const struct asked
 }
 
 /* A host without fared is as it should be, for programs that take any provider. */
-static void say_why(int err, const struct asked *asked)
+static void log_why(int err, const struct asked *asked)
 {
 	const char *named = getenv("FI_PROVIDER");
 	const struct fi_fabric_attr *a = asked->hints ? asked->hints->fabric_attr : NULL;
@@ -641,7 +634,7 @@ int ofi_getinfo(uint32_t version, const char *node, const char *service, uint64_
 		return -FI_ENODATA;
 	err = fare_attach(&fare, asked.env.run_dir);
 	if (err) {
-		say_why(err, &asked);
+		log_why(err, &asked);
 		return -FI_ENODATA;
 	}
 	/* only now: a name may take long to be found */

@@ -85,7 +85,8 @@ static int prepare_rts(struct ofi_op *op, struct ofi_wire *w, const struct send 
 		w->address = (uintptr_t)op->pieces[0].data;
 		w->rkey = fare_mr_rkey(op->pieces[0].mr);
 	}
-	return ofi_op_set_message(op, w);
+	ofi_op_set_message(op, w);
+	return 0;
 }
 
 static int prepare_send(struct ofi_op *op, const struct send *send, uint16_t dst_ep)

@@ -48,6 +48,11 @@ static void release_memory(struct ofi_op *op)
 	op->bounce = NULL;
 }
 
+static uint8_t kind_of(const struct ofi_op *op)
+{
+	return op->kind == OFI_OP_MESSAGE ? ofi_wire_kind(op->message) : 0;
+}
+
 void ofi_op_destroy(struct ofi_op *op)
 {
 	if (op->ep)
@@ -63,7 +68,8 @@ void ofi_op_destroy(struct ofi_op *op)
 	if (!--op->peer->n_ops)
 		ofi_peer_changed(op->peer);
 	free(op->results);
-	free(op->message);
+	if (op->message != op->header)
+		free(op->message);
 	free(op);
 }
 
@@ -100,7 +106,7 @@ void *ofi_mr_reach(const struct ofi_domain *domain, uint64_t key, uint64_t addr,
 
 static int take_message(struct ofi_op *op, size_t bytes)
 {
-	op->message = malloc(bytes);
+	op->message = bytes <= sizeof(op->header) ? op->header : malloc(bytes);
 	if (!op->message)
 		return -ENOMEM;
 	op->message_bytes = (uint32_t)bytes;
@@ -119,11 +125,11 @@ int ofi_op_set_record(struct ofi_op *op, const struct ofi_wire *w, size_t bytes,
 	return 0;
 }
 
-int ofi_op_set_message(struct ofi_op *op, const struct ofi_wire *w)
+void ofi_op_set_message(struct ofi_op *op, const struct ofi_wire *w)
 {
 	uint8_t *none;
 
-	return ofi_op_set_record(op, w, 0, &none);
+	(void)ofi_op_set_record(op, w, 0, &none); /* a header has its place in the operation */
 }
 
 int ofi_op_set_eager(struct ofi_op *op, const struct ofi_wire *w, const struct iovec *iov,
@@ -147,7 +153,7 @@ static int add_piece(struct ofi_op *op, void *data, uint64_t length, struct fare
 		op->registered[op->n_pieces] = err ? NULL : mr;
 	}
 	if (err) {
-		ofi_peers_say_memory(op->domain, "memory of an operation cannot be registered",
+		ofi_peers_log_memory(op->domain, "memory of an operation cannot be registered",
 				     err);
 		return err;
 	}
@@ -261,6 +267,8 @@ static int send_record(struct ofi_op *op)
 {
 	uint32_t left = op->message_bytes - op->sent_bytes;
 	struct ofi_peer *peer = op->peer;
+	/* of a record that ends by its deadline nobody knows whether it arrived */
+	uint32_t credit = op->deadline_ns ? 0 : peer->credit;
 	const struct fare_send send = {.data = op->message + op->sent_bytes,
 				       .length = left < OFI_RECORD_BYTES ? left : OFI_RECORD_BYTES,
 				       .flags = left > OFI_RECORD_BYTES ? FARE_SEND_MORE : 0,
@@ -268,13 +276,13 @@ static int send_record(struct ofi_op *op)
 				       .deadline_ns = op->deadline_ns};
 	int err;
 
-	ofi_wire_set_credit(op->message + op->sent_bytes, peer->credit);
+	ofi_wire_set_credit(op->message + op->sent_bytes, credit);
 	err = fare_group_send(peer->tx->group, &send);
 	if (err)
 		return err;
 	op->sent_bytes += send.length;
 	op->n_held++;
-	peer->credit = 0;
+	peer->credit -= credit;
 	return 0;
 }
 
@@ -285,8 +293,6 @@ static int op_send_message(struct ofi_op *op)
 
 	while (op->sent_bytes < op->message_bytes && !err)
 		err = send_record(op);
-	if (!err && ofi_wire_kind(op->message) == OFI_CREDIT)
-		op->peer->credit_queued = false;
 	return err;
 }
 
@@ -339,10 +345,6 @@ static int ask_for_key(struct ofi_op *op)
 	struct ofi_wire w = {.kind = OFI_FIND, .tag = op->key};
 	int err = question ? ofi_op_await_fin(question) : -ENOMEM;
 
-	if (!err) {
-		w.cookie = question->cookie;
-		err = ofi_op_set_message(question, &w);
-	}
 	if (!err)
 		err = ofi_keys_ask(&op->peer->keys, op->key);
 	if (err) {
@@ -350,6 +352,8 @@ static int ask_for_key(struct ofi_op *op)
 			ofi_op_destroy(question);
 		return err;
 	}
+	w.cookie = question->cookie;
+	ofi_op_set_message(question, &w);
 	question->is_question = true;
 	question->key = op->key;
 	question->deadline_ns = op->deadline_ns;
@@ -387,8 +391,6 @@ static int queue_message(struct ofi_op *op)
 	if (!m)
 		return -ENOMEM;
 	ofi_wire_set_credit(op->message, op->peer->credit);
-	if (ofi_wire_kind(op->message) == OFI_CREDIT)
-		op->peer->credit_queued = false;
 	m->peer = op->peer;
 	m->bytes = op->message_bytes;
 	memcpy(m->data, op->message, op->message_bytes);
@@ -475,7 +477,7 @@ static int op_start(struct ofi_op *op)
 
 static void dequeue(struct ofi_peer *peer, struct ofi_op *op)
 {
-	uint8_t kind = op->kind == OFI_OP_MESSAGE ? ofi_wire_kind(op->message) : 0;
+	uint8_t kind = kind_of(op);
 
 	DL_DELETE(peer->queue, op);
 	op->submitted = true;
@@ -511,12 +513,12 @@ void ofi_queue_run(struct ofi_peer *peer)
 static void set_out(struct ofi_op *op)
 {
 	const struct ofi_env *env = &op->domain->env;
+	uint8_t kind = kind_of(op);
 
-	if (env->deadline_ms)
+	if (env->deadline_ms && kind != OFI_CREDIT)
 		op->deadline_ns = clock_now_ns() + env->deadline_ms * UINT64_C(1000000);
 	op->waits |= OFI_WAIT_FARE;
-	if (op->kind == OFI_OP_MESSAGE && ofi_wire_kind(op->message) == OFI_FORGET)
-		op->peer->n_forgets++;
+	op->peer->n_forgets += kind == OFI_FORGET;
 }
 
 void ofi_op_submit(struct ofi_op *op)
@@ -533,10 +535,7 @@ int ofi_op_answer(struct ofi_peer *peer, const struct ofi_wire *w)
 
 	if (!op)
 		return -ENOMEM;
-	if (ofi_op_set_message(op, w)) {
-		ofi_op_destroy(op);
-		return -ENOMEM;
-	}
+	ofi_op_set_message(op, w);
 	if (w->kind != OFI_FOUND) {
 		ofi_op_submit(op);
 		return 0;

@@ -13,7 +13,7 @@
 #include "ofi/ofi_name.h"
 #include "why.h"
 
-#define SAY_NS	      UINT64_C(1000000000)
+#define LOG_NS	      UINT64_C(1000000000)
 #define CREDIT_SHARES 4 /* a quarter of its window: the peer gets credit at the latest then */
 /* Peers that are gone may leave as much here as so many may that are not; those of one address. */
 #define LEFT_SHARES 4
@@ -79,21 +79,21 @@ bool ofi_peer_is_linked(const struct ofi_peer *peer)
 	return peer->is_self;
 }
 
-bool ofi_peers_may_say(struct ofi_domain *domain)
+bool ofi_peers_may_log(struct ofi_domain *domain)
 {
 	uint64_t now = clock_now_ns();
 
-	if (domain->peers.said_ns && now - domain->peers.said_ns < SAY_NS)
+	if (domain->peers.logged_ns && now - domain->peers.logged_ns < LOG_NS)
 		return false;
-	domain->peers.said_ns = now;
+	domain->peers.logged_ns = now;
 	return true;
 }
 
-void ofi_peers_say_memory(struct ofi_domain *domain, const char *what, int err)
+void ofi_peers_log_memory(struct ofi_domain *domain, const char *what, int err)
 {
 	char why[WHY_BYTES];
 
-	if (!ofi_peers_may_say(domain))
+	if (!ofi_peers_may_log(domain))
 		return;
 	why_memory(err, domain->env.provider, why);
 	OFI_WARN(FI_LOG_MR, "%s: %s\n", what, why);
@@ -159,7 +159,7 @@ void ofi_peer_disconnect(struct ofi_peer *peer)
 
 void ofi_peer_cut(struct ofi_peer *peer, const char *why)
 {
-	if (!peer->is_cut && ofi_peers_may_say(peer->domain))
+	if (!peer->is_cut && ofi_peers_may_log(peer->domain))
 		OFI_WARN(FI_LOG_EP_CTRL, "a peer is cut off: %s\n", why);
 	peer->is_cut = true;
 	ofi_peer_disconnect(peer);
@@ -201,7 +201,7 @@ static int open_link(struct ofi_peer *peer)
 	ofi_greeting_encode(&own, greeting);
 	err = fare_group_open_to(&group, domain->fare_domain, &peer->address, &options);
 	if (err) {
-		ofi_peers_say_memory(domain, "a connection cannot be opened", err);
+		ofi_peers_log_memory(domain, "a connection cannot be opened", err);
 		return err;
 	}
 	peer->tx = ofi_link_add(peer, group);
@@ -240,7 +240,7 @@ int ofi_link_check_greeting(struct ofi_domain *domain, const void *data, size_t 
 
 	if (!err && peer.window_bytes == own_bytes)
 		return 0;
-	if (!ofi_peers_may_say(domain))
+	if (!ofi_peers_may_log(domain))
 		return -EPROTONOSUPPORT;
 	if (err == -EPROTONOSUPPORT)
 		OFI_WARN(FI_LOG_EP_CTRL,

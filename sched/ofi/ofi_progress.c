@@ -78,7 +78,7 @@ static void on_closed(struct ofi_link *link, int status)
 	ofi_peer_changed(link->peer);
 }
 
-static void on_event(struct ofi_domain *domain, const struct fare_event *e)
+static void ofi_progress_on_event(struct ofi_domain *domain, const struct fare_event *e)
 {
 	struct ofi_link *link = fare_group_context(e->group);
 
@@ -156,6 +156,8 @@ static void send_credit(struct ofi_peer *peer)
 	peer->credit_queued = true; /* until it is sent, which may be at once */
 	if (ofi_op_answer(peer, &w))
 		peer->credit_queued = false;
+	/* it could not be: trying again now would fail again */
+	peer->domain->peers.credit_waits |= ofi_peer_credit_is_due(peer);
 }
 
 static void settle_peer(struct ofi_peer *peer)
@@ -167,7 +169,8 @@ static void settle_peer(struct ofi_peer *peer)
 	DL_FOREACH_SAFE (peer->links, link, next)
 		if (link->closed)
 			end_link(link);
-	if (ofi_peer_credit_is_due(peer) && ofi_peer_is_linked(peer))
+	if (!peer->domain->peers.credit_waits && ofi_peer_credit_is_due(peer) &&
+	    ofi_peer_is_linked(peer))
 		send_credit(peer);
 	ofi_queue_run(peer);
 	free_if_idle(peer);
@@ -199,14 +202,17 @@ void ofi_progress_settle(struct ofi_domain *domain)
 
 static bool has_timers(const struct ofi_domain *domain)
 {
-	return domain->peers.n_reopening || domain->env.deadline_ms;
+	return domain->peers.n_reopening || domain->env.deadline_ms || domain->peers.credit_waits;
 }
 
 static void peers_tick(struct ofi_domain *domain, uint64_t now_ns)
 {
 	struct ofi_peer *peer, *next;
 
+	domain->peers.credit_waits = false;
 	HASH_ITER (hh, domain->peers.by_address, peer, next) {
+		if (ofi_peer_credit_is_due(peer))
+			ofi_peer_changed(peer);
 		ofi_queue_expire(peer, now_ns);
 		if (peer->reopen_ns && now_ns >= peer->reopen_ns) {
 			peer->reopen_ns = 0;
@@ -260,7 +266,7 @@ void ofi_progress_turn(struct ofi_domain *domain)
 		if (n < 0)
 			on_broken(domain, n);
 		for (int i = 0; i < n; i++)
-			on_event(domain, &events[i]);
+			ofi_progress_on_event(domain, &events[i]);
 		ofi_rx_settle(domain);
 		/* no event is left that names a group that this closes; may give itself credit */
 		do {
@@ -352,9 +358,11 @@ static void *progress_run(void *arg)
 	struct pollfd fds[] = {{.fd = fare_domain_fd(domain->fare_domain), .events = POLLIN},
 			       {.fd = p->wake, .events = POLLIN}};
 	uint64_t seen = 0;
+	eventfd_t value;
 
 	while (!atomic_load(&p->stop)) {
-		if (calls(p) != seen)
+		/* not if it was woken: that is for a turn now */
+		if (!fds[1].revents && calls(p) != seen)
 			seen = wait_for_pause(p);
 		if (atomic_load(&p->stop)) /* the wait may have taken the wake that was for this */
 			break;
@@ -362,11 +370,8 @@ static void *progress_run(void *arg)
 		ofi_progress_turn(domain);
 		ofi_unlock(domain);
 		poll(fds, 2, has_timers(domain) ? TIMERS_MS : -1);
-		if (fds[1].revents && !atomic_load(&p->stop)) {
-			eventfd_t value;
-
+		if (fds[1].revents)
 			eventfd_read(p->wake, &value);
-		}
 	}
 	return NULL;
 }

@@ -81,10 +81,7 @@ static int rma_follow(struct ofi_ep *ep, struct ofi_peer *peer, const struct rma
 		ofi_op_destroy(op);
 		return -FI_EAGAIN; /* the peer's application has not read what came before */
 	}
-	if (ofi_op_set_message(op, &w)) {
-		ofi_op_destroy(op);
-		return -FI_ENOMEM;
-	}
+	ofi_op_set_message(op, &w);
 	*out = op;
 	return 0;
 }

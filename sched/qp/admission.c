@@ -6,30 +6,25 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/octets.h"
+
 #define TIME_BYTES 8
 #define MAC_BYTES  (CONTROL_NONCE_BYTES - TIME_BYTES)
-
-static size_t admission_put(uint8_t *at, uint64_t v, size_t bytes)
-{
-	for (size_t i = 0; i < bytes; i++)
-		at[i] = (uint8_t)(v >> 8 * i);
-	return bytes;
-}
 
 static void mac_of(const struct admission *admission, const struct admission_opener *opener,
 		   uint64_t made_ns, uint8_t mac[MAC_BYTES])
 {
 	uint8_t body[sizeof(struct in6_addr) + 2 + 8 + 4 + TIME_BYTES];
+	struct octets_out out = {body, sizeof(body), false};
 	struct hmac_sha256_ctx ctx;
-	size_t n = sizeof(struct in6_addr);
 
-	memcpy(body, &opener->address.address, n);
-	n += admission_put(body + n, opener->address.port, 2);
-	n += admission_put(body + n, opener->incarnation, 8);
-	n += admission_put(body + n, opener->group, 4);
-	n += admission_put(body + n, made_ns, TIME_BYTES);
+	octets_put_bytes(&out, &opener->address.address, sizeof(struct in6_addr));
+	octets_put(&out, opener->address.port, 2);
+	octets_put(&out, opener->incarnation, 8);
+	octets_put(&out, opener->group, 4);
+	octets_put(&out, made_ns, TIME_BYTES);
 	hmac_sha256_set_key(&ctx, sizeof(admission->secret), admission->secret);
-	hmac_sha256_update(&ctx, n, body);
+	hmac_sha256_update(&ctx, sizeof(body), body);
 	hmac_sha256_digest(&ctx, MAC_BYTES, mac);
 }
 
@@ -42,18 +37,16 @@ void admission_init(struct admission *admission, const uint8_t secret[ADMISSION_
 void admission_challenge(const struct admission *admission, const struct admission_opener *opener,
 			 uint64_t now_ns, uint8_t nonce[CONTROL_NONCE_BYTES])
 {
-	admission_put(nonce, now_ns, TIME_BYTES);
+	octets_store(nonce, now_ns, TIME_BYTES);
 	mac_of(admission, opener, now_ns, nonce + TIME_BYTES);
 }
 
 bool admission_is_fresh(const struct admission *admission, const struct admission_opener *opener,
 			uint64_t now_ns, const uint8_t nonce[CONTROL_NONCE_BYTES])
 {
+	uint64_t made_ns = octets_load(nonce, TIME_BYTES);
 	uint8_t mac[MAC_BYTES];
-	uint64_t made_ns = 0;
 
-	for (int i = TIME_BYTES; i--;)
-		made_ns = made_ns << 8 | nonce[i];
 	/* cheap checks first */
 	if (made_ns > now_ns || now_ns - made_ns >= ADMISSION_NS || made_ns <= admission->floor_ns)
 		return false;

@@ -13,16 +13,6 @@ static void candidates_count(const struct candidate *c, unsigned n,
 			load[c[i].remote_sub_port]++;
 }
 
-uint32_t candidates_remotes(const struct candidate *c, unsigned n)
-{
-	uint32_t remotes = 0;
-
-	for (unsigned i = 0; i < n; i++)
-		if (c[i].answered && c[i].remote_sub_port >= 0)
-			remotes |= 1u << c[i].remote_sub_port;
-	return remotes;
-}
-
 bool candidates_are_even(const struct candidate *c, unsigned n, uint32_t remotes)
 {
 	unsigned load[FARE_MAX_SUB_PORTS] = {0}, least = UINT32_MAX, most = 0;
@@ -47,10 +37,10 @@ bool candidates_improve(const struct candidate *c, unsigned n_own, unsigned n, u
 
 	candidates_count(c, n_own, load);
 	for (unsigned i = 0; i < n_own; i++) {
-		for (unsigned k = n_own; k < n && c[i].answered; k++) {
+		for (unsigned k = n_own; k < n && c[i].remote_sub_port >= 0; k++) {
 			unsigned old = load[c[i].remote_sub_port], next;
 
-			if (!c[k].answered || c[k].used ||
+			if (c[k].remote_sub_port < 0 || c[k].used ||
 			    c[k].local_sub_port != c[i].local_sub_port)
 				continue;
 			next = load[c[k].remote_sub_port];

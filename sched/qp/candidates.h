@@ -16,12 +16,9 @@ struct candidate {
 	uint16_t port;
 	uint16_t local_sub_port;
 	int16_t remote_sub_port; /* -1: not known */
-	bool answered;		 /* remote_sub_port is known */
 	bool used;
 };
 
-/* Bit r: a candidate that was answered leads to remote sub-port r. */
-uint32_t candidates_remotes(const struct candidate *c, unsigned n);
 /*
  * True: the numbers of candidates that lead to each of these remote sub-ports differ by at most
  * one, and no candidate leads to another.
@@ -29,7 +26,7 @@ uint32_t candidates_remotes(const struct candidate *c, unsigned n);
 bool candidates_are_even(const struct candidate *c, unsigned n, uint32_t remotes);
 /*
  * Finds one change that makes the loads more even: candidate *from (< n_own) is to be replaced by
- * *to, which is not used, was answered, and has the same local sub-port. Each change brings the
+ * *to, which is not used, is known, and has the same local sub-port. Each change brings the
  * loads closer, so repeated calls end. False: no change helps.
  */
 bool candidates_improve(const struct candidate *c, unsigned n_own, unsigned n, unsigned *from,

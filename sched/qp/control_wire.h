@@ -22,7 +22,7 @@
  *                                    nothing else arrives
  *   GROUP_GONE                       the receiver of the last message has no such group
  *
- * control_seal.h authenticates them. What a recorded message does when it is sent again (with a
+ * control_auth.h authenticates them. What a recorded message does when it is sent again (with a
  * key in use):
  *   - of an earlier incarnation of either end, or for a group that has ended: nothing. An answer
  *     (GROUP_CHALLENGE, GROUP_REFUSE, GROUP_GONE) is sent to the process that sent the original,

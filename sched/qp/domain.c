@@ -66,7 +66,7 @@ static int domain_describe(struct fare_domain *domain)
 	attr->max_path_mtu = domain->options.max_path_mtu;
 	attr->max_path_mtu_dev = domain->options.max_path_mtu_dev;
 	attr->acknowledge_now = !domain->options.busy_poll;
-	attr->control_key = &domain->ep.seal;
+	attr->control_key = &domain->ep.auth;
 	attr->control_dscp = FARE_DSCP;
 	attr->on_control = engine_on_control;
 	attr->arg = domain;
@@ -140,7 +140,7 @@ int fare_domain_open_sized(struct fare_domain **out, struct fare *fare, unsigned
 	domain->ep.provider = provider;
 	err = -ENOKEY;
 	if (domain->options.key_file || domain->options.trusted_network)
-		err = control_seal_load(&domain->ep.seal, domain->options.key_file,
+		err = control_auth_load(&domain->ep.auth, domain->options.key_file,
 					domain->options.secret);
 	domain->ep.random = system_random;
 	domain->epoll_fd = domain->timer_fd = -1;

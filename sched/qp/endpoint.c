@@ -18,11 +18,11 @@ int endpoint_send(const struct endpoint *ep, const struct peer_address *remote,
 
 	message->source = ep->incarnation;
 	message->source_port = ep->port;
-	n = control_wire_encode(message, buf + CONTROL_SEAL_BYTES,
-				sizeof(buf) - CONTROL_SEAL_BYTES);
+	n = control_wire_encode(message, buf + CONTROL_AUTH_BYTES,
+				sizeof(buf) - CONTROL_AUTH_BYTES);
 	if (n < 0)
 		return n;
-	control_seal_close(&ep->seal, &ep->attr.address, &remote->address, buf, (size_t)n);
-	control.length = CONTROL_SEAL_BYTES + (size_t)n;
+	control_auth_sign(&ep->auth, &ep->attr.address, &remote->address, buf, (size_t)n);
+	control.length = CONTROL_AUTH_BYTES + (size_t)n;
 	return ep->provider->control_send(ep->handle, &control);
 }

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "qp/control_seal.h"
+#include "qp/control_auth.h"
 #include "qp/peer_address.h"
 #include "qp/provider.h"
 
@@ -23,7 +23,7 @@ struct endpoint {
 	const struct qp_provider *provider;
 	struct qp_endpoint *handle;
 	struct qp_endpoint_attr attr;
-	struct control_seal seal;
+	struct control_auth auth;
 	uint64_t incarnation; /* of this process */
 	uint16_t port;	      /* UDP, where peers reach this process */
 	uint32_t path_mtu;    /* the largest that the endpoint takes */

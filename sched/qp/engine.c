@@ -316,8 +316,8 @@ void engine_on_control(void *arg, const struct qp_control *c)
 	const char *reason;
 	size_t length;
 
-	if (control_seal_open(&domain->ep.seal, &c->remote, &domain->ep.attr.address, c->data,
-			      c->length, &message, &length) ||
+	if (control_auth_verify(&domain->ep.auth, &c->remote, &domain->ep.attr.address, c->data,
+				c->length, &message, &length) ||
 	    control_wire_decode(&m, message, length, &reason)) {
 		domain->control_rejected++;
 		return;

@@ -28,7 +28,7 @@ struct fare_domain;
 struct fare_group;
 struct control_message;
 
-/* The domain's provider, endpoint attributes, seal and random() are set before. 0 or -ENOMEM. */
+/* The domain's provider, endpoint attributes, auth and random() are set before. 0 or -ENOMEM. */
 int engine_init(struct fare_domain *domain);
 /* Call once the endpoint is made: the domain gets its port and path MTU. */
 void engine_begin(struct fare_domain *domain);

@@ -12,14 +12,14 @@
 
 static bool is_needed(const struct transfer *t)
 {
-	return t->ep->provider->notify_per_qp && !PLANTED(flush_left_out);
+	return t->attr.ep->provider->notify_per_qp && !PLANTED(flush_left_out);
 }
 
 void flush_data_placed(struct transfer *t, struct outlet *q)
 {
 	if (!is_needed(t) || q->is_dirty)
 		return;
-	if (!lanes_is_up(t->lanes, q->lane)) { /* no READ can be posted on it any more */
+	if (!lanes_is_up(t->attr.lanes, q->lane)) { /* no READ can be posted on it any more */
 		t->flush.unflushed_lanes |= 1u << q->lane;
 		return;
 	}
@@ -55,7 +55,7 @@ static int post_read(struct transfer *t, struct outlet *q)
 
 	if (i == NO_CHUNK)
 		return -ENOBUFS;
-	err = lanes_post_read(t->lanes, q->lane, q->qp, &r);
+	err = lanes_post_read(t->attr.lanes, q->lane, q->qp, &r);
 	if (err)
 		chunk_free(&t->chunks, i);
 	return err;
@@ -84,7 +84,7 @@ static void post_due_of(struct transfer *t, struct outlet *q)
 	if (failure == FAILURE_MESSAGE)
 		t->error = -ECANCELED;
 	else if (failure == FAILURE_PATH)
-		lanes_refuse_posts(t->lanes, q->lane, err);
+		lanes_refuse_posts(t->attr.lanes, q->lane, err);
 }
 
 static void post_due(struct transfer *t)

@@ -227,12 +227,9 @@ int lane_ports_set_paths(struct lane *lane)
 
 static struct candidate candidate(const struct lane *lane, unsigned local, uint16_t port, bool used)
 {
-	int8_t remote = lane_ports_remote(lane, local, port);
-
 	return (struct candidate){.port = port,
 				  .local_sub_port = (uint16_t)local,
-				  .remote_sub_port = remote,
-				  .answered = remote >= 0,
+				  .remote_sub_port = lane_ports_remote(lane, local, port),
 				  .used = used};
 }
 

@@ -11,47 +11,21 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct list {
-	struct mr_cache_entry *first, *last;
-};
+#include <utlist.h>
 
 struct mr_cache {
 	struct mr_cache_attr attr;
-	struct mr_cache_stats stats;
+	unsigned n_regions;
 	struct mr_cache_entry **entries; /* by addr */
 	uintptr_t *reach;
-	unsigned n;	    /* in the table; stale ones are not */
-	struct list unused; /* longest unused first */
-	struct list stale;
+	unsigned n;		       /* in the table; stale ones are not */
+	struct mr_cache_entry *unused; /* longest unused first */
+	struct mr_cache_entry *stale;
 };
 
 static uintptr_t end_of(const struct mr_cache_entry *e)
 {
 	return e->addr + e->length;
-}
-
-static void list_append(struct list *list, struct mr_cache_entry *e)
-{
-	e->prev = list->last;
-	e->next = NULL;
-	if (list->last)
-		list->last->next = e;
-	else
-		list->first = e;
-	list->last = e;
-}
-
-static void list_remove(struct list *list, struct mr_cache_entry *e)
-{
-	if (e->prev)
-		e->prev->next = e->next;
-	else
-		list->first = e->next;
-	if (e->next)
-		e->next->prev = e->prev;
-	else
-		list->last = e->prev;
 }
 
 /* ---- the table ---- */
@@ -107,22 +81,13 @@ static unsigned index_of(const struct mr_cache *c, const struct mr_cache_entry *
 	return at;
 }
 
-static bool serves(const struct mr_cache_entry *e, unsigned access)
-{
-	const unsigned remote = QP_ACCESS_REMOTE_WRITE | QP_ACCESS_REMOTE_READ;
-
-	if (access & ~e->access & remote)
-		return false;
-	return !(e->access & QP_ACCESS_LOCAL_READ_ONLY) || access & QP_ACCESS_LOCAL_READ_ONLY;
-}
-
 static struct mr_cache_entry *mr_cache_find(const struct mr_cache *c, uintptr_t addr, uintptr_t end,
 					    unsigned access)
 {
 	for (unsigned i = count_up_to(c, addr); i && c->reach[i - 1] >= end; i--) {
 		struct mr_cache_entry *e = c->entries[i - 1];
 
-		if (end_of(e) >= end && serves(e, access))
+		if (end_of(e) >= end && !(access & ~e->access))
 			return e;
 	}
 	return NULL;
@@ -133,56 +98,31 @@ static struct mr_cache_entry *mr_cache_find(const struct mr_cache *c, uintptr_t 
 static void mr_cache_end(struct mr_cache *c, struct mr_cache_entry *e)
 {
 	c->attr.remove(c->attr.arg, &e->mr);
-	c->stats.regions--;
-	c->stats.bytes -= e->length;
+	c->n_regions--;
 	free(e);
 }
 
-static void evict_oldest(struct mr_cache *c)
-{
-	struct mr_cache_entry *e = c->unused.first;
-
-	list_remove(&c->unused, e);
-	take_out(c, index_of(c, e));
-	mr_cache_end(c, e);
-	c->stats.evictions++;
-}
-
-/* False: all are in use. */
+/* The one that is unused for longest. False: all are in use. */
 static bool evict_one(struct mr_cache *c)
 {
-	if (!c->unused.first)
+	struct mr_cache_entry *e = c->unused;
+
+	if (!e)
 		return false;
-	evict_oldest(c);
+	DL_DELETE(c->unused, e);
+	take_out(c, index_of(c, e));
+	mr_cache_end(c, e);
 	return true;
-}
-
-static bool has_room(const struct mr_cache *c, size_t length)
-{
-	return c->stats.regions < c->attr.max_regions &&
-	       (!c->attr.max_bytes ||
-		(length <= c->attr.max_bytes && c->stats.bytes <= c->attr.max_bytes - length));
-}
-
-static int mr_cache_make_room(struct mr_cache *c, size_t length)
-{
-	if (c->attr.max_bytes && length > c->attr.max_bytes)
-		return -ENOSPC;
-	while (!has_room(c, length)) {
-		if (!evict_one(c))
-			return -ENOSPC;
-	}
-	return 0;
 }
 
 static int mr_cache_add(struct mr_cache *c, void *addr, size_t length, unsigned access,
 			struct mr_cache_entry **out)
 {
 	struct mr_cache_entry *e;
-	int err = mr_cache_make_room(c, length);
+	int err;
 
-	if (err)
-		return err;
+	if (c->n_regions == c->attr.max_regions && !evict_one(c))
+		return -ENOSPC;
 	e = calloc(1, sizeof(*e));
 	if (!e)
 		return -ENOMEM;
@@ -196,8 +136,7 @@ static int mr_cache_add(struct mr_cache *c, void *addr, size_t length, unsigned 
 		free(e);
 		return err;
 	}
-	c->stats.regions++;
-	c->stats.bytes += length;
+	c->n_regions++;
 	insert(c, e);
 	*out = e;
 	return 0;
@@ -210,8 +149,6 @@ int mr_cache_create(struct mr_cache **out, const struct mr_cache_attr *attr)
 	struct mr_cache *c;
 
 	*out = NULL;
-	if (!attr->max_regions || !attr->add || !attr->remove)
-		return -EINVAL;
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return -ENOMEM;
@@ -232,10 +169,10 @@ void mr_cache_destroy(struct mr_cache *c)
 		return;
 	while (c->n)
 		mr_cache_end(c, c->entries[--c->n]);
-	while (c->stale.first) {
-		struct mr_cache_entry *e = c->stale.first;
+	while (c->stale) {
+		struct mr_cache_entry *e = c->stale;
 
-		list_remove(&c->stale, e);
+		DL_DELETE(c->stale, e);
 		mr_cache_end(c, e);
 	}
 	free(c->entries);
@@ -253,15 +190,12 @@ int mr_cache_get(struct mr_cache *c, void *addr, size_t length, unsigned access,
 	if (!length || length > UINTPTR_MAX - (uintptr_t)addr)
 		return -EINVAL;
 	e = mr_cache_find(c, (uintptr_t)addr, (uintptr_t)addr + length, access);
-	if (e) {
-		c->stats.hits++;
-		if (!e->users)
-			list_remove(&c->unused, e);
-	} else {
-		c->stats.misses++;
+	if (!e) {
 		err = mr_cache_add(c, addr, length, access, &e);
 		if (err)
 			return err;
+	} else if (!e->users) {
+		DL_DELETE(c->unused, e);
 	}
 	e->users++;
 	*out = e;
@@ -273,10 +207,10 @@ void mr_cache_put(struct mr_cache *c, struct mr_cache_entry *e)
 	if (--e->users)
 		return;
 	if (!e->stale) {
-		list_append(&c->unused, e);
+		DL_APPEND(c->unused, e);
 		return;
 	}
-	list_remove(&c->stale, e);
+	DL_DELETE(c->stale, e);
 	mr_cache_end(c, e);
 }
 
@@ -297,23 +231,11 @@ unsigned mr_cache_invalidate(struct mr_cache *c, const void *addr, size_t length
 		take_out(c, i - 1);
 		if (e->users) {
 			e->stale = true;
-			list_append(&c->stale, e);
+			DL_APPEND(c->stale, e);
 			continue;
 		}
-		list_remove(&c->unused, e);
+		DL_DELETE(c->unused, e);
 		mr_cache_end(c, e);
 	}
-	c->stats.invalidations += met;
 	return met;
-}
-
-void mr_cache_trim(struct mr_cache *c)
-{
-	while (evict_one(c))
-		;
-}
-
-void mr_cache_stats(const struct mr_cache *c, struct mr_cache_stats *out)
-{
-	*out = c->stats;
 }

@@ -43,20 +43,13 @@ struct mr_cache_entry {
 
 struct mr_cache_attr {
 	unsigned max_regions; /* at least 1 */
-	uint64_t max_bytes;   /* of all regions together; 0: no limit */
 	/* 0 or -errno, as mr_register of qp/provider.h */
 	int (*add)(void *arg, void *addr, size_t length, unsigned access, struct qp_mr *out);
 	void (*remove)(void *arg, const struct qp_mr *mr);
 	void *arg;
 };
 
-struct mr_cache_stats {
-	uint64_t hits, misses, evictions, invalidations;
-	unsigned regions; /* registered now, including stale ones */
-	uint64_t bytes;
-};
-
-/* 0, -EINVAL, -ENOMEM. attr is copied. */
+/* 0 or -ENOMEM. attr is copied. */
 int mr_cache_create(struct mr_cache **out, const struct mr_cache_attr *attr);
 /* Removes all regions, also those that have users. NULL is fine. */
 void mr_cache_destroy(struct mr_cache *cache);
@@ -75,8 +68,5 @@ void mr_cache_put(struct mr_cache *cache, struct mr_cache_entry *entry);
  * Returns how many regions overlapped.
  */
 unsigned mr_cache_invalidate(struct mr_cache *cache, const void *addr, size_t length);
-/* Removes all regions without users. */
-void mr_cache_trim(struct mr_cache *cache);
-void mr_cache_stats(const struct mr_cache *cache, struct mr_cache_stats *out);
 
 #endif

@@ -29,10 +29,9 @@ static void unmap(struct mr_dmabuf *m)
 }
 
 /* Maps from the beginning of a page. m->addr is the address of the byte at offset. */
-static int map(struct mr_dmabuf *m, int fd, uint64_t offset, size_t length, unsigned access)
+static int map(struct mr_dmabuf *m, int fd, uint64_t offset, size_t length)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), lead = offset % page;
-	int prot = access & QP_ACCESS_LOCAL_READ_ONLY ? PROT_READ : PROT_READ | PROT_WRITE;
 	void *at;
 
 	if (!length || length > SIZE_MAX - lead)
@@ -43,7 +42,8 @@ static int map(struct mr_dmabuf *m, int fd, uint64_t offset, size_t length, unsi
 	/* from here on the CPU may use the memory. Fails if fd is no dma-buf */
 	if (sync_ioctl(m->fd, DMA_BUF_SYNC_START | DMA_BUF_SYNC_RW))
 		return -EINVAL;
-	at = mmap(NULL, length + lead, prot, MAP_SHARED, m->fd, (off_t)(offset - lead));
+	at = mmap(NULL, length + lead, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd,
+		  (off_t)(offset - lead));
 	if (at == MAP_FAILED)
 		return errno == EINVAL || errno == ENOMEM ? -errno : -EOPNOTSUPP;
 	m->map = at;
@@ -56,7 +56,7 @@ static int register_mapped(struct mr_dmabuf *m, const struct qp_provider *provid
 			   struct qp_endpoint *ep, int fd, uint64_t offset, size_t length,
 			   unsigned access)
 {
-	int err = map(m, fd, offset, length, access);
+	int err = map(m, fd, offset, length);
 
 	if (!err)
 		err = provider->mr_register(ep, (void *)(uintptr_t)m->addr, length, access, &m->mr);

@@ -15,7 +15,7 @@ static struct kept_piece *pieces_of(const struct transfer *t, const struct messa
 int pieces_reserve(struct transfer *t)
 {
 	if (!t->pieces)
-		t->pieces = calloc((size_t)t->options->max_messages * FARE_PIECES_MAX,
+		t->pieces = calloc((size_t)t->attr.options->max_messages * FARE_PIECES_MAX,
 				   sizeof(*t->pieces));
 	return t->pieces ? 0 : -ENOMEM;
 }

@@ -19,13 +19,13 @@
 /* The next bound flow in turn. Each call binds one more flow until all are bound. */
 static uint64_t next_flow(struct transfer *t, uint32_t bytes)
 {
-	uint64_t flow = t->placement.flow_turn % t->options->flows;
+	uint64_t flow = t->placement.flow_turn % t->attr.options->flows;
 	struct flow_table_stats stats;
 	struct flow_slot slot;
 
 	flow_table_stats(t->placement.flows, &stats);
-	if (stats.in_use < t->options->flows &&
-	    !flow_table_pick(t->placement.flows, flow, t->ep->now_ns, &slot))
+	if (stats.in_use < t->attr.options->flows &&
+	    !flow_table_pick(t->placement.flows, flow, t->attr.ep->now_ns, &slot))
 		t->placement.flow_turn++;
 	(void)flow_table_turn(t->placement.flows, bytes,
 			      &flow); /* flow is unchanged if none is bound */
@@ -38,7 +38,7 @@ static bool choose_flow(struct transfer *t, struct chunk *c)
 
 	if (c->flow == UINT64_MAX)
 		c->flow = next_flow(t, c->length);
-	if (flow_table_pick(t->placement.flows, c->flow, t->ep->now_ns, &slot) ||
+	if (flow_table_pick(t->placement.flows, c->flow, t->attr.ep->now_ns, &slot) ||
 	    !t->weights.w[slot.plane])
 		return false;
 	c->lane = slot.plane;
@@ -109,7 +109,7 @@ static bool choose_spray(struct transfer *t, struct chunk *c)
 	if (!q)
 		return false;
 	/* two QPs of a sub-port, beside one of another, get half of the other's share each */
-	q->sprayed_bytes += (uint64_t)c->length * lanes_qp_sharing(t->lanes, q->lane, q->qp);
+	q->sprayed_bytes += (uint64_t)c->length * lanes_qp_sharing(t->attr.lanes, q->lane, q->qp);
 	c->lane = q->lane;
 	c->qp = q->qp;
 	return true;
@@ -179,7 +179,7 @@ static unsigned first_usable(const struct transfer *t, unsigned i)
 	return total;
 }
 
-static unsigned least_under_way(const struct transfer *t)
+static unsigned least_outstanding(const struct transfer *t)
 {
 	unsigned total = kernel_qps(t), least = total;
 	uint64_t bytes = UINT64_MAX;
@@ -187,11 +187,11 @@ static unsigned least_under_way(const struct transfer *t)
 	for (unsigned k = 0; k < total; k++) {
 		unsigned i = (t->placement.kernel_turn + k) % total;
 		unsigned lane = i / t->attr.n_qps, qp = i % t->attr.n_qps;
-		uint64_t under_way = lanes_qp_posted_bytes(t->lanes, lane, qp) +
-				     outlet_of(t, lane, qp)->pending_bytes;
+		uint64_t outstanding = lanes_qp_posted_bytes(t->attr.lanes, lane, qp) +
+				       outlet_of(t, lane, qp)->pending_bytes;
 
-		if (usable(t, i) && under_way < bytes) {
-			bytes = under_way;
+		if (usable(t, i) && outstanding < bytes) {
+			bytes = outstanding;
 			least = i;
 		}
 	}
@@ -207,7 +207,7 @@ static bool choose_message(struct transfer *t, struct chunk *c, bool by_hash)
 	if (i >= kernel_qps(t) || !usable(t, i)) {
 		i = by_hash ? first_usable(t, (unsigned)((m->number * 2654435761u >> 16) %
 							 kernel_qps(t)))
-			    : least_under_way(t);
+			    : least_outstanding(t);
 		if (i >= kernel_qps(t))
 			return false;
 		t->placement.kernel_turn++;
@@ -245,8 +245,8 @@ static uint64_t counted(uint64_t posted_bytes)
  */
 static bool is_sooner(const struct transfer *t, unsigned a, unsigned b)
 {
-	uint64_t time_a = counted(lanes_posted_bytes(t->lanes, a)) * t->weights.w[b],
-		 time_b = counted(lanes_posted_bytes(t->lanes, b)) * t->weights.w[a];
+	uint64_t time_a = counted(lanes_posted_bytes(t->attr.lanes, a)) * t->weights.w[b],
+		 time_b = counted(lanes_posted_bytes(t->attr.lanes, b)) * t->weights.w[a];
 
 	return time_a != time_b ? time_a < time_b : t->weights.w[a] > t->weights.w[b];
 }
@@ -263,7 +263,7 @@ static bool choose_shortest(struct transfer *t, struct chunk *c)
 		return false;
 	c->lane = (uint16_t)best;
 	for (uint16_t i = 0; i < t->attr.n_qps; i++) {
-		uint64_t bytes = counted(lanes_qp_posted_bytes(t->lanes, best, i));
+		uint64_t bytes = counted(lanes_qp_posted_bytes(t->attr.lanes, best, i));
 
 		if (bytes < least) {
 			least = bytes;
@@ -322,10 +322,10 @@ static int make_flows(struct transfer *t)
 	const struct fare_pair *pair = t->attr.paths->pair;
 	struct flow_table_attr attr = {.n_planes = t->attr.n_lanes,
 				       .turn = attach_pair_turn(pair),
-				       .max_flows = t->options->flows,
-				       .by_bytes = t->options->flows_by_bytes,
+				       .max_flows = t->attr.options->flows,
+				       .by_bytes = t->attr.options->flows_by_bytes,
 				       .idle_expiry_ns =
-					       t->options->idle_expiry_ms * UINT64_C(1000000)};
+					       t->attr.options->idle_expiry_ms * UINT64_C(1000000)};
 
 	p->entries = conn_segment_lend_entries(t->attr.segment, attr.max_flows);
 	if (!p->entries)
@@ -341,8 +341,8 @@ static int make_flows(struct transfer *t)
 
 int placement_init(struct transfer *t)
 {
-	t->placement.kind = kind_of(t->options);
-	return t->options->mode == FARE_MODE_FLOW ? make_flows(t) : 0;
+	t->placement.kind = kind_of(t->attr.options);
+	return t->attr.options->mode == FARE_MODE_FLOW ? make_flows(t) : 0;
 }
 
 void placement_fini(struct transfer *t)
@@ -351,6 +351,6 @@ void placement_fini(struct transfer *t)
 
 	flow_table_destroy(p->flows);
 	if (!p->own_entries)
-		conn_segment_return(t->attr.segment, p->entries, t->options->flows);
+		conn_segment_return(t->attr.segment, p->entries, t->attr.options->flows);
 	free(p->own_entries);
 }

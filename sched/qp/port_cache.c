@@ -217,9 +217,9 @@ void port_cache_detach(struct lane *lane)
 
 /* ---- timing ---- */
 
-static bool tells_ports(const struct port_entry *entry)
+static bool learns_ports(const struct port_entry *entry)
 {
-	return entry->cache->ep->provider->echoes_tell_ports && !entry->is_blind;
+	return entry->cache->ep->provider->echoes_learn_ports && !entry->is_blind;
 }
 
 static void set_timer(struct port_entry *entry)
@@ -263,7 +263,7 @@ static void send_round(struct port_entry *entry, uint64_t wait_ns)
 		m.echo.nonce = entry->path.nonce;
 		m.echo.candidate = echo.candidate;
 		rc = endpoint_send(entry->cache->ep, &entry->peer->address, &m, entry->plane,
-				   echo.local, tells_ports(entry) ? echo.port : 0);
+				   echo.local, learns_ports(entry) ? echo.port : 0);
 		n_sent += !rc;
 		err = rc ? rc : err;
 		if (failure_of_call(rc) == FAILURE_PORT)
@@ -288,7 +288,7 @@ static bool covers(struct port_entry *entry, const struct lane *lane)
 {
 	unsigned n = (unsigned)__builtin_popcount(port_path_remotes(&entry->path));
 
-	if (!tells_ports(entry) || entry->is_complete)
+	if (!learns_ports(entry) || entry->is_complete)
 		return true;
 	/* fewer remote sub-ports than there are here: others may show themselves */
 	if (n < entry->path.n_sub_ports && n < lane->n_ports)
@@ -371,7 +371,7 @@ static void judge_learning(struct port_entry *entry)
 	} else if (is_proven) {
 		entry->is_complete = true;
 		end_learning(entry);
-	} else if (failure_of_call(entry->send_error) == FAILURE_PORT && tells_ports(entry)) {
+	} else if (failure_of_call(entry->send_error) == FAILURE_PORT && learns_ports(entry)) {
 		entry->is_blind = true;
 		begin_exchange(entry);
 	} else {
@@ -585,7 +585,7 @@ void port_cache_watch(struct lane *lane)
 {
 	struct port_entry *entry = lane->entry;
 
-	if (!tells_ports(entry) || !lane_ports_can_be_uneven(lane))
+	if (!learns_ports(entry) || !lane_ports_can_be_uneven(lane))
 		return;
 	/* a plane that just came back may not have its final routes */
 	if (lane->epoch > 1) {
@@ -656,7 +656,7 @@ void port_cache_on_reply(struct port_cache *cache, const struct peer_address *re
 		return;
 	entry = peer->entries[m->echo.plane];
 	reply = port_path_on_reply(&entry->path, cache->ep->now_ns, m->echo.nonce,
-				   m->echo.candidate, m->echo.sub_port, tells_ports(entry),
+				   m->echo.candidate, m->echo.sub_port, learns_ports(entry),
 				   &rtt_ns);
 	if (reply == PORT_REPLY_STRAY)
 		return;

@@ -20,7 +20,7 @@
  * leads elsewhere than before, nothing else that was known of the path counts; all ports are asked
  * for, and each lane moves the fewest QPs that make it even.
  *
- * Where echoes do not travel as QPs' packets do (qp_provider.echoes_tell_ports), they prove only
+ * Where echoes do not travel as QPs' packets do (qp_provider.echoes_learn_ports), they prove only
  * that the plane answers.
  */
 #ifndef PORT_CACHE_H

@@ -20,7 +20,7 @@
 #include "fare_limits.h"
 #include "roce_ports.h"
 
-struct control_seal;
+struct control_auth;
 struct qp_endpoint; /* one per process and local GPU address; holds QPs and memory regions */
 struct qp;
 
@@ -34,15 +34,9 @@ struct qp_mr {
 	uint32_t rkey;
 };
 
-/* Rights of peers. The owner of a region may read and write it, unless LOCAL_READ_ONLY is set. */
+/* Rights of peers. The owner of a region may read and write it. */
 #define QP_ACCESS_REMOTE_WRITE 1u
 #define QP_ACCESS_REMOTE_READ  2u
-/*
- * The owner only reads, so that memory that cannot be written can be registered. It must not be
- * the target of a receive or a READ of the owner. -EINVAL with QP_ACCESS_REMOTE_WRITE, which needs
- * local write; and always from the soft provider.
- */
-#define QP_ACCESS_LOCAL_READ_ONLY 4u
 
 /*
  * READs that one QP may have under way: what RoCE devices serve (ConnectX 16, others more). The
@@ -282,7 +276,7 @@ struct qp_endpoint_attr {
 	 * borrowed until endpoint_destroy(). Messages without this key are rejected. NULL: they are
 	 * not authenticated.
 	 */
-	const struct control_seal *control_key;
+	const struct control_auth *control_key;
 	/* called when a control datagram arrived; control and its data are valid during the call */
 	void (*on_control)(void *arg, const struct qp_control *control);
 	void *arg;
@@ -323,9 +317,9 @@ struct qp_provider {
 	bool notify_per_qp;
 	/*
 	 * A leaf forwards control datagrams like a QP's packets from the same sub-port and source
-	 * port. So echoes tell where the source port of a QP leads.
+	 * port. So echoes show where the source port of a QP leads.
 	 */
-	bool echoes_tell_ports;
+	bool echoes_learn_ports;
 	/* 0 or -errno (-EADDRINUSE: no port to receive at). *out NULL on error. attr is copied. */
 	int (*endpoint_create)(struct qp_endpoint **out, const struct qp_endpoint_attr *attr);
 	void (*endpoint_destroy)(struct qp_endpoint *ep); /* destroys its QPs; NULL is fine */

@@ -25,48 +25,48 @@ struct early_record {
 
 static size_t slot_bytes(const struct transfer *t)
 {
-	return ring_record_bytes(t->options->message_bytes);
+	return ring_record_bytes(t->attr.options->message_bytes);
 }
 
 static int register_memory(struct transfer *t)
 {
-	const struct qp_provider *provider = t->ep->provider;
+	const struct qp_provider *provider = t->attr.ep->provider;
 	struct records *r = &t->records;
-	int err = provider->mr_register(t->ep->handle, r->tx, r->tx_bytes, 0, &r->tx_mr);
+	int err = provider->mr_register(t->attr.ep->handle, r->tx, r->tx_bytes, 0, &r->tx_mr);
 
 	if (err)
 		return err;
-	return provider->mr_register(t->ep->handle, r->ring.records,
+	return provider->mr_register(t->attr.ep->handle, r->ring.records,
 				     (size_t)r->ring.slots * r->ring.record_bytes,
 				     QP_ACCESS_REMOTE_WRITE | QP_ACCESS_REMOTE_READ, &r->rx_mr);
 }
 
 int records_init(struct transfer *t, uint32_t slots)
 {
-	uint32_t max = t->options->max_messages;
+	uint32_t max = t->attr.options->max_messages;
 	struct records *r = &t->records;
 
 	r->in_use = calloc(max, sizeof(*r->in_use));
 	/* the last FLUSH_BYTES are where a flush reads to (flush.h) */
 	r->tx_bytes = max * slot_bytes(t) + FLUSH_BYTES;
 	r->tx = calloc(1, r->tx_bytes);
-	if (t->options->in_order)
+	if (t->attr.options->in_order)
 		r->early = calloc(slots, sizeof(*r->early));
 	if (ring_init(&r->ring, slots, (uint32_t)slot_bytes(t)) || !r->in_use || !r->tx ||
-	    (t->options->in_order && !r->early))
+	    (t->attr.options->in_order && !r->early))
 		return -ENOMEM;
 	return register_memory(t);
 }
 
 void records_fini(struct transfer *t)
 {
-	const struct qp_provider *provider = t->ep->provider;
+	const struct qp_provider *provider = t->attr.ep->provider;
 	struct records *r = &t->records;
 
 	if (r->rx_mr.rkey && !PLANTED(region_leaked))
-		provider->mr_deregister(t->ep->handle, &r->rx_mr);
+		provider->mr_deregister(t->attr.ep->handle, &r->rx_mr);
 	if (r->tx_mr.lkey)
-		provider->mr_deregister(t->ep->handle, &r->tx_mr);
+		provider->mr_deregister(t->attr.ep->handle, &r->tx_mr);
 	for (uint32_t i = 0; r->early && i < r->ring.slots; i++)
 		if (r->early[i].is_there)
 			free(r->early[i].data);
@@ -78,21 +78,21 @@ void records_fini(struct transfer *t)
 
 bool record_number_is_free(const struct transfer *t)
 {
-	return t->records.next - t->records.floor < t->options->max_messages;
+	return t->records.next - t->records.floor < t->attr.options->max_messages;
 }
 
 void record_take_number(struct transfer *t, struct message *m)
 {
 	m->record_number = t->records.next++;
 	m->has_number = true;
-	t->records.in_use[m->record_number % t->options->max_messages] = true;
+	t->records.in_use[m->record_number % t->attr.options->max_messages] = true;
 }
 
 void record_return_number(struct transfer *t, struct message *m)
 {
 	t->records.next--;
 	m->has_number = false;
-	t->records.in_use[m->record_number % t->options->max_messages] = false;
+	t->records.in_use[m->record_number % t->attr.options->max_messages] = false;
 }
 
 bool record_has_number(struct transfer *t, struct message *m)
@@ -104,7 +104,7 @@ bool record_has_number(struct transfer *t, struct message *m)
 
 void record_free_number(struct transfer *t, struct message *m)
 {
-	uint32_t max = t->options->max_messages;
+	uint32_t max = t->attr.options->max_messages;
 
 	t->records.in_use[m->record_number % max] = false;
 	while (t->records.floor < t->records.next && !t->records.in_use[t->records.floor % max])
@@ -147,7 +147,7 @@ int record_post(struct transfer *t, const struct outlet *q, uint32_t i)
 			     .flags = QP_WR_IMM | (m->is_followed ? QP_WR_LATER : 0)};
 
 	ring_fill(record_here(t, m), &record);
-	return lanes_post_write(t->lanes, q->lane, q->qp, &w);
+	return lanes_post_write(t->attr.lanes, q->lane, q->qp, &w);
 }
 
 /* ---- receiving ---- */
@@ -188,7 +188,7 @@ static int copy_message(const struct transfer *t, const struct ring_record *reco
 	*out = NULL;
 	if (!record->is_message || record->is_void)
 		return 0;
-	if (record->bytes > t->options->message_bytes)
+	if (record->bytes > t->attr.options->message_bytes)
 		return -EPROTO;
 	*out = malloc(sizeof(**out) + record->bytes);
 	if (!*out)

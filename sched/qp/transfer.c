@@ -84,7 +84,7 @@ static void on_placed(struct transfer *t, struct outlet *q, uint32_t i)
 	struct chunk *c = &t->chunks.at[i];
 	struct message *m = &t->messages[c->message];
 
-	lanes_on_acknowledged(t->lanes, q->lane, q->qp, c->length);
+	lanes_on_acknowledged(t->attr.lanes, q->lane, q->qp, c->length);
 	if (c->is_record) {
 		m->record = RECORD_DONE;
 	} else {
@@ -95,7 +95,7 @@ static void on_placed(struct transfer *t, struct outlet *q, uint32_t i)
 		t->stats.plane_bytes[q->lane] += c->length;
 		if (t->placement.flows)
 			flow_table_account(t->placement.flows, c->flow, c->length,
-					   lanes_qp_source_port(t->lanes, q->lane, q->qp));
+					   lanes_qp_source_port(t->attr.lanes, q->lane, q->qp));
 	}
 	message_chunk_done(t, i);
 }
@@ -109,7 +109,7 @@ static void on_flushed(struct transfer *t, struct outlet *q, uint32_t i)
 	struct message *m = message_of(t, i);
 	bool is_pair = m->record == RECORD_PAIRED;
 
-	if ((is_pair || !lanes_is_confirmed(t->lanes, q->lane)) && !PLANTED(stale_writes))
+	if ((is_pair || !lanes_is_confirmed(t->attr.lanes, q->lane)) && !PLANTED(stale_writes))
 		m->stale_lanes |= 1u << q->lane;
 	t->chunks.at[i].lane = UINT16_MAX;
 	t->stats.chunks_replayed++;
@@ -147,7 +147,7 @@ static void resolve_pair(struct transfer *t, struct message *m)
 void transfer_lane_confirmed(struct transfer *t, unsigned lane)
 {
 	flush_lane_quiet(t, lane);
-	for (uint32_t i = 0; i < t->options->max_messages; i++) {
+	for (uint32_t i = 0; i < t->attr.options->max_messages; i++) {
 		struct message *m = &t->messages[i];
 
 		if (!m->in_use || !(m->stale_lanes >> lane & 1))
@@ -175,7 +175,8 @@ enum failure transfer_on_completion(struct transfer *t, unsigned lane, unsigned 
 	enum failure failure;
 	int error;
 
-	if (i >= t->chunks.n || !lanes_on_completion(t->lanes, lane, qp, t->chunks.at[i].length))
+	if (i >= t->chunks.n ||
+	    !lanes_on_completion(t->attr.lanes, lane, qp, t->chunks.at[i].length))
 		return FAILURE_NONE;
 	failure = failure_of_completion(wc->status, &error);
 	if (PLANTED(narrow_final) && wc->status == QP_WC_LOC_LEN_ERR) {
@@ -231,11 +232,11 @@ static void expire(struct transfer *t, struct message *m)
 
 void transfer_check_deadlines(struct transfer *t)
 {
-	for (uint32_t i = 0; t->n_deadlines && i < t->options->max_messages; i++) {
+	for (uint32_t i = 0; t->n_deadlines && i < t->attr.options->max_messages; i++) {
 		struct message *m = &t->messages[i];
 
 		if (m->in_use && m->write.deadline_ns && !m->late &&
-		    t->ep->now_ns >= m->write.deadline_ns)
+		    t->attr.ep->now_ns >= m->write.deadline_ns)
 			expire(t, m);
 	}
 }
@@ -244,7 +245,7 @@ uint64_t transfer_deadline_ns(const struct transfer *t)
 {
 	uint64_t due_ns = ENDPOINT_NEVER;
 
-	for (uint32_t i = 0; t->n_deadlines && i < t->options->max_messages; i++) {
+	for (uint32_t i = 0; t->n_deadlines && i < t->attr.options->max_messages; i++) {
 		const struct message *m = &t->messages[i];
 
 		if (m->in_use && !m->late && m->write.deadline_ns && m->write.deadline_ns < due_ns)
@@ -263,7 +264,7 @@ static void advance_waiting(struct transfer *t)
 
 	while (again) {
 		t->ends_wait = t->records_wait = false;
-		for (uint32_t i = 0; i < t->options->max_messages; i++)
+		for (uint32_t i = 0; i < t->attr.options->max_messages; i++)
 			message_advance(t, &t->messages[i]);
 		again = t->ends_wait;
 	}
@@ -276,13 +277,13 @@ void transfer_step(struct transfer *t)
 	flush_step(t);
 	post_all(t);
 	for (unsigned l = 0; t->n_messages && l < t->attr.n_lanes; l++)
-		if (lanes_is_up(t->lanes, l))
+		if (lanes_is_up(t->attr.lanes, l))
 			post_lane(t, l);
 }
 
 void transfer_cancel(struct transfer *t)
 {
-	for (uint32_t i = 0; i < t->options->max_messages; i++) {
+	for (uint32_t i = 0; i < t->attr.options->max_messages; i++) {
 		struct message *m = &t->messages[i];
 		struct fare_event e = {.kind = FARE_EVENT_COMPLETED,
 				       .group = t->attr.group,
@@ -311,12 +312,12 @@ int transfer_queue(struct transfer *t, const struct operation *op)
 {
 	const struct fare_write *w = &op->write;
 	/* then nothing of it leaves: transfer_check_deadlines() says that it is late */
-	bool is_late = w->deadline_ns && t->ep->now_ns >= w->deadline_ns;
+	bool is_late = w->deadline_ns && t->attr.ep->now_ns >= w->deadline_ns;
 	struct message *m;
 	int err = 0;
 
-	if (t->n_messages == t->options->max_messages ||
-	    (t->options->in_order && has_record(op) && !record_number_is_free(t)))
+	if (t->n_messages == t->attr.options->max_messages ||
+	    (t->attr.options->in_order && has_record(op) && !record_number_is_free(t)))
 		return -ENOBUFS;
 	if (w->n_pieces)
 		err = pieces_reserve(t);
@@ -339,7 +340,7 @@ int transfer_queue(struct transfer *t, const struct operation *op)
 	if (w->n_pieces)
 		m->write.length = pieces_keep(t, m, w);
 	record_keep(t, m, op->send_data);
-	if (t->options->in_order && has_record(op))
+	if (t->attr.options->in_order && has_record(op))
 		record_take_number(t, m);
 	t->n_messages++;
 	t->n_deadlines += w->deadline_ns != 0;
@@ -475,15 +476,12 @@ int transfer_create(struct transfer **out, const struct transfer_attr *attr)
 	if (!t)
 		return -ENOMEM;
 	t->attr = *attr;
-	t->options = attr->options;
-	t->ep = attr->ep;
-	t->lanes = attr->lanes;
 	chunks_init(&t->chunks, most_chunks(attr));
 	chunk_list_init(&t->replay);
 	t->messages = calloc(max, sizeof(*t->messages));
 	err = t->messages ? make_outlets(t) : -ENOMEM;
 	if (!err)
-		err = records_init(t, ring_slots(max, t->ep->provider->notify_per_qp
+		err = records_init(t, ring_slots(max, t->attr.ep->provider->notify_per_qp
 							      ? n_qps * ring_receives(max, n_qps)
 							      : 0));
 	if (!err)
@@ -513,7 +511,7 @@ void transfer_destroy(struct transfer *t)
 
 uint32_t transfer_most_events(const struct transfer *t)
 {
-	return 2 * t->options->max_messages + (t->records.early ? t->records.ring.slots : 0);
+	return 2 * t->attr.options->max_messages + (t->records.early ? t->records.ring.slots : 0);
 }
 
 void transfer_stats(const struct transfer *t, struct fare_group_stats *out)

@@ -50,7 +50,7 @@ void transfer_dump(const struct transfer *t, int fd)
 		if (t->outlets[i].pending.n)
 			dprintf(fd, "  %u chunks wait for QP %u of lane %u\n",
 				t->outlets[i].pending.n, t->outlets[i].qp, t->outlets[i].lane);
-	for (uint32_t i = 0; i < t->options->max_messages; i++)
+	for (uint32_t i = 0; i < t->attr.options->max_messages; i++)
 		if (t->messages[i].in_use)
 			dump_message(t, i, fd);
 }

@@ -8,8 +8,8 @@
 
 struct message *message_alloc(struct transfer *t)
 {
-	for (uint32_t k = 0; k < t->options->max_messages; k++) {
-		uint32_t i = (t->message_turn + k) % t->options->max_messages;
+	for (uint32_t k = 0; k < t->attr.options->max_messages; k++) {
+		uint32_t i = (t->message_turn + k) % t->attr.options->max_messages;
 
 		if (!t->messages[i].in_use) {
 			t->message_turn = i + 1;
@@ -69,7 +69,7 @@ static void message_finish(struct transfer *t, struct message *m)
 
 	if (m->has_number) {
 		record_free_number(t, m);
-		t->ends_wait |= t->options->in_order; /* those behind it */
+		t->ends_wait |= t->attr.options->in_order; /* those behind it */
 	}
 	message_unqueue(t, m);
 	m->in_use = PLANTED(completed_twice) && m->write.deadline_ns && !m->status;
@@ -95,7 +95,7 @@ static bool wants_record(const struct message *m)
  */
 static bool is_next(const struct transfer *t, const struct message *m)
 {
-	return !t->options->in_order || !m->has_number || m->record_number == t->records.floor;
+	return !t->attr.options->in_order || !m->has_number || m->record_number == t->records.floor;
 }
 
 /* Completes a message that is at its end; or queues its record, if that is what is left. */

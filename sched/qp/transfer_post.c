@@ -55,14 +55,14 @@ static int post_data(struct transfer *t, struct outlet *q, uint32_t i, unsigned 
 					  : (uint8_t *)(uintptr_t)m->write.data + c->offset;
 
 	if (m->is_read)
-		return lanes_post_read(t->lanes, q->lane, q->qp,
+		return lanes_post_read(t->attr.lanes, q->lane, q->qp,
 				       &(struct qp_read){.wr_id = i,
 							 .data = data,
 							 .lkey = lkey,
 							 .length = c->length,
 							 .remote_addr = remote_addr,
 							 .rkey = m->write.rkey});
-	return lanes_post_write(t->lanes, q->lane, q->qp,
+	return lanes_post_write(t->attr.lanes, q->lane, q->qp,
 				&(struct qp_write){.wr_id = i,
 						   .data = data,
 						   .lkey = lkey,
@@ -108,7 +108,8 @@ static void put_record_off(struct transfer *t, struct outlet *q)
 /* A record is one small packet, and its message waits for nothing else. */
 static bool has_room(const struct transfer *t, const struct outlet *q)
 {
-	return lanes_has_room(t->lanes, q->lane, q->qp, t->chunks.at[q->pending.head].is_record);
+	return lanes_has_room(t->attr.lanes, q->lane, q->qp,
+			      t->chunks.at[q->pending.head].is_record);
 }
 
 static void posted(struct transfer *t, struct outlet *q, uint32_t i)
@@ -181,10 +182,10 @@ static bool post_next(struct transfer *t, struct outlet *q)
 			refuse_chunk(t, q, err);
 			continue;
 		case FAILURE_PATH:
-			lanes_refuse_posts(t->lanes, q->lane, err);
+			lanes_refuse_posts(t->attr.lanes, q->lane, err);
 			return false;
 		default:
-			t->is_stalled |= !lanes_qp_posted(t->lanes, q->lane, q->qp);
+			t->is_stalled |= !lanes_qp_posted(t->attr.lanes, q->lane, q->qp);
 			return false;
 		}
 	}
@@ -196,7 +197,7 @@ void post_lane(struct transfer *t, unsigned lane)
 {
 	unsigned idle = 0;
 
-	while (idle < t->attr.n_qps && lanes_lane_has_room(t->lanes, lane)) {
+	while (idle < t->attr.n_qps && lanes_lane_has_room(t->attr.lanes, lane)) {
 		unsigned qp = t->post_turn[lane]++ % t->attr.n_qps;
 
 		idle = post_next(t, outlet_of(t, lane, qp)) ? 0 : idle + 1;

@@ -61,9 +61,6 @@ struct message {
 
 struct transfer {
 	struct transfer_attr attr;
-	const struct fare_group_options *options;
-	const struct endpoint *ep;
-	struct lanes *lanes;
 	bool is_open, is_over;
 	int error; /* transfer_error() */
 	bool is_stalled;

@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const struct control_seal key = {.secret = "0123456789abcdef", .length = 16};
+static const struct control_auth key = {.secret = "0123456789abcdef", .length = 16};
 static const struct hello_challenge fixed = {{1}};
 
 /* Whoever has not the key is let in by no message. */

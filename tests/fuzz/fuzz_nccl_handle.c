@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nccl/nccl_handle.h"
+#include "nccl/nccl_wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

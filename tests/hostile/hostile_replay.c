@@ -350,7 +350,7 @@ static void open_sockets(void)
 }
 
 /* Where the message begins: behind BTH, DETH and the envelope. */
-#define MESSAGE_AT (28 + 20 + CONTROL_SEAL_BYTES)
+#define MESSAGE_AT (28 + 20 + CONTROL_AUTH_BYTES)
 
 static void record(void)
 {
@@ -502,7 +502,7 @@ static size_t forge(uint8_t *message, uint64_t i)
 		m.lane.epoch = (uint32_t)(r >> 40);
 		m.lane.n_qps = 1;
 	}
-	return (size_t)control_wire_encode(&m, message, QP_CONTROL_MAX - CONTROL_SEAL_BYTES);
+	return (size_t)control_wire_encode(&m, message, QP_CONTROL_MAX - CONTROL_AUTH_BYTES);
 }
 
 static void flood(bool has_key)
@@ -510,16 +510,16 @@ static void flood(bool has_key)
 	struct in6_addr from = bed_address(0), to = bed_address(1);
 	unsigned requests = shared->requests, before = shared->verified;
 	uint64_t rss = shared->rss_kb, began = clock_now_ns(), rejected = shared->rejected;
-	struct control_seal seal;
+	struct control_auth auth;
 
-	if (control_seal_load(&seal, has_key ? bed.key : NULL, 0))
+	if (control_auth_load(&auth, has_key ? bed.key : NULL, 0))
 		fail("the key cannot be read");
 	for (unsigned i = 0; i < n_forged; i++) {
 		uint8_t data[QP_CONTROL_MAX], packet[FORGED_MAX];
-		size_t n = forge(data + CONTROL_SEAL_BYTES, i);
+		size_t n = forge(data + CONTROL_AUTH_BYTES, i);
 
-		control_seal_close(&seal, &from, &to, data, n);
-		n = wrap(packet, data, CONTROL_SEAL_BYTES + n, (uint16_t)(49152 + i % 16));
+		control_auth_sign(&auth, &from, &to, data, n);
+		n = wrap(packet, data, CONTROL_AUTH_BYTES + n, (uint16_t)(49152 + i % 16));
 		inject(0, packet, n);
 		if (i % FLOOD_BATCH)
 			continue;
@@ -540,7 +540,7 @@ static void flood(bool has_key)
 
 /* ---- openers with the key that do not go on ---- */
 
-static void send_open(const struct control_seal *seal, uint32_t id, uint64_t destination,
+static void send_open(const struct control_auth *auth, uint32_t id, uint64_t destination,
 		      const uint8_t *nonce)
 {
 	struct in6_addr from = bed_address(0), to = bed_address(1);
@@ -559,14 +559,14 @@ static void send_open(const struct control_seal *seal, uint32_t id, uint64_t des
 
 	if (nonce)
 		memcpy(m.nonce, nonce, sizeof(m.nonce));
-	n = (size_t)control_wire_encode(&m, data + CONTROL_SEAL_BYTES,
-					sizeof(data) - CONTROL_SEAL_BYTES);
-	control_seal_close(seal, &from, &to, data, n);
-	n = wrap(packet, data, CONTROL_SEAL_BYTES + n, STRANGER_PORT);
+	n = (size_t)control_wire_encode(&m, data + CONTROL_AUTH_BYTES,
+					sizeof(data) - CONTROL_AUTH_BYTES);
+	control_auth_sign(auth, &from, &to, data, n);
+	n = wrap(packet, data, CONTROL_AUTH_BYTES + n, STRANGER_PORT);
 	inject(0, packet, n);
 }
 
-static void answer_challenges(const struct control_seal *seal, int fd, unsigned *n_answers)
+static void answer_challenges(const struct control_auth *auth, int fd, unsigned *n_answers)
 {
 	uint8_t bytes[PACKET_MAX];
 	struct control_message m;
@@ -579,7 +579,7 @@ static void answer_challenges(const struct control_seal *seal, int fd, unsigned 
 			continue;
 		*n_answers += m.type == CONTROL_GROUP_ACCEPT;
 		if (m.type == CONTROL_GROUP_CHALLENGE)
-			send_open(seal, m.destination_group, m.source, m.nonce);
+			send_open(auth, m.destination_group, m.source, m.nonce);
 	}
 }
 
@@ -588,20 +588,20 @@ static void open_and_vanish(void)
 	struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(STRANGER_PORT)};
 	struct in6_addr own = bed_address(0);
 	int fd = socket_of(0, AF_INET, SOCK_DGRAM, 0);
-	struct control_seal seal;
+	struct control_auth auth;
 	unsigned n_answers = 0;
 
 	memcpy(&at.sin_addr, &own.s6_addr[12], 4);
-	if (control_seal_load(&seal, bed.key, 0) || bind(fd, (struct sockaddr *)&at, sizeof(at)))
+	if (control_auth_load(&auth, bed.key, 0) || bind(fd, (struct sockaddr *)&at, sizeof(at)))
 		fail("the stranger's socket");
 	for (uint32_t id = 1; id <= VANISHING; id++) {
-		send_open(&seal, id, 0, NULL);
+		send_open(&auth, id, 0, NULL);
 		if (id % 32 == 0)
 			poll(NULL, 0, 1);
-		answer_challenges(&seal, fd, &n_answers);
+		answer_challenges(&auth, fd, &n_answers);
 	}
 	await_bytes();
-	answer_challenges(&seal, fd, &n_answers);
+	answer_challenges(&auth, fd, &n_answers);
 	printf("%u openers that vanish: %u accepted, %u groups\n", VANISHING, n_answers,
 	       shared->groups[1]);
 	if (n_answers < 100 || shared->groups[1] > VANISHING / 2)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * In place of nettle's HMAC-SHA256, which would take half of a schedule's time: a fast keyed hash
- * under the same names. sched/qp/control_seal.c is the real one; tests/unit and tests/fuzz run it
+ * under the same names. sched/qp/control_auth.c is the real one; tests/unit and tests/fuzz run it
  * with nettle.
  */
 #include <nettle/hmac.h>

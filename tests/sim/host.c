@@ -87,7 +87,7 @@ void host_start(struct sim *sim, unsigned i)
 	domain->ep.now_ns = sim_now_ns(sim);
 	domain->epoll_fd = domain->timer_fd = -1;
 	describe(sim, i, domain);
-	if (control_seal_load(&domain->ep.seal, NULL, 7) || engine_init(domain) ||
+	if (control_auth_load(&domain->ep.auth, NULL, 7) || engine_init(domain) ||
 	    nic_create(&h->nic, sim, i, &domain->ep.attr))
 		abort();
 	domain->ep.handle = h->nic;

@@ -1009,7 +1009,7 @@ static int control_send(struct qp_endpoint *ep, const struct qp_control *control
 const struct qp_provider qp_soft_provider = {
 	.name = "sim-soft",
 	.first_port = ROCE_UDP_PORT,
-	.echoes_tell_ports = true,
+	.echoes_learn_ports = true,
 	.endpoint_progress = endpoint_progress,
 	.endpoint_stats = endpoint_stats,
 	.mr_register = mr_register,

@@ -16,14 +16,14 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "qp/control_seal.h"
+#include "qp/control_auth.h"
 #include "qp/provider.h"
 
 #define PAIR_MAX_QPS 16
 
 struct pair {
 	const struct qp_provider *v;
-	struct control_seal key;
+	struct control_auth key;
 	struct qp_endpoint *ep[2];
 	struct in6_addr address[2];
 	unsigned n_qps;
@@ -139,7 +139,7 @@ static inline void pair_end_qps(struct pair *p)
 static inline void pair_open(struct pair *p)
 {
 	p->v = &qp_verbs_provider;
-	pair_check(control_seal_load(&p->key, NULL, 4711));
+	pair_check(control_auth_load(&p->key, NULL, 4711));
 	for (int e = 0; e < 2; e++) {
 		struct qp_endpoint_attr attr = {.n_planes = 1,
 						.n_sub_ports = {1},

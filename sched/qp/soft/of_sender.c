@@ -377,7 +377,7 @@ enum qp_wc_status of_sender_on_ack(struct of_sender *s, const struct roce_packet
 	judge_timeout(s, &news);
 	if (news.newest_ns && news.newest_ns <= now_ns)
 		soft_rtt_measured(&s->rtt, now_ns - news.newest_ns);
-	soft_rtt_heard(&s->rtt);
+	soft_rtt_answered(&s->rtt);
 	soft_window_acked(&s->window, (uint64_t)news.placed * s->config.path_mtu, s->una, s->next);
 	judge_overtaken(s, now_ns);
 	wait_anew(s, now_ns);
@@ -453,10 +453,10 @@ void of_sender_fail(struct of_sender *s, enum qp_wc_status status)
 	s->overdue_ns = s->probe_ns = s->timeout_ns = s->deadline_ns = 0;
 	while (s->head != s->tail) {
 		const struct rc_request *w = request_at(s, s->head++);
-		bool guilty = s->failed_psn >= w->first_psn &&
-			      s->failed_psn < w->first_psn + w->n_packets;
+		bool is_cause = s->failed_psn >= w->first_psn &&
+				s->failed_psn < w->first_psn + w->n_packets;
 
 		s->config.on_complete(s->config.arg, w->work.wr_id,
-				      guilty ? status : QP_WC_FLUSH_ERR, 0);
+				      is_cause ? status : QP_WC_FLUSH_ERR, 0);
 	}
 }

@@ -180,7 +180,7 @@ static void make_packet(const struct rc_requester *r, const struct rc_request *w
 }
 
 /* How many requests for remote memory are unanswered. */
-static unsigned reads_under_way(const struct rc_requester *r)
+static unsigned reads_outstanding(const struct rc_requester *r)
 {
 	unsigned n = 0;
 
@@ -234,7 +234,7 @@ enum qp_wc_status rc_requester_burst(struct rc_requester *r, struct roce_packet 
 	uint64_t in_flight = bytes_in_flight(r), psn = r->next, cursor = r->cursor, bytes = 0;
 	uint64_t room = in_flight < r->window.bytes ? r->window.bytes - in_flight : 0, whole_room;
 	uint64_t burst = burst_bytes(r), unsent = rc_requester_unsent_bytes(r);
-	unsigned n = 0, reads = reads_under_way(r);
+	unsigned n = 0, reads = reads_outstanding(r);
 	bool is_checked = false;
 
 	*n_out = 0;
@@ -384,7 +384,7 @@ static void rc_requester_advance(struct rc_requester *r, uint64_t psn, uint64_t 
 		soft_rtt_measured(&r->rtt, now_ns - r->timed_ns);
 		r->timed_psn = NO_PSN;
 	}
-	soft_rtt_heard(&r->rtt);
+	soft_rtt_answered(&r->rtt);
 	soft_window_acked(&r->window, (psn - r->una) * r->config.path_mtu, psn, r->sent);
 	r->una = psn;
 	while (r->head != r->tail) {
@@ -412,7 +412,7 @@ static void rc_requester_advance(struct rc_requester *r, uint64_t psn, uint64_t 
 	set_deadline(r, now_ns);
 }
 
-/* The oldest PSN that a read response is owed for; NO_PSN: none is. */
+/* The oldest PSN whose read response is outstanding; NO_PSN: none is. */
 static uint64_t first_read(const struct rc_requester *r)
 {
 	for (uint64_t i = r->head; r->n_reads && i != r->tail; i++) {
@@ -477,7 +477,7 @@ static enum qp_wc_status on_rnr(struct rc_requester *r, uint8_t syndrome, uint64
 		return QP_WC_RNR_RETRY_EXC_ERR;
 	r->rnr_until_ns = r->deadline_ns = now_ns + roce_wire_rnr_ns(syndrome);
 	r->progress_ns = now_ns; /* it lives */
-	soft_rtt_heard(&r->rtt);
+	soft_rtt_answered(&r->rtt);
 	go_back(r);
 	return QP_WC_SUCCESS;
 }
@@ -587,11 +587,11 @@ void rc_requester_fail(struct rc_requester *r, enum qp_wc_status status)
 	r->n_reads = 0;
 	while (r->head != r->tail) {
 		const struct rc_request *w = request_at(r, r->head++);
-		bool guilty = r->failed_psn >= w->first_psn &&
-			      r->failed_psn < w->first_psn + w->n_packets;
+		bool is_cause = r->failed_psn >= w->first_psn &&
+				r->failed_psn < w->first_psn + w->n_packets;
 
 		r->config.on_complete(r->config.arg, w->work.wr_id,
-				      guilty ? status : QP_WC_FLUSH_ERR, 0);
+				      is_cause ? status : QP_WC_FLUSH_ERR, 0);
 	}
 	r->cursor = r->head;
 }

@@ -285,7 +285,7 @@ static bool was_taken(const struct rc_responder *r, const struct roce_packet *p)
 }
 
 /*
- * A READ asked for again is answered again. Whoever asks has gone back to it, and asks again for
+ * A READ asked for again is answered again. Its requester has gone back to it, and asks again for
  * all that came after, too: answers that are not out yet from there on are dropped.
  */
 static void repeat_read(struct rc_responder *r, const struct roce_packet *p)

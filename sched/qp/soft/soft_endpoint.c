@@ -48,7 +48,7 @@ static bool answers_are_due(struct qp_endpoint *ep, bool late, bool received, ui
 	return !received && now_ns >= p->since_ns + DELAYED_NS;
 }
 
-static int endpoint_progress(struct qp_endpoint *ep)
+static int soft_endpoint_progress(struct qp_endpoint *ep)
 {
 	uint64_t now_ns = clock_now_ns();
 	bool late = !soft_link_is_alone(&ep->answering);
@@ -144,14 +144,14 @@ static int choose_path_mtu(struct qp_endpoint *ep)
 	return !most || attr->path_mtu > most ? -EMSGSIZE : 0;
 }
 
-static void endpoint_leave(struct qp_endpoint *ep)
+static void soft_endpoint_leave(struct qp_endpoint *ep)
 {
 	soft_sockets_leave(&ep->sockets);
 	close(ep->rx_fd);
 	soft_alarm_leave(&ep->alarm);
 }
 
-static void endpoint_destroy(struct qp_endpoint *ep)
+static void soft_endpoint_destroy(struct qp_endpoint *ep)
 {
 	if (!ep)
 		return;
@@ -168,7 +168,7 @@ static void endpoint_destroy(struct qp_endpoint *ep)
 	free(ep);
 }
 
-static int endpoint_create(struct qp_endpoint **out, const struct qp_endpoint_attr *attr)
+static int soft_endpoint_create(struct qp_endpoint **out, const struct qp_endpoint_attr *attr)
 {
 	struct qp_endpoint *ep;
 	int err;
@@ -187,7 +187,7 @@ static int endpoint_create(struct qp_endpoint **out, const struct qp_endpoint_at
 	if (!err)
 		err = choose_path_mtu(ep);
 	if (err) {
-		endpoint_destroy(ep);
+		soft_endpoint_destroy(ep);
 		return err;
 	}
 	*out = ep;
@@ -196,27 +196,27 @@ static int endpoint_create(struct qp_endpoint **out, const struct qp_endpoint_at
 
 /* ---- the table ---- */
 
-static int endpoint_fd(struct qp_endpoint *ep)
+static int soft_endpoint_fd(struct qp_endpoint *ep)
 {
 	return ep->alarm.epoll_fd;
 }
 
-static uint16_t endpoint_port(const struct qp_endpoint *ep)
+static uint16_t soft_endpoint_port(const struct qp_endpoint *ep)
 {
 	return ep->port;
 }
 
-static uint32_t endpoint_path_mtu(const struct qp_endpoint *ep)
+static uint32_t soft_endpoint_path_mtu(const struct qp_endpoint *ep)
 {
 	return ep->attr.path_mtu;
 }
 
-static const struct qp_mtus *endpoint_mtus(const struct qp_endpoint *ep)
+static const struct qp_mtus *soft_endpoint_mtus(const struct qp_endpoint *ep)
 {
 	return &ep->mtus;
 }
 
-static void endpoint_stats(struct qp_endpoint *ep, struct qp_stats *out)
+static void soft_endpoint_stats(struct qp_endpoint *ep, struct qp_stats *out)
 {
 	*out = ep->stats;
 }
@@ -265,16 +265,16 @@ static int poll_completions(struct qp_endpoint *ep, struct qp_wc *wc, int max)
 const struct qp_provider qp_soft_provider = {
 	.name = "soft",
 	.first_port = ROCE_UDP_PORT,
-	.echoes_tell_ports = true,
-	.endpoint_create = endpoint_create,
-	.endpoint_destroy = endpoint_destroy,
-	.endpoint_leave = endpoint_leave,
-	.endpoint_port = endpoint_port,
-	.endpoint_path_mtu = endpoint_path_mtu,
-	.endpoint_mtus = endpoint_mtus,
-	.endpoint_fd = endpoint_fd,
-	.endpoint_progress = endpoint_progress,
-	.endpoint_stats = endpoint_stats,
+	.echoes_learn_ports = true,
+	.endpoint_create = soft_endpoint_create,
+	.endpoint_destroy = soft_endpoint_destroy,
+	.endpoint_leave = soft_endpoint_leave,
+	.endpoint_port = soft_endpoint_port,
+	.endpoint_path_mtu = soft_endpoint_path_mtu,
+	.endpoint_mtus = soft_endpoint_mtus,
+	.endpoint_fd = soft_endpoint_fd,
+	.endpoint_progress = soft_endpoint_progress,
+	.endpoint_stats = soft_endpoint_stats,
 	.mr_register = mr_register,
 	.mr_deregister = mr_deregister,
 	.qp_create = soft_qp_create,

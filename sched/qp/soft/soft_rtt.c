@@ -49,7 +49,7 @@ static uint64_t base_ns(const struct soft_rtt *rtt)
 	return (usual > least ? usual : least) << rtt->raised;
 }
 
-void soft_rtt_heard(struct soft_rtt *rtt)
+void soft_rtt_answered(struct soft_rtt *rtt)
 {
 	if (rtt->doublings && base_ns(rtt) * 2 < rtt->give_up_ns)
 		rtt->raised++;

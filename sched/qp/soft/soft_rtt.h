@@ -44,7 +44,7 @@ void soft_rtt_measured(struct soft_rtt *rtt, uint64_t rtt_ns);
 /* A time-out passed. */
 void soft_rtt_back_off(struct soft_rtt *rtt);
 /* An answer arrived, whether its round trip was measured or not. */
-void soft_rtt_heard(struct soft_rtt *rtt);
+void soft_rtt_answered(struct soft_rtt *rtt);
 /* The path has changed. */
 void soft_rtt_new_path(struct soft_rtt *rtt);
 

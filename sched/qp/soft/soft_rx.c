@@ -38,7 +38,7 @@ static void on_answer(struct qp *qp, const struct roce_packet *packet, uint64_t 
 		soft_state_schedule(qp);
 }
 
-/* Whoever asked for the packet is who can ask for less: of a READ's answer that is this end. */
+/* The requester can ask for less than the packet: of the answer to a READ, that is this end. */
 static void on_mark(struct qp *qp, const struct roce_packet *packet, uint64_t now_ns)
 {
 	if (roce_wire_is_request(packet->opcode))

@@ -17,7 +17,7 @@
 #include "base/address.h"
 #include "base/clock.h"
 #include "base/dgram.h"
-#include "qp/control_seal.h"
+#include "qp/control_auth.h"
 #include "qp/soft/soft_sock.h"
 
 #define TX_BYTES   (256 << 10)
@@ -165,11 +165,11 @@ static void send_keys(struct qp_endpoint *ep, const struct qp_control *c,
 		verbs_control_send_message(ep, c, m);
 		return;
 	}
-	n = verbs_wire_encode(m, buf + CONTROL_SEAL_BYTES, sizeof(buf) - CONTROL_SEAL_BYTES);
+	n = verbs_wire_encode(m, buf + CONTROL_AUTH_BYTES, sizeof(buf) - CONTROL_AUTH_BYTES);
 	if (n < 0)
 		return;
-	control_seal_close(ep->attr.control_key, &ep->attr.address, &c->remote, buf, (size_t)n);
-	envelope.payload_bytes = CONTROL_SEAL_BYTES + (size_t)n;
+	control_auth_sign(ep->attr.control_key, &ep->attr.address, &c->remote, buf, (size_t)n);
+	envelope.payload_bytes = CONTROL_AUTH_BYTES + (size_t)n;
 	verbs_control_send_message(ep, c, &envelope);
 }
 
@@ -269,8 +269,8 @@ static int on_authenticated(struct qp_endpoint *ep, const struct qp_control *c,
 
 	if (!ep->attr.control_key)
 		return -EKEYREJECTED;
-	err = control_seal_open(ep->attr.control_key, &c->remote, &ep->attr.address,
-				envelope->payload, envelope->payload_bytes, &message, &length);
+	err = control_auth_verify(ep->attr.control_key, &c->remote, &ep->attr.address,
+				  envelope->payload, envelope->payload_bytes, &message, &length);
 	if (!err)
 		err = verbs_wire_decode(&m, message, length, &reason, &at);
 	return err ? err : on_keys(ep, c, &m);

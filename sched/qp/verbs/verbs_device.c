@@ -273,7 +273,8 @@ static void follow_gids(struct qp_endpoint *ep, unsigned device)
 }
 
 /* True: the device is lost. */
-static bool on_event(struct qp_endpoint *ep, unsigned device, const struct ibv_async_event *e)
+static bool verbs_device_on_event(struct qp_endpoint *ep, unsigned device,
+				  const struct ibv_async_event *e)
 {
 	struct qp *qp;
 
@@ -325,7 +326,7 @@ int verbs_device_take_events(struct qp_endpoint *ep, unsigned device)
 			lost = errno != EAGAIN; /* unbound: nothing more will come */
 			break;
 		}
-		lost = on_event(ep, device, &e);
+		lost = verbs_device_on_event(ep, device, &e);
 		ibv_ack_async_event(&e);
 	}
 	if (lost)

@@ -51,9 +51,9 @@ static void init(struct qp_endpoint *ep, const struct qp_endpoint_attr *attr)
 	ep->next_nonce = verbs_random();
 }
 
-static void endpoint_destroy(struct qp_endpoint *ep);
+static void verbs_endpoint_destroy(struct qp_endpoint *ep);
 
-static int endpoint_create(struct qp_endpoint **out, const struct qp_endpoint_attr *attr)
+static int verbs_endpoint_create(struct qp_endpoint **out, const struct qp_endpoint_attr *attr)
 {
 	struct qp_endpoint *ep;
 	int err = attr_check(attr);
@@ -78,7 +78,7 @@ static int endpoint_create(struct qp_endpoint **out, const struct qp_endpoint_at
 	if (!err)
 		err = verbs_watch(ep, ep->done_fd, VERBS_WATCH_DONE, 0);
 	if (err) {
-		endpoint_destroy(ep);
+		verbs_endpoint_destroy(ep);
 		return err;
 	}
 	*out = ep;
@@ -107,7 +107,7 @@ static void close_if_open(int fd)
 		close(fd);
 }
 
-static void endpoint_destroy(struct qp_endpoint *ep)
+static void verbs_endpoint_destroy(struct qp_endpoint *ep)
 {
 	if (!ep)
 		return;
@@ -165,7 +165,7 @@ static int verbs_endpoint_take(struct qp_endpoint *ep, uint64_t what)
 	return 0;
 }
 
-static int endpoint_progress(struct qp_endpoint *ep)
+static int verbs_endpoint_progress(struct qp_endpoint *ep)
 {
 	struct itimerspec again = {.it_value.tv_nsec = RECHECK_NS};
 	struct epoll_event e[EVENTS];
@@ -187,14 +187,14 @@ static int endpoint_progress(struct qp_endpoint *ep)
 
 /* ---- the table ---- */
 
-static int endpoint_fd(struct qp_endpoint *ep)
+static int verbs_endpoint_fd(struct qp_endpoint *ep)
 {
 	return ep->epoll_fd;
 }
 
 /* Packets are the device's business: bytes of writes posted and of notified arrivals, time-outs
  * reported. */
-static void endpoint_stats(struct qp_endpoint *ep, struct qp_stats *out)
+static void verbs_endpoint_stats(struct qp_endpoint *ep, struct qp_stats *out)
 {
 	*out = ep->stats;
 }
@@ -210,12 +210,12 @@ static int sub_port_address(struct qp_endpoint *ep, uint16_t plane, uint16_t sub
 	return 0;
 }
 
-static uint16_t endpoint_port(const struct qp_endpoint *ep)
+static uint16_t verbs_endpoint_port(const struct qp_endpoint *ep)
 {
 	return ep->port;
 }
 
-static uint32_t endpoint_path_mtu(const struct qp_endpoint *ep)
+static uint32_t verbs_endpoint_path_mtu(const struct qp_endpoint *ep)
 {
 	return ep->attr.path_mtu;
 }
@@ -245,13 +245,13 @@ const struct qp_provider qp_verbs_provider = {
 	.name = "verbs",
 	.first_port = FARE_CONTROL_PORT,
 	.notify_per_qp = true,
-	.endpoint_create = endpoint_create,
-	.endpoint_destroy = endpoint_destroy,
-	.endpoint_port = endpoint_port,
-	.endpoint_path_mtu = endpoint_path_mtu,
-	.endpoint_fd = endpoint_fd,
-	.endpoint_progress = endpoint_progress,
-	.endpoint_stats = endpoint_stats,
+	.endpoint_create = verbs_endpoint_create,
+	.endpoint_destroy = verbs_endpoint_destroy,
+	.endpoint_port = verbs_endpoint_port,
+	.endpoint_path_mtu = verbs_endpoint_path_mtu,
+	.endpoint_fd = verbs_endpoint_fd,
+	.endpoint_progress = verbs_endpoint_progress,
+	.endpoint_stats = verbs_endpoint_stats,
 	.sub_port_address = sub_port_address,
 	.mr_register = verbs_region_register,
 	.mr_register_dmabuf = verbs_region_register_dmabuf,

@@ -31,7 +31,7 @@ static struct verbs_key_entry *verbs_keys_find(struct verbs_keys *keys,
 {
 	struct verbs_key_entry *set = set_of(keys, &peer->address, key);
 
-	for (unsigned i = 0; i < VERBS_KEYS_WAYS; i++)
+	for (unsigned i = 0; i < VERBS_KEYS_PER_SET; i++)
 		if (set[i].key == key && is_peer(&set[i], peer))
 			return &set[i];
 	return NULL;
@@ -42,7 +42,7 @@ static struct verbs_key_entry *find_asked(struct verbs_keys *keys, const struct 
 {
 	struct verbs_key_entry *set = set_of(keys, from, key);
 
-	for (unsigned i = 0; i < VERBS_KEYS_WAYS; i++)
+	for (unsigned i = 0; i < VERBS_KEYS_PER_SET; i++)
 		if (set[i].state != VERBS_KEY_FREE && set[i].key == key && set[i].nonce &&
 		    set[i].nonce == nonce && IN6_ARE_ADDR_EQUAL(&set[i].peer.address, from))
 			return &set[i];
@@ -55,7 +55,7 @@ static struct verbs_key_entry *verbs_keys_make(struct verbs_keys *keys,
 {
 	struct verbs_key_entry *set = set_of(keys, &peer->address, key), *e = set;
 
-	for (unsigned i = 1; i < VERBS_KEYS_WAYS && e->state != VERBS_KEY_FREE; i++)
+	for (unsigned i = 1; i < VERBS_KEYS_PER_SET && e->state != VERBS_KEY_FREE; i++)
 		if (set[i].state == VERBS_KEY_FREE || set[i].used_ns < e->used_ns)
 			e = &set[i];
 	*e = (struct verbs_key_entry){.state = VERBS_KEY_ASKED, .peer = *peer, .key = key};
@@ -96,7 +96,7 @@ void verbs_keys_forget(struct verbs_keys *keys, const struct verbs_key_peer *pee
 	if (plane >= FARE_MAX_PLANES || sub_port >= FARE_MAX_SUB_PORTS)
 		return;
 	for (unsigned set = 0; set < VERBS_KEYS_SETS; set++) {
-		for (unsigned i = 0; i < VERBS_KEYS_WAYS; i++) {
+		for (unsigned i = 0; i < VERBS_KEYS_PER_SET; i++) {
 			struct verbs_key_entry *e = &keys->entries[set][i];
 
 			if (!is_peer(e, peer))

@@ -18,7 +18,7 @@
 #include "qp/verbs/verbs_wire.h"
 
 #define VERBS_KEYS_SETS	     64
-#define VERBS_KEYS_WAYS	     8
+#define VERBS_KEYS_PER_SET   8
 #define VERBS_KEYS_ASK_NS    UINT64_C(5000000)	 /* a question is repeated after that */
 #define VERBS_KEYS_REFUSE_NS UINT64_C(100000000) /* "no such region" is believed that long */
 
@@ -41,7 +41,7 @@ struct verbs_key_entry {
 };
 
 struct verbs_keys {
-	struct verbs_key_entry entries[VERBS_KEYS_SETS][VERBS_KEYS_WAYS];
+	struct verbs_key_entry entries[VERBS_KEYS_SETS][VERBS_KEYS_PER_SET];
 };
 
 void verbs_keys_init(struct verbs_keys *keys);

@@ -54,7 +54,7 @@ static void verbs_region_release(struct qp_endpoint *ep, struct verbs_region *r)
 
 static int rights_of(unsigned access)
 {
-	int rights = access & QP_ACCESS_LOCAL_READ_ONLY ? 0 : IBV_ACCESS_LOCAL_WRITE;
+	int rights = IBV_ACCESS_LOCAL_WRITE;
 
 	if (access & QP_ACCESS_REMOTE_WRITE)
 		rights |= IBV_ACCESS_REMOTE_WRITE;
@@ -83,13 +83,9 @@ static int register_on(const struct qp_endpoint *ep, const struct verbs_region *
 
 static int verbs_region_check(const struct verbs_memory *m)
 {
-	const unsigned all =
-		QP_ACCESS_REMOTE_WRITE | QP_ACCESS_REMOTE_READ | QP_ACCESS_LOCAL_READ_ONLY;
+	const unsigned all = QP_ACCESS_REMOTE_WRITE | QP_ACCESS_REMOTE_READ;
 
-	if (!m->length || m->access & ~all ||
-	    (m->access & QP_ACCESS_LOCAL_READ_ONLY && m->access & QP_ACCESS_REMOTE_WRITE))
-		return -EINVAL;
-	return 0;
+	return !m->length || m->access & ~all ? -EINVAL : 0;
 }
 
 /* On every device that is there; a lost one gets it when it is back. Takes memory->dmabuf_fd. */

@@ -12,7 +12,7 @@
  *   KEY_REPLY  nonce 8, key 4, n 1, n x { plane 1, sub-port 1, rkey 4 }
  *                                                 n = 0: there is no such region
  *   AUTHENTICATED
- *              an envelope (control_seal.h) around a whole KEY_QUERY or KEY_REPLY, to the end
+ *              an envelope (control_auth.h) around a whole KEY_QUERY or KEY_REPLY, to the end
  *
  * What a GROUP message carries has an envelope of its own. An endpoint that has a key takes KEY_*
  * from an AUTHENTICATED only.

@@ -17,7 +17,7 @@
 
 #define SILENT 64u
 
-static const struct control_seal key = {.secret = "0123456789abcdef", .length = 16},
+static const struct control_auth key = {.secret = "0123456789abcdef", .length = 16},
 				 other = {.secret = "another key of.", .length = 16};
 static struct admission *admission;
 static struct sockaddr_in at;
@@ -54,7 +54,7 @@ static int join(const char *from)
 }
 
 /* An agent, as a process of its own; its exit status is 0 if it was admitted. */
-static pid_t begin_agent(const char *from, const struct control_seal *with)
+static pid_t begin_agent(const char *from, const struct control_auth *with)
 {
 	pid_t child = fork();
 

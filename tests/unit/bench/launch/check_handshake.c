@@ -12,7 +12,7 @@
 
 #include "launch/handshake.h"
 
-static const struct control_seal key = {.secret = "0123456789abcdef", .length = 16},
+static const struct control_auth key = {.secret = "0123456789abcdef", .length = 16},
 				 other = {.secret = "another key of.", .length = 16};
 
 /* As admission.c does, for one connection. */
@@ -36,7 +36,7 @@ static int admit(struct rendezvous **link, int fd, const char **reason)
 }
 
 /* Runs the agent's end in a child, with agent_key; what the coordinator's end says. */
-static int meet(const struct control_seal *agent_key, int *agent_err, const char **reason)
+static int meet(const struct control_auth *agent_key, int *agent_err, const char **reason)
 {
 	struct rendezvous *link = NULL;
 	int ends[2], status, err;
@@ -118,7 +118,7 @@ END_TEST
 
 START_TEST(key_files)
 {
-	struct control_seal loaded;
+	struct control_auth loaded;
 	char path[] = "/tmp/check_handshake.XXXXXX";
 	int fd = mkstemp(path);
 

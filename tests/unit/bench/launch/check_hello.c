@@ -5,12 +5,12 @@
 
 #include "launch/hello.h"
 
-static const struct control_seal key = {.secret = "0123456789abcdef", .length = 16},
+static const struct control_auth key = {.secret = "0123456789abcdef", .length = 16},
 				 other = {.secret = "0123456789abcdeF", .length = 16};
 static const struct hello_challenge coordinator = {{1, 2, 3}}, agent = {{4, 5, 6}};
 static enum hello_refusal why;
 
-static int answers(json_t *message, const struct control_seal *with,
+static int answers(json_t *message, const struct control_auth *with,
 		   const struct hello_challenge *to)
 {
 	struct hello_challenge got = {{0}};
@@ -22,7 +22,7 @@ static int answers(json_t *message, const struct control_seal *with,
 	return err;
 }
 
-static int welcomes(json_t *message, const struct control_seal *with,
+static int welcomes(json_t *message, const struct control_auth *with,
 		    const struct hello_challenge *from, const struct hello_challenge *to)
 {
 	int err = hello_read_welcome(message, with, from, to, &why);

@@ -59,7 +59,7 @@ START_TEST(a_limit_of_locked_memory_is_named)
 	d = ofi_domain_of(e.domain);
 	ofi_lock(d);
 	d->env.provider = "verbs";
-	ofi_peers_say_memory(d, "a connection cannot be opened", -ENOMEM);
+	ofi_peers_log_memory(d, "a connection cannot be opened", -ENOMEM);
 	d->env.provider = NULL;
 	ofi_unlock(d);
 	ck_assert_ptr_nonnull(strstr(said, "a connection cannot be opened: "));

@@ -88,6 +88,69 @@ START_TEST(another_threads_message_ends_the_wait)
 }
 END_TEST
 
+#define RACES 20000
+
+static _Atomic int asked;
+
+static void *send_when_asked(void *arg)
+{
+	static uint64_t out;
+
+	for (int i = 1; i <= RACES; i++) {
+		while (asked < i)
+			;
+		for (volatile int k = 0; k < i * 7 % 20011; k++) /* another moment each time */
+			;
+		/* without an entry of its own, which would end the wait */
+		ck_assert_int_eq(fi_tinject(end.ep, &out, 8, self, 4), 0);
+	}
+	return arg;
+}
+
+/* However close the other thread's message is to the beginning of the wait. */
+START_TEST(no_message_is_lost_to_a_wait_that_begins)
+{
+	struct fi_cq_tagged_entry e;
+	uint64_t in;
+	pthread_t thread;
+
+	asked = 0;
+	ck_assert_int_eq(pthread_create(&thread, NULL, send_when_asked, NULL), 0);
+	for (int i = 1; i <= RACES; i++) {
+		ck_assert_int_eq(fi_trecv(end.ep, &in, 8, NULL, self, 4, 0, NULL), 0);
+		asked = i;
+		ck_assert_int_eq(fi_cq_sread(end.cq, &e, 1, NULL, WAIT_MS), 1);
+	}
+	pthread_join(thread, NULL);
+}
+END_TEST
+
+#define A_QUARTER 2000u /* messages of 8 bytes: more than that of the window */
+
+/* What a turn gives the process itself as credit is there when it is over. */
+START_TEST(own_credit_comes_at_once)
+{
+	static uint64_t in[A_QUARTER];
+	struct ofi_domain *d = ofi_domain_of(end.domain);
+	struct fi_cq_tagged_entry e;
+	const uint64_t out = 6;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < A_QUARTER; i++)
+		ck_assert_int_eq(fi_trecv(end.ep, &in[i], 8, NULL, self, 5, 0, NULL), 0);
+	for (unsigned i = 0; i < A_QUARTER; i++)
+		ck_assert_int_eq(fi_tinject(end.ep, &out, 8, self, 5), 0);
+	ck_assert_int_eq(fi_cq_read(end.cq, NULL, 0), 0); /* a turn */
+	ofi_lock(d);
+	ck_assert_ptr_null(d->own);
+	ck_assert_uint_lt(d->peers.by_address->out_bytes, d->env.window_bytes / 4);
+	ofi_unlock(d);
+	while (fi_cq_read(end.cq, &e, 1) == 1)
+		n++;
+	ck_assert_uint_eq(n, A_QUARTER);
+}
+END_TEST
+
 /* Nobody receives: sending is refused for now, and what was taken arrives, all of it. */
 START_TEST(a_flood_to_itself_waits)
 {
@@ -132,6 +195,8 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup_self, teardown_self);
 	tcase_add_test(tc, a_call_that_waits_gets_what_the_process_sent_itself);
 	tcase_add_test(tc, another_threads_message_ends_the_wait);
+	tcase_add_test(tc, no_message_is_lost_to_a_wait_that_begins);
+	tcase_add_test(tc, own_credit_comes_at_once);
 	tcase_add_test(tc, a_flood_to_itself_waits);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);

@@ -50,6 +50,7 @@ static void setup_endpoint(void)
 	setup();
 	setenv("FARE_RUN_DIR", dir[1], 1);
 	setenv("FARE_TRUSTED_NETWORK", "1", 1);
+	setenv("FI_FARE_PROGRESS_THREAD", "0", 1); /* nothing happens between the tests' calls */
 	open_endpoint();
 	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
 }
@@ -365,6 +366,155 @@ START_TEST(a_short_send_is_complete_when_a_group_has_it)
 }
 END_TEST
 
+/* ---- credit ---- */
+
+#define DEADLINE_MS 200u
+
+/* --wrap=malloc, --wrap=calloc: blocks of that size cannot be had */
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t n, size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t n, size_t bytes);
+static _Atomic size_t refused_bytes;
+
+void *__wrap_malloc(size_t bytes)
+{
+	return bytes == refused_bytes ? NULL : __real_malloc(bytes);
+}
+
+void *__wrap_calloc(size_t n, size_t bytes)
+{
+	return n * bytes == refused_bytes ? NULL : __real_calloc(n, bytes);
+}
+
+static void set_paths(bool usable)
+{
+	for (int h = 0; h < 2; h++) {
+		struct in6_addr peer = address(1 - h);
+		const struct shm_path path = {.usable_bps = usable ? 1000000000 : 0,
+					      .verdict = usable ? FARE_VERDICT_OK
+								: FARE_VERDICT_PROBE_DOWN};
+
+		shm_writer_publish(writer[h], (uint32_t)shm_writer_pair(writer[h], 0, peer.s6_addr),
+				   &path, 1);
+	}
+	BOTH_UNTIL(lanes_is_up(group->lanes, 0) == usable);
+}
+
+/* So many messages arrive; the application has taken none. */
+static void keep_messages(unsigned n)
+{
+	connect_client();
+	for (unsigned i = 0; i < n; i++)
+		send_eager(PAYLOAD);
+}
+
+static void take_messages(unsigned n)
+{
+	struct fi_cq_tagged_entry entry;
+
+	for (unsigned i = 0; i < n; i++) {
+		ck_assert_int_eq(fi_recv(ep, data[0], PAYLOAD, NULL, FI_ADDR_UNSPEC, NULL), 0);
+		ck_assert_int_eq(fi_cq_read(cq, &entry, 1), 1);
+	}
+}
+
+static uint32_t credit_arrived(void)
+{
+	struct ofi_wire w;
+	size_t payload;
+
+	if (!n_messages)
+		return 0;
+	ck_assert_int_eq(ofi_wire_decode(arrived, n_arrived, &w, &payload), 0);
+	ck_assert_uint_eq(w.kind, OFI_CREDIT);
+	return w.credit;
+}
+
+/* A message that is late takes no credit along. */
+START_TEST(a_late_message_loses_no_credit)
+{
+	struct iovec iov = {data[0], 100};
+	struct fi_msg msg = {.msg_iov = &iov, .iov_count = 1};
+	struct fi_cq_tagged_entry entry;
+	struct fi_cq_err_entry err = {0};
+	const uint64_t cost = ofi_wire_cost(OFI_EAGER, PAYLOAD);
+
+	victim->env.deadline_ms = DEADLINE_MS;
+	keep_messages(1);
+	take_messages(1);
+	msg.addr = client_address();
+	ck_assert_uint_eq(victim->peers.by_address->credit, cost);
+	set_paths(false);
+	ck_assert_int_eq(fi_sendmsg(ep, &msg, FI_TRANSMIT_COMPLETE), 0);
+	BOTH_UNTIL(fi_cq_read(cq, &entry, 1) == -FI_EAVAIL);
+	ck_assert_int_eq(fi_cq_readerr(cq, &err, 0), 1);
+	ck_assert_int_eq(err.err, FI_ETIMEDOUT);
+	ck_assert_uint_eq(victim->peers.by_address->credit, cost);
+	set_paths(true);
+}
+END_TEST
+
+#define A_QUARTER 100u /* messages of PAYLOAD bytes: more than that of the window */
+
+/* Nor is one late that gives credit. */
+START_TEST(credit_has_no_deadline)
+{
+	time_t end;
+
+	victim->env.deadline_ms = DEADLINE_MS;
+	keep_messages(A_QUARTER);
+	set_paths(false);
+	take_messages(A_QUARTER);
+	for (end = time(NULL) + 1; time(NULL) <= end;)
+		turn_both();
+	ck_assert_uint_eq(n_messages, 0);
+	set_paths(true);
+	for (end = time(NULL) + 5; time(NULL) < end && !n_messages;)
+		turn_both();
+	ck_assert_uint_gt(credit_arrived(), (1u << 20) / 4);
+}
+END_TEST
+
+/* Without memory for it nothing hangs, and it comes once there is some. */
+START_TEST(credit_waits_for_memory)
+{
+	keep_messages(A_QUARTER);
+	refused_bytes = _i ? sizeof(struct ofi_op) : OFI_WIRE_BYTES;
+	take_messages(A_QUARTER);
+	refused_bytes = 0;
+	for (time_t end = time(NULL) + 5; time(NULL) < end && !n_messages;)
+		turn_both();
+	ck_assert_uint_gt(credit_arrived(), (1u << 20) / 4);
+}
+END_TEST
+
+/* ---- deadlines ---- */
+
+/* What has come in time is read before deadlines are looked at, however late that is. */
+START_TEST(an_answer_that_waits_is_in_time)
+{
+	struct iovec iov = {data[0], 100};
+	struct fi_msg msg = {.msg_iov = &iov, .iov_count = 1};
+	struct fi_cq_tagged_entry entry;
+	struct ofi_wire w;
+	size_t payload;
+
+	victim->env.deadline_ms = DEADLINE_MS;
+	connect_client();
+	msg.addr = client_address();
+	BOTH_UNTIL(n_linked());
+	ck_assert_int_eq(fi_sendmsg(ep, &msg, FI_DELIVERY_COMPLETE), 0);
+	while (!n_messages)
+		look(0);
+	ck_assert_int_eq(ofi_wire_decode(arrived, n_arrived, &w, &payload), 0);
+	w = (struct ofi_wire){.kind = OFI_FIN, .cookie = w.cookie};
+	ck_assert_int_eq(send_record(&w, 0), 0);
+	usleep(2 * DEADLINE_MS * 1000); /* nobody looks */
+	ck_assert_int_eq(fi_cq_read(cq, &entry, 1), 1);
+}
+END_TEST
+
 static unsigned flood(const struct ofi_wire *w)
 {
 	unsigned n = 0;
@@ -451,12 +601,17 @@ int main(void)
 
 	if (skip)
 		return skip;
+	ofi_env_define();
 	tcase_add_checked_fixture(tc, setup_endpoint, teardown_endpoint);
 	tcase_add_test(tc, a_peer_is_who_its_group_says);
 	tcase_add_test(tc, who_names_itself_is_refused);
 	tcase_add_test(tc, clients_that_go_are_forgotten);
 	tcase_add_loop_test(tc, messages_of_several_records_are_whole, 0, 4);
 	tcase_add_test(tc, a_short_send_is_complete_when_a_group_has_it);
+	tcase_add_test(tc, a_late_message_loses_no_credit);
+	tcase_add_test(tc, credit_has_no_deadline);
+	tcase_add_loop_test(tc, credit_waits_for_memory, 0, 2);
+	tcase_add_test(tc, an_answer_that_waits_is_in_time);
 	tcase_add_test(tc, what_is_left_has_a_bound);
 	tcase_add_test(tc, remote_cq_data_has_a_bound);
 	tcase_add_test(tc, a_buffer_for_several_has_a_bound);

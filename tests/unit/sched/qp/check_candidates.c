@@ -9,19 +9,14 @@
 
 static struct candidate own(uint16_t local, int16_t remote)
 {
-	return (struct candidate){.port = 50000,
-				  .local_sub_port = local,
-				  .remote_sub_port = remote,
-				  .answered = true,
-				  .used = true};
+	return (struct candidate){
+		.port = 50000, .local_sub_port = local, .remote_sub_port = remote, .used = true};
 }
 
 static struct candidate other(uint16_t local, int16_t remote)
 {
-	return (struct candidate){.port = 60000,
-				  .local_sub_port = local,
-				  .remote_sub_port = remote,
-				  .answered = true};
+	return (struct candidate){
+		.port = 60000, .local_sub_port = local, .remote_sub_port = remote};
 }
 
 START_TEST(even_is_as_many_or_one_more)
@@ -38,27 +33,14 @@ START_TEST(even_is_as_many_or_one_more)
 }
 END_TEST
 
-START_TEST(only_answers_name_remotes)
-{
-	struct candidate c[] = {own(0, 3), other(0, 1), other(0, 2), other(0, -1)};
-
-	c[2].answered = false; /* of a list that may be old */
-	c[3].answered = false;
-	ck_assert_uint_eq(candidates_remotes(c, 4), 1u << 3 | 1u << 1);
-	ck_assert_uint_eq(candidates_remotes(c, 0), 0);
-	c[1].remote_sub_port = -1; /* answered, and then refused */
-	ck_assert_uint_eq(candidates_remotes(c, 2), 1u << 3);
-}
-END_TEST
-
 /* Rows of what must not be taken. */
 START_TEST(what_does_not_help_is_left)
 {
 	const struct candidate refused[] = {
-		other(1, 1),				       /* another local sub-port */
-		other(0, 0),				       /* no better */
-		{60000, 0, 1, .answered = true, .used = true}, /* taken */
-		{60000, 0, 1, .answered = false},	       /* nobody knows */
+		other(1, 1),		     /* another local sub-port */
+		other(0, 0),		     /* no better */
+		{60000, 0, 1, .used = true}, /* taken */
+		other(0, -1),		     /* nobody knows */
 	};
 	struct candidate c[] = {own(0, 0), own(0, 0), refused[_i], other(0, 1)};
 	unsigned from, to = 0;
@@ -123,7 +105,6 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tc, even_is_as_many_or_one_more);
-	tcase_add_test(tc, only_answers_name_remotes);
 	tcase_add_loop_test(tc, what_does_not_help_is_left, 0, 4);
 	tcase_add_test(tc, steps_end_even_and_are_few);
 	suite_add_tcase(s, tc);

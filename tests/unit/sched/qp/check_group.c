@@ -249,8 +249,8 @@ static int tap(struct qp_endpoint *ep, const struct qp_control *c)
 	const char *reason;
 
 	ck_assert_uint_lt(n_tapped, TAPPED_MAX);
-	ck_assert_int_eq(control_wire_decode(&m, (const uint8_t *)c->data + CONTROL_SEAL_BYTES,
-					     c->length - CONTROL_SEAL_BYTES, &reason),
+	ck_assert_int_eq(control_wire_decode(&m, (const uint8_t *)c->data + CONTROL_AUTH_BYTES,
+					     c->length - CONTROL_AUTH_BYTES, &reason),
 			 0);
 	tapped[n_tapped].from = from;
 	tapped[n_tapped].length = c->length;
@@ -539,12 +539,12 @@ static void open_and_vanish(struct control_message *open, uint32_t id)
 
 	admission_challenge(&domain[1]->admission, &opener, domain[1]->ep.now_ns, open->nonce);
 	open->source_group = id;
-	n = control_wire_encode(open, data + CONTROL_SEAL_BYTES, sizeof(data) - CONTROL_SEAL_BYTES);
+	n = control_wire_encode(open, data + CONTROL_AUTH_BYTES, sizeof(data) - CONTROL_AUTH_BYTES);
 	ck_assert_int_gt(n, 0);
-	control_seal_close(&domain[0]->ep.seal, &c.remote, &domain[1]->ep.attr.address, data,
-			   (size_t)n);
+	control_auth_sign(&domain[0]->ep.auth, &c.remote, &domain[1]->ep.attr.address, data,
+			  (size_t)n);
 	c.data = data;
-	c.length = CONTROL_SEAL_BYTES + (size_t)n;
+	c.length = CONTROL_AUTH_BYTES + (size_t)n;
 	engine_on_control(domain[1], &c);
 }
 

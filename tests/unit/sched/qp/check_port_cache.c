@@ -77,8 +77,8 @@ static int on_send(struct qp_endpoint *ep, const struct qp_control *c)
 	size_t length;
 
 	(void)ep;
-	ck_assert_int_eq(control_seal_open(&domain.ep.seal, &domain.ep.attr.address, &c->remote,
-					   c->data, c->length, &bytes, &length),
+	ck_assert_int_eq(control_auth_verify(&domain.ep.auth, &domain.ep.attr.address, &c->remote,
+					     c->data, c->length, &bytes, &length),
 			 0);
 	ck_assert_int_eq(control_wire_decode(&m, bytes, length, &reason), 0);
 	if (m.type == CONTROL_LANE_RESET || m.type == CONTROL_GROUP_CLOSE)
@@ -124,7 +124,7 @@ static int on_spread(struct qp *qp, const struct qp_path *set, unsigned n)
 	return 0;
 }
 
-static struct qp_provider provider = {.echoes_tell_ports = true,
+static struct qp_provider provider = {.echoes_learn_ports = true,
 				      .first_port = PORT,
 				      .control_send = on_send,
 				      .qp_move = on_move,
@@ -280,7 +280,7 @@ static void setup(void)
 		       .incarnation = 7,
 		       .port = PORT,
 		       .now_ns = 1000 * S}};
-	ck_assert_int_eq(control_seal_load(&domain.ep.seal, NULL, 0), 0);
+	ck_assert_int_eq(control_auth_load(&domain.ep.auth, NULL, 0), 0);
 	port_cache_init(&domain.ports, &domain.ep, &domain.pace);
 	options = (struct fare_group_options){.mode = FARE_MODE_SPRAY};
 	run = (struct run_item){.is_queued = true}; /* it is stepped by hand */
@@ -299,7 +299,7 @@ static void setup(void)
 	lose_port = salt = n_echoes = n_moves = n_refused = 0;
 	refuse = silent = false;
 	n_taken = 0;
-	provider.echoes_tell_ports = true;
+	provider.echoes_learn_ports = true;
 	while (!can_be_even())
 		salt++;
 }
@@ -468,7 +468,7 @@ END_TEST
 /* Why a lane leaves everything as it is: row by row. */
 START_TEST(who_does_not_ask)
 {
-	provider.echoes_tell_ports = _i != 1;
+	provider.echoes_learn_ports = _i != 1;
 	is_random = _i == 2;
 	make(_i == 0 ? FARE_MODE_KERNEL : FARE_MODE_SPRAY);
 	ck_assert_int_eq(!lane->entry, _i == 0 || _i == 2);
@@ -639,10 +639,10 @@ static void ask_by(uint16_t sub_port)
 	struct in6_addr peer = address(1);
 	uint8_t buf[QP_CONTROL_MAX];
 	struct qp_control c = {.remote = peer, .sub_port = sub_port, .data = buf};
-	int n = control_wire_encode(&m, buf + CONTROL_SEAL_BYTES, sizeof(buf) - CONTROL_SEAL_BYTES);
+	int n = control_wire_encode(&m, buf + CONTROL_AUTH_BYTES, sizeof(buf) - CONTROL_AUTH_BYTES);
 
-	control_seal_close(&domain.ep.seal, &peer, &domain.ep.attr.address, buf, (size_t)n);
-	c.length = CONTROL_SEAL_BYTES + (size_t)n;
+	control_auth_sign(&domain.ep.auth, &peer, &domain.ep.attr.address, buf, (size_t)n);
+	c.length = CONTROL_AUTH_BYTES + (size_t)n;
 	replied_by = UINT16_MAX;
 	engine_on_control(&domain, &c);
 }

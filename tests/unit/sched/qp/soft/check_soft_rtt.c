@@ -30,11 +30,11 @@ START_TEST(the_timeout_follows_round_trips)
 	ck_assert_uint_eq(soft_rtt_timeout_ns(&rtt), 2 * 136 * MS);
 	soft_rtt_back_off(&rtt);
 	ck_assert_uint_eq(soft_rtt_timeout_ns(&rtt), FIRST_NS);
-	soft_rtt_heard(&rtt); /* whatever that was an answer to */
+	soft_rtt_answered(&rtt); /* whatever that was an answer to */
 	ck_assert_uint_eq(soft_rtt_timeout_ns(&rtt), 2 * 136 * MS);
 	for (unsigned i = 0; i < 100; i++) {
 		soft_rtt_back_off(&rtt);
-		soft_rtt_heard(&rtt);
+		soft_rtt_answered(&rtt);
 	}
 	ck_assert_uint_lt(soft_rtt_timeout_ns(&rtt), 8 * FIRST_NS);
 	ck_assert_uint_gt(soft_rtt_timeout_ns(&rtt), 3 * FIRST_NS);
@@ -62,7 +62,7 @@ START_TEST(attempts_count_as_well_as_time)
 		soft_rtt_back_off(&rtt);
 	}
 	ck_assert(soft_rtt_gives_up(&rtt, 1, now));
-	soft_rtt_heard(&rtt);
+	soft_rtt_answered(&rtt);
 	ck_assert(!soft_rtt_gives_up(&rtt, now, now + 8 * FIRST_NS));
 }
 END_TEST

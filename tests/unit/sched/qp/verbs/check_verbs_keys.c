@@ -159,7 +159,7 @@ START_TEST(stays_bounded_and_forgets_the_longest_unused)
 	uint64_t nonce;
 	uint32_t rkey = 0;
 
-	for (uint32_t key = 1; key <= 10 * VERBS_KEYS_SETS * VERBS_KEYS_WAYS; key++) {
+	for (uint32_t key = 1; key <= 10 * VERBS_KEYS_SETS * VERBS_KEYS_PER_SET; key++) {
 		struct verbs_wire_message m = reply(key, key);
 
 		ck_assert_int_eq(

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "qp/control_seal.h"
+#include "qp/control_auth.h"
 #include "qp/provider.h"
 #include "verbs_mock.h"
 
@@ -29,7 +29,7 @@ static struct qp_endpoint *ep[3]; /* the third only where a test says so */
 static struct qp *qp[2];
 static uint8_t memory[3][BYTES];
 static struct qp_mr mr[3];
-static struct control_seal key = {.secret = "0123456789abcdef", .length = 16};
+static struct control_auth key = {.secret = "0123456789abcdef", .length = 16};
 static struct qp_wc last[3];
 static unsigned n_wc[3];
 

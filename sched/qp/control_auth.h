@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * control_seal.h - authenticates control messages with HMAC-SHA256 (pure, except that it reads the
+ * control_auth.h - authenticates control messages with HMAC-SHA256 (pure, except that it reads the
  * key file).
  *
  * Owns the format of the envelope. In: a control message and both ends' addresses. Out: a datagram;
@@ -13,8 +13,8 @@
  * does not protect against replay. Incarnations, groups and epochs in the message do
  * (control_wire.h).
  */
-#ifndef CONTROL_SEAL_H
-#define CONTROL_SEAL_H
+#ifndef CONTROL_AUTH_H
+#define CONTROL_AUTH_H
 
 #include <netinet/in.h>
 #include <stddef.h>
@@ -22,11 +22,11 @@
 
 #include "base/key_file.h"
 
-#define CONTROL_SEAL_BYTES	34u
-#define CONTROL_SEAL_SECRET_MAX (KEY_FILE_MAX + 8u)
+#define CONTROL_AUTH_BYTES	34u
+#define CONTROL_AUTH_SECRET_MAX (KEY_FILE_MAX + 8u)
 
-struct control_seal {
-	uint8_t secret[CONTROL_SEAL_SECRET_MAX];
+struct control_auth {
+	uint8_t secret[CONTROL_AUTH_SECRET_MAX];
 	size_t length;
 };
 
@@ -34,20 +34,20 @@ struct control_seal {
  * Loads the key in the file path (NULL: no key), to which nobody but owner and group has access,
  * and the job's number. Both ends must have the same of both. -errno: of key_file_read().
  */
-int control_seal_load(struct control_seal *out, const char *path, uint64_t job);
+int control_auth_load(struct control_auth *out, const char *path, uint64_t job);
 
 /*
- * Authenticates the message that begins at datagram + CONTROL_SEAL_BYTES. The datagram then has
- * CONTROL_SEAL_BYTES + message_length bytes.
+ * Authenticates the message that begins at datagram + CONTROL_AUTH_BYTES. The datagram then has
+ * CONTROL_AUTH_BYTES + message_length bytes.
  */
-void control_seal_close(const struct control_seal *seal, const struct in6_addr *from,
-			const struct in6_addr *to, uint8_t *datagram, size_t message_length);
+void control_auth_sign(const struct control_auth *auth, const struct in6_addr *from,
+		       const struct in6_addr *to, uint8_t *datagram, size_t message_length);
 /*
  * Stores where the message begins and its length. -EBADMSG: no valid envelope. -EKEYREJECTED: the
  * sender does not have the key.
  */
-int control_seal_open(const struct control_seal *seal, const struct in6_addr *from,
-		      const struct in6_addr *to, const uint8_t *datagram, size_t length,
-		      const uint8_t **message, size_t *message_length);
+int control_auth_verify(const struct control_auth *auth, const struct in6_addr *from,
+			const struct in6_addr *to, const uint8_t *datagram, size_t length,
+			const uint8_t **message, size_t *message_length);
 
 #endif
