@@ -33,7 +33,8 @@ static struct judge_part *part_of(struct judge *j, uint32_t plane, uint64_t cloc
 }
 
 /* A peer that has restarted, was not heard for long, or probes at another pace. */
-static void rebase(struct judge *j, const struct report_wire *r, unsigned part_shift)
+static void rebase(struct judge *j, uint32_t plane, const struct report_wire *r,
+		   unsigned part_shift)
 {
 	j->incarnation = r->incarnation;
 	/* larger than any difference, so that what was sent before is larger than 0, too */
@@ -44,7 +45,7 @@ static void rebase(struct judge *j, const struct report_wire *r, unsigned part_s
 	for (uint32_t i = 0; i < r->n_planes; i++) {
 		struct judge_plane *p = &j->planes[i];
 
-		p->sent = r->planes[i].sent;
+		p->sent = r->planes[i].sent - (i == plane && !r->is_try); /* this one counts */
 		p->n_missing = 0;
 		p->decide_ns = 0;
 		p->is_dead = false;
@@ -91,7 +92,11 @@ static void note_sent(struct judge *j, const struct judge_times *t, uint32_t pla
 		p->decide_ns = now + allowance_ns;
 }
 
-/* A packet that counts came over the plane: of n that were sent since the last report it is one. */
+/*
+ * A packet that counts came over the plane: of n that were sent since the last report it is one. If
+ * another plane's report has counted it already, that may have been in the next part: so what a
+ * part has received beyond what was sent in it is the next one's.
+ */
 static void note_received(struct judge *j, uint32_t plane, uint32_t n, uint64_t clock_us,
 			  uint64_t came_ns)
 {
@@ -100,8 +105,9 @@ static void note_received(struct judge *j, uint32_t plane, uint32_t n, uint64_t 
 
 	if (delay > part->delay_us)
 		part->delay_us = delay;
-
 	part->sent += (uint16_t)n;
+	while (part->received >= part->sent && part->number < j->clock_us >> j->part_shift)
+		part = part_of(j, plane, (part->number + 1) << j->part_shift);
 	part->received++;
 }
 
@@ -149,7 +155,7 @@ void judge_report(struct judge *j, const struct judge_times *t, uint32_t plane,
 	if (!j->reported_ns || r->incarnation != j->incarnation || r->n_planes != j->n_planes ||
 	    (shift != j->part_shift && shift + 1 != j->part_shift) ||
 	    now > j->reported_ns + REBASE_NS)
-		rebase(j, r, shift), apart = 0;
+		rebase(j, plane, r, shift), apart = 0;
 	note_heard(&j->planes[plane], now);
 	if (apart < 0) {
 		take_overtaken(j, plane, r, apart, came_ns);
