@@ -62,6 +62,14 @@ static void turns(struct bed *b, uint32_t lost, unsigned n)
 		turn(b, lost);
 }
 
+static bool is_lossy(const struct bed *b, const struct judge_times *t, uint32_t plane,
+		     uint32_t n_lost_min)
+{
+	struct judge_losses losses = judge_losses(&b->judge, plane, limits);
+
+	return judge_is_lossy(&losses, t, n_lost_min);
+}
+
 START_TEST(four_in_a_row_and_the_allowance_are_dead)
 {
 	struct bed b = bed();
@@ -238,12 +246,12 @@ START_TEST(rates_above_the_bound_are_lossy)
 	struct bed b = bed();
 
 	lose(&b, 20, 400);
-	ck_assert(judge_is_lossy(&b.judge, &times, 0, limits, 10));
-	ck_assert(!judge_is_lossy(&b.judge, &times, 1, limits, 10));
-	ck_assert(!judge_is_lossy(&b.judge, &times, 0, limits, 30)); /* fewer than that */
+	ck_assert(is_lossy(&b, &times, 0, 10));
+	ck_assert(!is_lossy(&b, &times, 1, 10));
+	ck_assert(!is_lossy(&b, &times, 0, 30)); /* fewer than that */
 	b = bed();
 	lose(&b, 100, 4000);
-	ck_assert(!judge_is_lossy(&b.judge, &times, 0, limits, 3)); /* 1% is tolerated */
+	ck_assert(!is_lossy(&b, &times, 0, 3)); /* 1% is tolerated */
 }
 END_TEST
 
@@ -255,7 +263,7 @@ START_TEST(one_burst_is_no_rate)
 	lose(&b, 2, 60); /* a half, for 180 ms */
 	turns(&b, 0, 40);
 	ck_assert_uint_ge(judge_losses(&b.judge, 0, limits).lost, 20);
-	ck_assert(!judge_is_lossy(&b.judge, &times, 0, limits, 10));
+	ck_assert(!is_lossy(&b, &times, 0, 10));
 }
 END_TEST
 
@@ -288,8 +296,8 @@ START_TEST(losses_beside_packets_that_wait_are_a_queues)
 END_TEST
 
 /*
- * Every packet over plane 0 arrives 2 ms late: reports by the others count it before, at times in the
- * part after that in which it was sent.
+ * Every packet over plane 0 arrives 2 ms late: reports by the others count it before, at times in
+ * the part after that in which it was sent.
  */
 START_TEST(slower_plane_loses_nothing)
 {
@@ -310,7 +318,7 @@ START_TEST(slower_plane_loses_nothing)
 		judge_report(&b.judge, &slow, 0, &late, true, limits, b.now, b.now);
 		b.now += interval - (PLANES - 1) * MS;
 		ck_assert_uint_eq(judge_losses(&b.judge, 0, limits).lost, 0);
-		ck_assert(!judge_is_lossy(&b.judge, &slow, 0, limits, 1));
+		ck_assert(!is_lossy(&b, &slow, 0, 1));
 	}
 	ck_assert_uint_ge(judge_losses(&b.judge, 0, limits).sent, 200);
 }
@@ -321,10 +329,10 @@ START_TEST(what_was_forgotten_is_no_loss)
 	struct bed b = bed();
 
 	lose(&b, 4, 200);
-	ck_assert(judge_is_lossy(&b.judge, &times, 0, limits, 10));
+	ck_assert(is_lossy(&b, &times, 0, 10));
 	judge_forget(&b.judge, 0);
 	turns(&b, 0, 40);
-	ck_assert(!judge_is_lossy(&b.judge, &times, 0, limits, 1));
+	ck_assert(!is_lossy(&b, &times, 0, 1));
 }
 END_TEST
 
