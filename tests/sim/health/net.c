@@ -159,9 +159,6 @@ static void send_packet(struct net *net, unsigned host, const struct udp_packet 
 
 void net_deliver(struct net *net, struct packet *packet)
 {
-	struct port *port = &net->port[packet->host][packet->plane][packet->sub_port];
-
-	port->n_received++;
 	packet->came_ns = net->now_ns;
 	for (unsigned i = 0; i < net->n_sockets[packet->host]; i++) {
 		struct udp_socket *s = net->sockets[packet->host][i];
