@@ -42,6 +42,7 @@ static bool set(struct probe_fsm *f, enum probe_state state, enum probe_where wh
 	f->where = where;
 	f->reason = reason;
 	f->since_ns = now;
+	f->was_up |= state == PROBE_UP;
 	return true;
 }
 
@@ -127,7 +128,8 @@ uint64_t probe_fsm_interval(const struct probe_fsm *f, const struct probe_fsm_ti
 bool probe_fsm_tick(struct probe_fsm *f, const struct probe_fsm_times *t, uint64_t now,
 		    const struct probe_evidence *e, struct probe_fsm_change *change)
 {
-	bool is_new = f->state == PROBE_UNPROVEN && now < f->since_ns + t->unproven_ns;
+	bool is_new =
+		!f->was_up && f->state == PROBE_UNPROVEN && now < f->since_ns + t->unproven_ns;
 
 	if (f->state == PROBE_DOWN) {
 		if (e->silent)

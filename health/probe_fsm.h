@@ -59,6 +59,7 @@ struct probe_numbers {
 struct probe_fsm {
 	struct probe_numbers last; /* it went down on these last */
 	enum probe_state state;
+	bool was_up; /* ever */
 	enum probe_where where;
 	const char *reason; /* static */
 	uint64_t since_ns;

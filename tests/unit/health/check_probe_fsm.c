@@ -243,6 +243,15 @@ START_TEST(blindness_makes_nothing_unusable)
 }
 END_TEST
 
+/* The peer was silent for a while, and is back: what it says of this plane counts at once. */
+START_TEST(a_path_that_was_up_is_never_new_again)
+{
+	bring_up();
+	ck_assert(probe_fsm_blind(&f, now - 200 * MS, now, &change));
+	bring_down();
+}
+END_TEST
+
 START_TEST(a_cut_path_waits_for_probes_but_not_for_a_prober_that_is_gone)
 {
 	bring_up();
@@ -280,6 +289,7 @@ int main(void)
 	tcase_add_test(tc, a_lossy_path_that_answers_is_asked_more_often);
 	tcase_add_test(tc, nothing_recovers_while_a_reply_is_overdue);
 	tcase_add_test(tc, blindness_makes_nothing_unusable);
+	tcase_add_test(tc, a_path_that_was_up_is_never_new_again);
 	tcase_add_test(tc, a_cut_path_waits_for_probes_but_not_for_a_prober_that_is_gone);
 	tcase_add_test(tc, a_former_life_s_down_is_kept_until_probes_pass);
 	suite_add_tcase(suite, tc);
