@@ -197,6 +197,8 @@ json_t *commands_answer(struct commands *c, struct control_client *client,
 		return why_reply(&c->report, request);
 	case CONTROL_DRAINS:
 		return report_drains(&c->report, request);
+	case CONTROL_KERNEL:
+		return report_kernel(&c->report, request);
 	case CONTROL_DRAIN:
 	case CONTROL_UNDRAIN:
 		return commands_drain(c, client, request);

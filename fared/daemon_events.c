@@ -8,6 +8,7 @@
 #include "base/address.h"
 #include "daemon_internal.h"
 #include "report.h"
+#include "sink.h"
 
 /* For the next daemon. Where it cannot be kept, that is logged once. */
 static void daemon_keep_event(struct daemon *d, const struct event *e)
@@ -91,10 +92,12 @@ static void daemon_on_link(void *arg, uint32_t gpu, uint32_t plane, uint32_t sub
 			   enum links_state old, enum links_state state, uint64_t bps)
 {
 	struct event e = {.priority = LOG_NOTICE, .plane = (int)plane, .topic = "link"};
+	const struct sink_link link = {gpu, plane, sub_port, (uint32_t)ifindex, state == LINKS_UP,
+				       bps};
 	struct daemon *d = arg;
 
 	path_table_link(d->table, gpu, plane, sub_port, state == LINKS_UP, bps);
-	publish_link(d->publish, gpu, plane, sub_port, state, bps);
+	publish_link(d->publish, &link);
 	daemon_health_link(d->health, gpu, plane, sub_port, ifindex, state, bps);
 	snprintf(e.subject, sizeof(e.subject), "%s",
 		 d->config->gpus[gpu].planes[plane].sub_ports[sub_port].dev);
