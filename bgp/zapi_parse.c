@@ -41,6 +41,8 @@ int zapi_parse_version(const char *text, struct zapi_layout *out)
 		.hello = ten ? 19 : 18,
 		.route_add = ten ? 31 : 30,
 		.route_del = ten ? 32 : 31,
+		.install = ten ? 9 : 8,
+		.uninstall = ten ? 10 : 9,
 		.bgp = ten ? 10 : 9, /* 10.0 put `local` before it */
 		.sharp = ten ? 24 : 23,
 		.weight_bytes = ten && minor >= 1 ? 8 : 4,
@@ -205,41 +207,48 @@ int zapi_parse(const struct zapi_layout *layout, const uint8_t *data, size_t len
 	return zapi_parse_route(layout, o, vrf, out, error);
 }
 
-/* ---- what a listener sends ---- */
+/* ---- what a client sends ---- */
 
-/* The header, for a body of that length, in the default VRF. */
-static struct octets_out zapi_write_header(uint8_t *out, uint16_t command, size_t body)
+void zapi_write_header(struct octets_out *o, uint16_t command)
+{
+	octets_put(o, 0, 2);
+	octets_put(o, MARKER, 1);
+	octets_put(o, VERSION, 1);
+	octets_put(o, 0, 4);
+	octets_put(o, command, 2);
+}
+
+static size_t zapi_write_end(const struct octets_out *o, uint8_t out[ZAPI_PARSE_MAX_WRITE])
+{
+	size_t n = ZAPI_PARSE_MAX_WRITE - o->left;
+
+	octets_store(out, n, 2);
+	return n;
+}
+
+size_t zapi_write_hello(const struct zapi_layout *layout, uint16_t instance,
+			uint8_t out[ZAPI_PARSE_MAX_WRITE])
 {
 	struct octets_out o = {out, ZAPI_PARSE_MAX_WRITE, false};
 
-	octets_put(&o, ZAPI_PARSE_HEADER_BYTES + body, 2);
-	octets_put(&o, MARKER, 1);
-	octets_put(&o, VERSION, 1);
-	octets_put(&o, 0, 4);
-	octets_put(&o, command, 2);
-	return o;
-}
-
-size_t zapi_write_hello(const struct zapi_layout *layout, uint8_t out[ZAPI_PARSE_MAX_WRITE])
-{
-	struct octets_out o = zapi_write_header(out, layout->hello, layout->hello_sync ? 9 : 8);
-
+	zapi_write_header(&o, layout->hello);
 	octets_put(&o, layout->sharp, 1);
-	octets_put(&o, 0, 2); /* instance */
+	octets_put(&o, instance, 2);
 	octets_put(&o, 0, 4); /* session */
-	octets_put(&o, 0, 1); /* no notification of our own routes: we have none */
+	octets_put(&o, 0, 1); /* no notification of what becomes of a client's own routes */
 	if (layout->hello_sync)
 		octets_put(&o, 0, 1);
-	return ZAPI_PARSE_MAX_WRITE - o.left;
+	return zapi_write_end(&o, out);
 }
 
 size_t zapi_write_redistribute(const struct zapi_layout *layout, enum bgp_family family,
 			       uint8_t out[ZAPI_PARSE_MAX_WRITE])
 {
-	struct octets_out o = zapi_write_header(out, layout->redistribute_add, 4);
+	struct octets_out o = {out, ZAPI_PARSE_MAX_WRITE, false};
 
+	zapi_write_header(&o, layout->redistribute_add);
 	octets_put(&o, family == BGP_FAMILY_IPV4 ? 1 : 2, 1);
 	octets_put(&o, layout->bgp, 1);
 	octets_put(&o, 0, 2); /* instance */
-	return ZAPI_PARSE_MAX_WRITE - o.left;
+	return zapi_write_end(&o, out);
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * zapi_parse.h - zebra's client protocol (zapi version 6), as far as hearing of BGP routes needs
- * it.
+ * zapi_parse.h - zebra's client protocol (zapi version 6), as far as receiving BGP routes needs it.
  *
- * Owns nothing; pure. In: FRR's version, bytes from zebra. Out: routes; the three messages that a
+ * Owns nothing; pure. In: FRR's version, bytes from zebra. Out: routes; the messages that a
  * listener sends. Any thread. The protocol's own version number never changed while its layout did:
  * FRR's version decides.
  */
@@ -22,9 +21,10 @@ struct zapi_layout {
 	/* 804: FRR 8.4; 0: not known */
 	uint16_t release;
 	uint16_t redistribute_add, hello, route_add, route_del; /* commands */
-	uint8_t bgp, sharp;   /* route types: what is received, what a listener claims */
-	uint8_t weight_bytes; /* of a nexthop: 4, 8 from 10.1 */
-	bool hello_sync;      /* HELLO ends with a sync octet: until 10.1 */
+	uint16_t install, uninstall; /* those of a client's own routes (zapi_route.h) */
+	uint8_t bgp, sharp;	     /* route types: what is received, what fared claims */
+	uint8_t weight_bytes;	     /* of a nexthop: 4, 8 from 10.1 */
+	bool hello_sync;	     /* HELLO ends with a sync octet: until 10.1 */
 };
 
 struct zapi_nexthop {
@@ -57,9 +57,15 @@ int zapi_parse_length(const uint8_t *data, size_t length, size_t *out_bytes,
 int zapi_parse(const struct zapi_layout *layout, const uint8_t *data, size_t length,
 	       struct zapi_message *out, struct octets_error *error);
 
-/* Each writes one message and returns its length. */
-size_t zapi_write_hello(const struct zapi_layout *layout, uint8_t out[ZAPI_PARSE_MAX_WRITE]);
+/*
+ * Each writes one message and returns its length. instance: a listener has 0, and no routes that
+ * zebra would remove at the end of its connection.
+ */
+size_t zapi_write_hello(const struct zapi_layout *layout, uint16_t instance,
+			uint8_t out[ZAPI_PARSE_MAX_WRITE]);
 size_t zapi_write_redistribute(const struct zapi_layout *layout, enum bgp_family family,
 			       uint8_t out[ZAPI_PARSE_MAX_WRITE]);
+/* The header, in the default VRF, with a length of 0: who knows it stores it at the front. */
+void zapi_write_header(struct octets_out *o, uint16_t command);
 
 #endif

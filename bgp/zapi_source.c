@@ -39,7 +39,7 @@ static int zapi_source_on_connected(void *arg, int fd, uint64_t now_ns)
 {
 	struct zapi_source *s = arg;
 	uint8_t out[3 * ZAPI_PARSE_MAX_WRITE];
-	size_t n = zapi_write_hello(&s->layout, out);
+	size_t n = zapi_write_hello(&s->layout, 0, out);
 	ssize_t sent;
 
 	n += zapi_write_redistribute(&s->layout, BGP_FAMILY_IPV4, out + n);

@@ -228,6 +228,8 @@ json_t *commands_answer(struct commands *c, struct control_client *client,
 					 : why_all_reply(&c->report);
 	case CONTROL_DRAINS:
 		return report_drains(&c->report, request);
+	case CONTROL_KERNEL:
+		return report_kernel(&c->report, request);
 	case CONTROL_DRAIN:
 	case CONTROL_UNDRAIN:
 		return commands_drain(c, client, request);

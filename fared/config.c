@@ -235,6 +235,25 @@ static int take_health(const struct check *c, struct config *config)
 	return 0;
 }
 
+/* Last of what it needs. */
+static int take_kernel_routes(const struct check *c, struct config *config)
+{
+	const char *text = c->raw->kernel_routes;
+
+	if (!text || !*text || !strcmp(text, "off"))
+		return 0;
+	if (strcmp(text, "on") != 0)
+		return wrong(c, "kernel_routes", "'%.20s' is neither on nor off", text);
+	if (!config->health.enabled)
+		return wrong(c, "kernel_routes",
+			     "needs probes, and health.enabled is false: turn one of them over");
+	if (!config->zserv_path[0])
+		return wrong(c, "kernel_routes",
+			     "zebra is to be given routes, and there is no bgp.zserv_path");
+	config->kernel_routes = true;
+	return 0;
+}
+
 /* ---- local GPUs ---------------------------------------------------------- */
 
 static int take_addresses(const struct check *c, const struct config *config, unsigned g,
@@ -491,6 +510,8 @@ int config_parse(struct config **out, const char *text, size_t length, const cha
 		rc = take_bgp(&c, config);
 	if (!rc)
 		rc = take_health(&c, config);
+	if (!rc)
+		rc = take_kernel_routes(&c, config);
 	if (!rc)
 		rc = take_gpus(&c, config);
 	if (!rc)

@@ -60,8 +60,9 @@ struct config {
 	char *text; /* it was parsed from */
 	size_t text_bytes;
 	char node[64];
-	char run_dir[256]; /* absolute */
-	int log_level;	   /* as in syslog.h */
+	char run_dir[256];  /* absolute */
+	int log_level;	    /* as in syslog.h */
+	bool kernel_routes; /* zebra is given routes, for programs without libfare */
 	char user[64], group[64], attach_group[64], operator_group[64];
 	struct sockaddr_storage bmp_address;
 	char bmp_text[64]; /* the same for people: "127.0.0.1:5001" */

@@ -137,6 +137,7 @@ static void add_top(struct writer *w, const struct config *c)
 	add(w, "operator_group", "%s", c->operator_group);
 	w->effect = CONFIG_AT_ONCE;
 	add(w, "log_level", "%s", log_level_name(c->log_level));
+	add(w, "kernel_routes", "%s", c->kernel_routes ? "on" : "off");
 }
 
 static void add_bgp(struct writer *w, const struct config *c)

@@ -80,6 +80,7 @@ static const cyaml_schema_field_t top_fields[] = {
 	CYAML_FIELD_STRING_PTR("attach_group", MAY, struct config_raw, attach_group, 0, TEXT_MAX),
 	CYAML_FIELD_STRING_PTR("operator_group", MAY, struct config_raw, operator_group, 0,
 			       TEXT_MAX),
+	CYAML_FIELD_STRING_PTR("kernel_routes", MAY, struct config_raw, kernel_routes, 0, TEXT_MAX),
 	CYAML_FIELD_MAPPING_PTR("bgp", CYAML_FLAG_POINTER, struct config_raw, bgp, bgp_fields),
 	CYAML_FIELD_MAPPING_PTR("health", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
 				struct config_raw, health, health_fields),

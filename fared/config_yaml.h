@@ -65,6 +65,7 @@ struct config_raw_health {
 /* Absent optional values are NULL. */
 struct config_raw {
 	char *node, *run_dir, *log_level, *user, *group, *attach_group, *operator_group;
+	char *kernel_routes;
 	struct config_raw_bgp *bgp;
 	struct config_raw_health *health;
 	struct config_raw_gpu *gpus;

@@ -51,6 +51,7 @@ static const struct {
 	[CONTROL_EVENTS] = {"events", ARG_EVENTS, 0},
 	[CONTROL_WHY] = {"why", ARG_PEER | ARG_PLANE, 0},
 	[CONTROL_DRAINS] = {"drains", ARG_CURSOR | ARG_LIMIT, 0},
+	[CONTROL_KERNEL] = {"kernel", ARG_CURSOR | ARG_LIMIT, 0},
 	[CONTROL_DRAIN] = {"drain", ARG_DRAIN, ARG_PEER},
 	[CONTROL_UNDRAIN] = {"undrain", ARG_DRAIN, ARG_PEER},
 	[CONTROL_WATCH] = {"watch", 0, 0},

@@ -6,12 +6,12 @@
  * any. Pure.
  *
  *   {"cmd": "planes" or "peers" or "paths" or "flows" or "qps" or "events" or "why" or
- *           "drains" or "drain" or "undrain" or "watch" or "attach" or "counters" or "config" or
- *           "reload" or "confirm" or "trace" or "version", ...}
+ *           "drains" or "kernel" or "drain" or "undrain" or "watch" or "attach" or
+ *           "counters" or "config" or "reload" or "confirm" or "trace" or "version", ...}
  *
  *   paths, peers: "peer" (and, of paths, "plane") narrow it down;
  *                 "cursor" and "limit" page through it, to where "next_cursor" is null
- *   flows, qps, planes, drains, config: "cursor", "limit"
+ *   flows, qps, planes, drains, config, kernel: "cursor", "limit"
  *   events:       "after" (a sequence number), "limit"; "since_ns" (CLOCK_REALTIME), "topic",
  *                 "plane" and "level" (as in fared.yaml) narrow it down
  *   why:          "peer" (an address), and "plane" if only one is of interest; neither: all that is
@@ -48,6 +48,7 @@ enum control_command {
 	CONTROL_EVENTS,
 	CONTROL_WHY,
 	CONTROL_DRAINS,
+	CONTROL_KERNEL,
 	CONTROL_DRAIN,
 	CONTROL_UNDRAIN,
 	CONTROL_WATCH,

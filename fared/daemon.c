@@ -23,6 +23,7 @@
 #include "shm_layout.h"
 #include "trial_file.h"
 #include "zapi_source.h"
+#include "zebra_sink.h"
 
 #define LOCK_TRIES     100 /* 2 s: then another fared runs */
 #define LOCK_PAUSE_NS  20000000
@@ -140,6 +141,7 @@ static json_t *daemon_on_request(void *arg, struct control_client *client,
 			   .reflector = daemon_health_reflector(d->health),
 			   .ports = daemon_health_ports(d->health),
 			   .publish = d->publish,
+			   .kernel = d->kernel,
 			   .trial = trial_text(d),
 			   .now_ns = clock_now_ns(),
 			   .started_ns = d->started_ns},
@@ -491,6 +493,7 @@ static bool daemon_start(struct daemon *d, const struct privileges *p, enum sand
 		    d,
 		    publish_create(&d->publish, d->config, d->table, SEGMENT_MODE, clock_now_ns()),
 		    "shared memory", "is the run directory on a file system with room?") ||
+	    !daemon_step(d, daemon_create_kernel_routes(d), "kernel routes", "memory?") ||
 	    !daemon_step(
 		    d, give_segment(d->config, p), "shared memory's owner",
 		    "as root, may we chown in the run directory? Else join the group that `group` "
@@ -509,6 +512,7 @@ static bool daemon_start(struct daemon *d, const struct privileges *p, enum sand
 			 "may we write in the run directory? Not root: are we members of "
 			 "operator_group?"))
 		return false;
+	daemon_set_kernel_routes(d);
 	become_realtime(d);
 	rc = privileges_drop(p, why, sizeof(why));
 	if (!daemon_step(d, rc, why, "leave `user` out to stay root") ||
@@ -586,6 +590,7 @@ void daemon_destroy(struct daemon *d)
 	addresses_destroy(d->addresses);
 	daemon_health_destroy(d->health);
 	publish_destroy(d->publish);
+	zebra_sink_destroy(d->kernel);
 	path_table_destroy(d->table);
 	flows_destroy(d->flows);
 	events_destroy(d->events);

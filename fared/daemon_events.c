@@ -8,6 +8,7 @@
 #include "base/address.h"
 #include "daemon_internal.h"
 #include "report.h"
+#include "sink.h"
 
 /* For the next daemon. Where it cannot be kept, that is logged once. */
 static void daemon_keep_event(struct daemon *d, const struct event *e)
@@ -118,12 +119,14 @@ static enum event_kind kind_of_link(const struct daemon *d, uint32_t gpu, uint32
 static void daemon_on_link(void *arg, uint32_t gpu, uint32_t plane, uint32_t sub_port, int ifindex,
 			   enum links_state old, enum links_state state, uint64_t bps)
 {
+	const struct sink_link link = {gpu, plane, sub_port, (uint32_t)ifindex, state == LINKS_UP,
+				       bps};
 	struct daemon *d = arg;
 	struct event e = event_of(kind_of_link(d, gpu, plane, sub_port, state, bps), (int)plane);
 
 	path_table_link(d->table, gpu, plane, sub_port, state == LINKS_UP, bps);
 	addresses_link(d->addresses, gpu, plane, sub_port, ifindex);
-	publish_link(d->publish, gpu, plane, sub_port, state, bps);
+	publish_link(d->publish, &link);
 	daemon_health_link(d->health, gpu, plane, sub_port, ifindex, state, bps);
 	snprintf(e.subject, sizeof(e.subject), "%s",
 		 d->config->gpus[gpu].planes[plane].sub_ports[sub_port].dev);

@@ -62,6 +62,8 @@ struct daemon {
 	struct event_file *event_file; /* NULL: it cannot be used */
 	int event_file_error;	       /* the last that was logged; 0: none */
 	struct publish *publish;
+	struct zebra_sink *kernel;    /* routes for programs without libfare */
+	bool kernel_is_connected;     /* ... to zebra, as was last reported */
 	struct daemon_health *health; /* NULL: off */
 	struct links *links;
 	struct addresses *addresses;
@@ -94,6 +96,10 @@ static inline void daemon_add_event(struct daemon *d, const struct event *event)
  * all_or_none: a zebra that cannot be connected to is an error, too. 0 or -errno.
  */
 int daemon_start_sources(struct daemon *d, struct config *config, bool all_or_none);
+/* The sink that gives zebra routes, as one of publish. 0 or -errno. */
+int daemon_create_kernel_routes(struct daemon *d);
+/* Routes as d->config says; once before privileges are given up, too. */
+void daemon_set_kernel_routes(struct daemon *d);
 
 /* daemon_events.c */
 void daemon_on_event(void *arg, const struct event *event);

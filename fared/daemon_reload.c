@@ -80,6 +80,7 @@ static int swap(struct daemon *d, struct config *new, const struct notice_keys *
 		return rc;
 	}
 	put_in_force(d, new, keys);
+	daemon_set_kernel_routes(d);
 	return 0;
 }
 

@@ -12,7 +12,9 @@
 #include "bmp_source.h"
 #include "daemon_internal.h"
 #include "frr_release.h"
+#include "kernel_rule.h"
 #include "zapi_source.h"
+#include "zebra_sink.h"
 
 /* So small that it is a number of links: none carries less than a hundredth of what ours do. */
 static bool is_link_count(const struct daemon *d, const struct bgp_path_event *event, double bps)
@@ -119,6 +121,59 @@ static void on_source_log(void *arg, int priority, const char *line)
 	log_line(hook->daemon->log, priority, path_source_name(hook->source), "%s", line);
 }
 
+/* Which FRR zebra is, as far as is known: BMP names what runs, the configuration what ran once. */
+static const char *frr_version(const struct daemon *d, const struct config *config)
+{
+	if (d->frr_version[0])
+		return d->frr_version;
+	return config->frr_version[0] ? config->frr_version : NULL;
+}
+
+/* ---- the kernel's routes --------------------------------------------------- */
+
+/* Each attempt that fails calls: only what is new is an event. */
+static void on_kernel_state(void *arg, bool is_connected, const char *reason)
+{
+	struct event e = {.priority = is_connected ? LOG_NOTICE : LOG_WARNING,
+			  .plane = -1,
+			  .topic = "source",
+			  .subject = "kernel routes"};
+	struct daemon *d = arg;
+
+	if (is_connected == d->kernel_is_connected)
+		return;
+	d->kernel_is_connected = is_connected;
+	snprintf(e.from, sizeof(e.from), "%s", is_connected ? "down" : "up");
+	snprintf(e.to, sizeof(e.to), "%s", is_connected ? "up" : "down");
+	snprintf(e.reason, sizeof(e.reason), "%s", reason);
+	daemon_add_event(d, &e);
+}
+
+int daemon_create_kernel_routes(struct daemon *d)
+{
+	int rc = zebra_sink_create(&d->kernel, d->loop, on_kernel_state, d);
+	struct sink sink;
+
+	if (rc)
+		return rc;
+	sink = zebra_sink_as_sink(d->kernel);
+	return publish_add_sink(d->publish, &sink);
+}
+
+void daemon_set_kernel_routes(struct daemon *d)
+{
+	int rc = kernel_rule_set(ZEBRA_SINK_TABLE, d->config->kernel_routes);
+
+	if (rc && d->config->kernel_routes)
+		log_line(d->log, LOG_ERR, "kernel",
+			 "kernel_routes: no rule leads to fared's routes (%s), so they are not "
+			 "used: start fared as root, with CAP_NET_ADMIN, or do what it would have "
+			 "done: ip rule add pref %u lookup %u; ip -6 rule add pref %u lookup %u",
+			 strerror(-rc), KERNEL_RULE_PRIORITY, ZEBRA_SINK_TABLE,
+			 KERNEL_RULE_PRIORITY, ZEBRA_SINK_TABLE);
+	zebra_sink_set_config(d->kernel, d->config, frr_version(d, d->config));
+}
+
 /* Once for each release that is met. */
 static void log_trouble(const struct daemon *d, const char *description)
 {
@@ -142,6 +197,7 @@ static void on_router(void *arg, const char *description)
 	snprintf(d->frr_version, sizeof(d->frr_version), "%s", description);
 	if (d->zapi)
 		zapi_source_set_version(d->zapi, description);
+	zebra_sink_set_config(d->kernel, d->config, description);
 }
 
 static const struct bgp_source_handlers source_handlers = {
@@ -150,14 +206,6 @@ static const struct bgp_source_handlers source_handlers = {
 	.on_log = on_source_log,
 	.on_router = on_router,
 };
-
-/* Which FRR zebra is, as far as is known: BMP names what runs, the configuration what ran once. */
-static const char *frr_version(const struct daemon *d, const struct config *config)
-{
-	if (d->frr_version[0])
-		return d->frr_version;
-	return config->frr_version[0] ? config->frr_version : NULL;
-}
 
 /*
  * Starts both sources as config says. At the start of the daemon a zebra that cannot be connected

@@ -19,6 +19,7 @@
 #include "base/address.h"
 #include "farectl_doctor.h"
 #include "farectl_drain.h"
+#include "farectl_kernel.h"
 #include "farectl_options.h"
 #include "farectl_tables.h"
 #include "farectl_top.h"
@@ -130,6 +131,8 @@ static int farectl_run(const struct farectl_options *options, json_t *request, c
 		reply = control_client_ask(c, request);
 	if (rows_key && (!strcmp(rows_key, "peers") || !strcmp(rows_key, "paths")))
 		sort_rows(json_object_get(reply, rows_key));
+	if (reply && rows_key && !strcmp(rows_key, "kernel") && farectl_kernel_compare(reply))
+		fprintf(stderr, "farectl: the kernel cannot be asked for its routes\n");
 	if (c)
 		rc = farectl_finish(options, reply_or_error(c, reply), print);
 	control_client_close(c);
@@ -216,11 +219,17 @@ static int show(const struct farectl_options *options, int argc, char **argv)
 		int max_args;
 		void (*print)(const json_t *reply);
 	} tables[] = {
-		{"planes", true, 0, tables_planes}, {"peers", true, 0, tables_peers},
-		{"paths", true, 2, tables_paths},   {"flows", true, 0, tables_flows},
-		{"qps", true, 0, tables_qps},	    {"events", true, 0, tables_events},
-		{"drains", true, 0, tables_drains}, {"counters", false, 0, tables_counters},
-		{"config", true, 0, tables_config}, {"version", false, 0, tables_version},
+		{"planes", true, 0, tables_planes},
+		{"peers", true, 0, tables_peers},
+		{"paths", true, 2, tables_paths},
+		{"flows", true, 0, tables_flows},
+		{"qps", true, 0, tables_qps},
+		{"events", true, 0, tables_events},
+		{"drains", true, 0, tables_drains},
+		{"counters", false, 0, tables_counters},
+		{"config", true, 0, tables_config},
+		{"version", false, 0, tables_version},
+		{"kernel", true, 0, farectl_kernel_print},
 	};
 	const char *what = argc > 0 ? argv[0] : "";
 
@@ -246,8 +255,8 @@ static int show(const struct farectl_options *options, int argc, char **argv)
 		return farectl_run(options, request, tables[i].paged ? what : NULL,
 				   tables[i].print);
 	}
-	return farectl_usage("show what? planes, peers, paths, drains, flows, qps, events, "
-			     "counters, config or version");
+	return farectl_usage("show what? planes, peers, paths, drains, kernel, flows, qps, "
+			     "events, counters, config or version");
 }
 
 /* All that is wrong; 3 if anything is. */

@@ -24,6 +24,8 @@ static const char help[] =
 	"--plane\n"
 	"  show counters              probes and replies, sent and dropped, and what each count "
 	"means\n"
+	"  show kernel                routes for other programs: what is wanted, and what the "
+	"kernel has\n"
 	"  show version               the daemon's version, age and published pairs\n"
 	"  why                        all that is wrong now, grouped by cause, worst first\n"
 	"  why PEER [PLANE]           why a path has its verdict, from which inputs, where to look "

@@ -13,6 +13,8 @@
 struct offer {
 	uint32_t n_planes; /* 0: nothing yet */
 	uint32_t pending;  /* bit s: sink s has not taken it */
+	bool answered;
+	uint32_t lossy;
 	struct shm_path paths[FARE_MAX_PLANES];
 };
 
@@ -66,14 +68,14 @@ int publish_add_sink(struct publish *p, const struct sink *sink)
 	return 0;
 }
 
-/* ---- what shared memory alone has ----------------------------------------- */
-
-void publish_link(struct publish *p, uint32_t gpu, uint32_t plane, uint32_t sub_port,
-		  enum links_state state, uint64_t speed_bps)
+void publish_link(struct publish *p, const struct sink_link *link)
 {
-	shm_writer_sub_port(shm_sink_writer(p->shm), gpu, plane, sub_port, state == LINKS_UP,
-			    speed_bps);
+	for (uint32_t s = 0; s < p->n_sinks; s++)
+		if (p->sinks[s].link)
+			p->sinks[s].link(p->sinks[s].arg, link);
 }
+
+/* ---- what shared memory alone has ----------------------------------------- */
 
 void publish_heartbeat(struct publish *p, uint64_t now_ns)
 {
@@ -94,14 +96,14 @@ void publish_forget(struct publish *p, uint32_t pair)
 		p->sinks[s].forget(p->sinks[s].arg, pair);
 }
 
-static void view_paths(const struct publish *p, uint32_t pair, uint32_t n_planes,
-		       struct shm_path paths[FARE_MAX_PLANES])
+static struct offer publish_offer_now(const struct publish *p, uint32_t pair, uint32_t n_planes)
 {
+	struct offer out = {.n_planes = n_planes};
 	struct path_view view;
 
 	for (uint32_t plane = 0; plane < n_planes; plane++) {
 		path_table_view(p->table, pair, plane, &view);
-		paths[plane] = (struct shm_path){
+		out.paths[plane] = (struct shm_path){
 			.usable_bps = view.usable_bps,
 			.verdict = (uint32_t)view.verdict,
 			.live_sub_ports = (uint16_t)view.unused_sub_ports,
@@ -109,21 +111,32 @@ static void view_paths(const struct publish *p, uint32_t pair, uint32_t n_planes
 					    ? view.probe.mtu_carried
 					    : 0,
 		};
+		out.answered |= view.probe.judged && !view.probe.silent;
+		if (view.probe.gray_remote | view.probe.small_remote)
+			out.lossy |= 1u << plane;
 	}
+	return out;
+}
+
+static bool publish_is_same(const struct offer *a, const struct offer *b)
+{
+	return a->n_planes == b->n_planes && a->answered == b->answered && a->lossy == b->lossy &&
+	       !memcmp(a->paths, b->paths, a->n_planes * sizeof(a->paths[0]));
 }
 
 /* The table hands over a pair that may have changed; a sink gets one that has, or that it lacks. */
 static void on_pair(void *arg, uint32_t id, uint32_t n_planes)
 {
-	struct shm_path paths[FARE_MAX_PLANES];
 	struct publish *p = arg;
-	struct offer *offer = &p->offers[id];
-	struct sink_pair pair = {.id = id, .n_planes = n_planes, .paths = offer->paths};
+	struct offer *offer = &p->offers[id], now = publish_offer_now(p, id, n_planes);
+	struct sink_pair pair = {.id = id,
+				 .n_planes = n_planes,
+				 .paths = offer->paths,
+				 .answered = now.answered,
+				 .lossy = now.lossy};
 
-	view_paths(p, id, n_planes, paths);
-	if (offer->n_planes != n_planes || memcmp(offer->paths, paths, n_planes * sizeof(*paths))) {
-		memcpy(offer->paths, paths, n_planes * sizeof(*paths));
-		offer->n_planes = n_planes;
+	if (!publish_is_same(offer, &now)) {
+		*offer = now;
 		offer->pending = (1u << p->n_sinks) - 1;
 	}
 	if (!offer->pending || !path_table_pair(p->table, id, &pair.gpu, &pair.peer))

@@ -13,7 +13,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "links.h"
 #include "path_table.h"
 
 #define SINKS_MAX 4
@@ -21,6 +20,7 @@
 struct config;
 struct publish;
 struct sink;
+struct sink_link;
 
 struct publish_stats {
 	uint64_t pairs_published; /* publications that changed something */
@@ -44,8 +44,7 @@ void publish_destroy(struct publish *p);
 /* One more sink, which gets all pairs in the next run. Copies sink, borrows arg. 0 or -ENOSPC. */
 int publish_add_sink(struct publish *p, const struct sink *sink);
 
-void publish_link(struct publish *p, uint32_t gpu, uint32_t plane, uint32_t sub_port,
-		  enum links_state state, uint64_t speed_bps);
+void publish_link(struct publish *p, const struct sink_link *link);
 /* The table forgets the pair: path_table_set_on_forget(). */
 void publish_forget(struct publish *p, uint32_t pair);
 /* Evaluates the table and publishes what changed; on_change as in path_table.h. Returns the next

@@ -25,6 +25,7 @@
 struct addresses;
 struct bmp_source;
 struct config;
+struct zebra_sink;
 
 struct report {
 	const struct config *config;
@@ -35,6 +36,7 @@ struct report {
 	const struct events *events;
 	const struct flows *flows;
 	const struct publish *publish;
+	const struct zebra_sink *kernel;
 	const struct prober *prober;	   /* NULL: nothing is probed */
 	const struct reflector *reflector; /* NULL: nothing is answered */
 	const struct probe_ports *ports;   /* NULL: likewise */
@@ -49,6 +51,8 @@ json_t *report_peers(const struct report *r, const struct control_request *reque
 json_t *report_paths(const struct report *r, const struct control_request *request);
 json_t *report_config(const struct report *r, const struct control_request *request);
 json_t *report_drains(const struct report *r, const struct control_request *request);
+/* Which route each peer should have in the kernel (report_kernel.c). */
+json_t *report_kernel(const struct report *r, const struct control_request *request);
 json_t *report_flows(const struct report *r, const struct control_request *request);
 json_t *report_qps(const struct report *r, const struct control_request *request);
 json_t *report_events(const struct report *r, const struct control_request *request);

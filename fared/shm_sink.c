@@ -203,6 +203,14 @@ void shm_sink_stats(const struct shm_sink *s, struct publish_stats *out)
 
 /* ---- the sink ------------------------------------------------------------ */
 
+static void shm_sink_link(void *arg, const struct sink_link *link)
+{
+	struct shm_sink *s = arg;
+
+	shm_writer_sub_port(s->writer, link->gpu, link->plane, link->sub_port, link->is_up,
+			    link->speed_bps);
+}
+
 static void shm_sink_begin(void *arg, uint64_t now_ns)
 {
 	struct shm_sink *s = arg;
@@ -244,6 +252,7 @@ struct sink shm_sink_as_sink(struct shm_sink *s)
 {
 	return (struct sink){.name = "shared memory",
 			     .arg = s,
+			     .link = shm_sink_link,
 			     .begin = shm_sink_begin,
 			     .pair = shm_sink_take,
 			     .forget = shm_sink_forget,

@@ -23,7 +23,7 @@ int shm_sink_create(struct shm_sink **out, const struct config *config, struct p
 void shm_sink_destroy(struct shm_sink *s);
 /* Borrows s. */
 struct sink shm_sink_as_sink(struct shm_sink *s);
-/* For what no other sink has: sub-ports and the heartbeat. */
+/* For what no other sink has: the heartbeat. */
 struct shm_writer *shm_sink_writer(struct shm_sink *s);
 void shm_sink_stats(const struct shm_sink *s, struct publish_stats *out);
 

@@ -10,6 +10,7 @@
 #define SINK_H
 
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "shm_layout.h"
@@ -20,12 +21,26 @@ struct sink_pair {
 	uint32_t gpu;
 	struct in6_addr peer;
 	uint32_t n_planes;
-	const struct shm_path *paths; /* by plane: usable bandwidth, verdict, sub-ports in use */
+	/* by plane: usable bandwidth, verdict, and for live_sub_ports those that are not used */
+	const struct shm_path *paths;
+	/* for who cannot choose by source port what a leaf does with a packet: */
+	bool answered; /* the peer answers probes over some plane */
+	uint32_t
+		lossy; /* bit p: beyond the leaf of plane p, a sub-port of the peer loses packets */
+};
+
+struct sink_link {
+	uint32_t gpu, plane, sub_port;
+	uint32_t ifindex; /* 0: there is no such device */
+	bool is_up;
+	uint64_t speed_bps; /* 0: not known, or not up */
 };
 
 struct sink {
 	const char *name;
 	void *arg;
+	/* A local sub-port's state, also outside of turns; may be NULL. */
+	void (*link)(void *arg, const struct sink_link *link);
 	void (*begin)(void *arg, uint64_t now_ns);
 	/* 0, or -errno: not taken; it is offered again when it changes, or when commit() says */
 	int (*pair)(void *arg, const struct sink_pair *pair);

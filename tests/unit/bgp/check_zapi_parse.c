@@ -78,7 +78,7 @@ START_TEST(says_hello)
 
 		hex(&hello, cases[i].hello);
 		hex(&redistribute, cases[i].redistribute);
-		ck_assert_uint_eq(zapi_write_hello(&l, out), hello.n);
+		ck_assert_uint_eq(zapi_write_hello(&l, 0, out), hello.n);
 		ck_assert_mem_eq(out, hello.p, hello.n);
 		ck_assert_uint_eq(zapi_write_redistribute(&l, BGP_FAMILY_IPV4, out),
 				  redistribute.n);

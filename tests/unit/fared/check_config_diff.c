@@ -13,6 +13,7 @@ static const char before[] = "node: s0\n"
 			     "log_level: warning\n"
 			     "bgp:\n"
 			     "  bmp_port: 5002\n"
+			     "  zserv_path: /y\n"
 			     "  stale_s: 60\n"
 			     "  peer_prefixes: [198.19.0.0/16]\n"
 			     "local_gpus:\n"
@@ -52,6 +53,8 @@ static const struct {
 } edits[] = {
 	{"node: s0", "node: s0", NULL, NULL, NULL, 0},
 	{"warning", "debug", "log_level", "warning", "debug", CONFIG_AT_ONCE},
+	{"log_level: warning", "log_level: warning\nkernel_routes: on", "kernel_routes", "off",
+	 "on", CONFIG_AT_ONCE},
 	{"speed_mbps: 200", "speed_mbps: 100", PORT "speed_mbps", "200", "100", CONFIG_AT_ONCE},
 	{"speed_mbps: 200, ", "", PORT "speed_mbps", "200", "0", CONFIG_AT_ONCE},
 	{"stale_s: 60", "stale_s: 61", "bgp.stale_s", "60", "61", CONFIG_SOURCES},
@@ -60,7 +63,7 @@ static const struct {
 	 CONFIG_SOURCES},
 	{"5002", "5002\n  max_as_path: 3", "bgp.max_as_path", "2", "3", CONFIG_SOURCES},
 	{"5002", "5002\n  bandwidth_scale: 2.5", "bgp.bandwidth_scale", "1", "2.5", CONFIG_SOURCES},
-	{"5002", "5002\n  zserv_path: /z", "bgp.zserv_path", "", "/z", CONFIG_SOURCES},
+	{"/y", "/z", "bgp.zserv_path", "/y", "/z", CONFIG_SOURCES},
 	{"5002", "5002\n  frr_version: \"8.4\"", "bgp.frr_version", "", "8.4", CONFIG_SOURCES},
 	{"5002", "5002\n  bmp_user: bird", "bgp.bmp_user", "", "bird", CONFIG_RESTART},
 	{"198.19.0.0/16", "198.19.0.0/17, \"2001:db8::/48\"", "bgp.peer_prefixes",

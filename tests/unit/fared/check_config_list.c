@@ -60,6 +60,7 @@ START_TEST(values_are_those_in_force)
 		{"node", "s0", CONFIG_RESTART},
 		{"run_dir", "/run/fared", CONFIG_RESTART},
 		{"log_level", "info", CONFIG_AT_ONCE},
+		{"kernel_routes", "off", CONFIG_AT_ONCE},
 		{"bgp.bmp_port", "5001", CONFIG_SOURCES},
 		{"bgp.peer_prefixes", "[198.19.0.0/16, 2001:db8:19::/48]", CONFIG_SOURCES},
 		{"health.max_loss_percent", "0.25", CONFIG_RESTART},

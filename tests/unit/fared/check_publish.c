@@ -36,7 +36,10 @@ static void start(void)
 	ck_assert_int_eq(publish_create(&publish, config, table, 0600, S), 0);
 	for (uint32_t p = 0; p < 2; p++) {
 		path_table_link(table, 0, p, 0, true, 400 * MBPS);
-		publish_link(publish, 0, p, 0, LINKS_UP, 400 * MBPS);
+		publish_link(publish, &(struct sink_link){.plane = p,
+							  .ifindex = 1 + p,
+							  .is_up = true,
+							  .speed_bps = 400 * MBPS});
 	}
 	path_table_source_replaced(table, PATH_SOURCE_BMP, true, S);
 }
