@@ -668,8 +668,8 @@ static const struct rule {
 	 "ports of that plane, and what is beyond the leaf; farectl why says what was found"},
 	{FARE_VERDICT_RAMPING, true, rule_ramping, "nothing: it ends by itself"},
 	{FARE_VERDICT_STALE, true, rule_stale_without_peers,
-	 "bgp.peer_prefixes in fared.yaml: are the peers' addresses inside, and host routes? "
-	 "farectl why says what BMP has shown"},
+	 "bgpd: 'neighbor ... soft-reconfiguration inbound' in the address family; "
+	 "bgp.peer_prefixes in fared.yaml: are the peers' addresses inside?"},
 	{FARE_VERDICT_STALE, true, rule_stale,
 	 "is bgpd running, and its 'bmp listener' reachable? farectl show planes names the "
 	 "sources' state"},
@@ -728,7 +728,8 @@ bool path_rules_is(const struct path_result *result, enum path_rule_kind kind)
 	case PATH_RULE_PROBES:
 		return applies == rule_probe_down;
 	case PATH_RULE_BMP_AWAY:
-		return applies == rule_stale || applies == rule_relative;
+		return applies == rule_stale || applies == rule_relative ||
+		       applies == rule_stale_without_peers || applies == rule_relative_in_sync;
 	}
 	return false;
 }

@@ -36,13 +36,16 @@ struct causes {
 	const struct report *r;
 	uint32_t n;
 	struct cause all[CAUSES_MAX];
-	struct cause *bmp; /* explains what is kept without BMP; NULL: it is up */
+	/* explains what is kept without BMP; NULL: it shows peers, or it is not known why not */
+	struct cause *bmp;
 	/* planes none of whose sessions is up, and which cause says so */
 	struct cause *sessions[FARE_MAX_LOCAL_GPUS][FARE_MAX_PLANES];
+	struct cause *absent[FARE_MAX_LOCAL_GPUS][FARE_MAX_PLANES]; /* a device of theirs is */
 	/* peers that say that their own ports are down */
 	uint32_t n_lost_there[FARE_MAX_LOCAL_GPUS][FARE_MAX_PLANES];
 	uint32_t n_pairs[FARE_MAX_LOCAL_GPUS];
-	uint32_t n_paths, n_usable, n_routed;
+	uint32_t n_paths, n_usable;
+	bool shows_peers; /* BMP, now */
 };
 
 __attribute__((format(printf, 3, 4))) static void put(char *out, size_t size, const char *format,
@@ -170,7 +173,7 @@ static void add_seen(struct causes *c)
 	for (enum bmp_seen_kind k = 0; k < BMP_SEEN_COUNT; k++) {
 		struct cause *cause;
 
-		if (k <= BMP_SEEN_NET && c->n_routed)
+		if (k <= BMP_SEEN_NET && c->shows_peers)
 			continue;
 		if (!seen_text(c->r, k, text, sizeof(text), &look))
 			continue;
@@ -178,6 +181,8 @@ static void add_seen(struct causes *c)
 		PUT(cause->text, "%s%s", k <= BMP_SEEN_NET ? "BMP shows no peer; " : "", text);
 		PUT(cause->where, "BGP");
 		PUT(cause->look, "%s", look);
+		if (!c->shows_peers)
+			c->bmp = cause; /* a rejected route rather than a foreign one */
 	}
 }
 
@@ -271,15 +276,58 @@ static void add_sessions(struct causes *c)
 			add_sessions_of(c, g, p);
 }
 
+/* ---- devices ------------------------------------------------------------- */
+
+/* One that was renamed goes on carrying what others send: more than its own part is lost. */
+static void add_absent(struct causes *c)
+{
+	const struct config *config = c->r->config;
+
+	for (uint32_t g = 0; g < config->n_gpus; g++)
+		for (uint32_t p = 0; p < config->gpus[g].n_planes; p++)
+			for (uint32_t s = 0; s < config->gpus[g].planes[p].n_sub_ports; s++) {
+				enum links_state state;
+				struct cause *cause;
+				uint64_t bps;
+
+				if (!links_view(c->r->links, g, p, s, &state, &bps) ||
+				    state != LINKS_ABSENT || c->absent[g][p])
+					continue;
+				cause = add_cause(c, 0);
+				cause->gpu = g;
+				cause->plane = p;
+				PUT(cause->text, "there is no device %s in this network namespace",
+				    config->gpus[g].planes[p].sub_ports[s].dev);
+				PUT(cause->look, "ip -br link: was it renamed, or moved to another "
+						 "namespace? Is its driver there? fared.yaml");
+				c->absent[g][p] = cause;
+			}
+}
+
 /* ---- paths --------------------------------------------------------------- */
+
+/* BGP, too, withdraws a plane that the peer has lost: the peer knows why. */
+static void prefer_notice(struct path_brief *b)
+{
+	static const char reason[] = "the peer says that its own ports toward this plane are down "
+				     "or drained";
+
+	if (!b->is_lost_there || b->verdict != FARE_VERDICT_NO_ROUTE)
+		return;
+	b->reason = reason;
+	b->look_next = "the peer's own cables and ports toward the plane: farectl show planes, and "
+		       "show drains, on that server";
+}
 
 static struct cause *cause_of(struct causes *c, uint32_t gpu, uint32_t plane,
 			      const struct path_brief *b)
 {
 	struct cause *cause;
 
-	if (c->bmp && b->is_stale)
+	if (c->bmp && (b->is_stale || (b->verdict == FARE_VERDICT_NO_ROUTE && !c->shows_peers)))
 		return c->bmp;
+	if (plane != ALL_PLANES && c->absent[gpu][plane] && b->verdict != FARE_VERDICT_DRAINED)
+		return c->absent[gpu][plane];
 	if (plane != ALL_PLANES && c->sessions[gpu][plane] && b->verdict == FARE_VERDICT_NO_ROUTE)
 		return c->sessions[gpu][plane];
 	for (uint32_t i = 0; i < c->n; i++)
@@ -321,6 +369,7 @@ static void add_pair(struct causes *c, uint32_t pair)
 	for (uint32_t p = 0; p < n && path_table_brief(c->r->table, pair, p, &b); p++) {
 		if (b.is_whole || !b.reason)
 			continue;
+		prefer_notice(&b);
 		cause = cause_of(c, gpu, is_one && n > 1 ? ALL_PLANES : p, &b);
 		cause->n_lost += !b.usable_bps;
 		cause->n_less += b.usable_bps > 0;
@@ -390,6 +439,18 @@ static json_t *cause_json(const struct cause *cause)
 			 (int)cause->n_less, "example", cause->example, "look_next", cause->look);
 }
 
+/* Over some path, and not of old alone. */
+static bool has_shown_peers(const struct report *r)
+{
+	struct path_brief b;
+
+	for (uint32_t i = 0; i < path_table_end(r->table); i++)
+		for (uint32_t p = 0; path_table_brief(r->table, i, p, &b); p++)
+			if (b.route_source == PATH_FROM_BMP && !b.is_stale)
+				return true;
+	return false;
+}
+
 json_t *why_all_reply(const struct report *r)
 {
 	struct causes *c = calloc(1, sizeof(*c));
@@ -400,9 +461,9 @@ json_t *why_all_reply(const struct report *r)
 		return NULL;
 	c->r = r;
 	path_table_source(r->table, PATH_SOURCE_BMP, &bmp);
-	for (uint32_t i = 0; i < path_table_end(r->table); i++)
-		c->n_routed += path_table_has_route(r->table, i);
+	c->shows_peers = has_shown_peers(r);
 	add_sources(c);
+	add_absent(c);
 	if (r->bmp && bmp.state == BGP_SOURCE_UP) {
 		add_seen(c);
 		add_sessions(c);
