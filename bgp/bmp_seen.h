@@ -25,7 +25,7 @@ struct bmp_seen {
 	struct {
 		uint64_t n;
 		struct bgp_prefix example;
-		int neighbor; /* by whom; -1: BMP_SEEN_STRANGER */
+		int neighbor; /* that sent it; -1: BMP_SEEN_STRANGER */
 	} kinds[BMP_SEEN_COUNT];
 };
 

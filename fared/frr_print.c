@@ -56,6 +56,30 @@ static int speaker_of(const struct config *config, const struct frr_print_option
 	return 0;
 }
 
+/* frr_config.h writes sessions that carry the routes of their own family alone. */
+static int check_neighbors(const struct config *config, char *why, size_t why_size)
+{
+	for (uint32_t g = 0; g < config->n_gpus; g++)
+		for (int v6 = 0; v6 < 2; v6++) {
+			bool has = IN6_IS_ADDR_UNSPECIFIED(&config->gpus[g].address[v6]);
+
+			for (size_t i = 0; !has && i < config->bgp.n_neighbors; i++)
+				has = config->bgp.neighbors[i].local_gpu == g &&
+				      !!IN6_IS_ADDR_V4MAPPED(&config->bgp.neighbors[i].address) !=
+					      v6;
+			if (has)
+				continue;
+			snprintf(why, why_size,
+				 "local_gpus[%u] has an %s address and no %s neighbor: sessions "
+				 "of the other family that carry its routes (RFC 8950, "
+				 "unnumbered) are yours to write: 'neighbor DEV interface "
+				 "remote-as external', 'capability extended-nexthop'",
+				 g, v6 ? "IPv6" : "IPv4", v6 ? "IPv6" : "IPv4");
+			return -EINVAL;
+		}
+	return 0;
+}
+
 static void print_server(FILE *out, const struct config *config,
 			 const struct frr_config_speaker *speaker, struct frr_config_gpu *gpus,
 			 struct in6_addr *leaves)
@@ -148,6 +172,9 @@ int frr_print(FILE *out, const struct config *config, const struct frr_print_opt
 		return rc;
 	if (options->leaf)
 		return print_leaf(out, config, &speaker, options->leaf, why, why_size);
+	rc = check_neighbors(config, why, why_size);
+	if (rc)
+		return rc;
 	gpus = calloc(config->n_gpus, sizeof(*gpus));
 	leaves = calloc(config->bgp.n_neighbors + 1, sizeof(*leaves));
 	rc = gpus && leaves ? 0 : -ENOMEM;

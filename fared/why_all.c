@@ -22,7 +22,7 @@
 #define ALL_PLANES UINT32_MAX
 
 struct cause {
-	char text[240], where[64], look[320];
+	char text[240], where[64], advice[320];
 	const char *reason; /* of a path; NULL: of something else */
 	uint32_t gpu, plane;
 	uint32_t n_lost, n_less; /* paths that it takes, and that it lessens */
@@ -74,15 +74,15 @@ static struct cause *add_cause(struct causes *c, unsigned order)
 static void add_bmp_down(struct causes *c, const struct path_source_view *bmp)
 {
 	struct cause *cause = add_cause(c, 1);
-	const char *look = "is bgpd running, with -M bmp, and 'bmp listener' where bgp.bmp_port "
-			   "says? vtysh -c 'show bmp'";
+	const char *advice = "is bgpd running, with -M bmp, and 'bmp listener' where bgp.bmp_port "
+			     "says? vtysh -c 'show bmp'";
 
 	PUT(cause->text, "BMP is %s: %s", path_source_state_name(bmp->state), bmp->reason);
 	PUT(cause->where, "bgpd at %s", c->r->config->bmp_text);
 	if (strstr(bmp->reason, "bmp_user"))
-		look = "bgp.bmp_user in fared.yaml: the user that bgpd runs as (ps -C bgpd -o "
-		       "user)";
-	PUT(cause->look, "%s", look);
+		advice = "bgp.bmp_user in fared.yaml: the user that bgpd runs as (ps -C bgpd -o "
+			 "user)";
+	PUT(cause->advice, "%s", advice);
 	c->bmp = cause;
 }
 
@@ -100,7 +100,7 @@ static void add_sources(struct causes *c)
 		cause = add_cause(c, 3);
 		PUT(cause->text, "zebra is away: %s", view.reason);
 		PUT(cause->where, "%s", r->config->zserv_path);
-		PUT(cause->look, "%s",
+		PUT(cause->advice, "%s",
 		    strstr(view.reason, "denied")
 			    ? "who may use the socket (ls -l, SELinux): the daemon's user has to"
 			    : "is zebra running? which release, bgp.frr_version");
@@ -109,7 +109,7 @@ static void add_sources(struct causes *c)
 		cause = add_cause(c, 4);
 		PUT(cause->text, "%s is %s", r->ports->subject, r->ports->reason);
 		PUT(cause->where, "probes");
-		PUT(cause->look, "end that process, or move it to another port");
+		PUT(cause->advice, "end that process, or move it to another port");
 	}
 }
 
@@ -125,10 +125,10 @@ static const char *prefix_text(const struct bgp_prefix *p, char out[64])
 
 /* What the stream has shown instead of a peer; false: nothing. */
 static bool seen_text(const struct report *r, enum bmp_seen_kind kind, char *text, size_t size,
-		      const char **look)
+		      const char **advice)
 {
 	static const struct {
-		const char *what, *look;
+		const char *what, *advice;
 	} kinds[BMP_SEEN_COUNT] = {
 		[BMP_SEEN_STRANGER] =
 			{"bgpd's sessions are with other addresses than the "
@@ -160,14 +160,14 @@ static bool seen_text(const struct report *r, enum bmp_seen_kind kind, char *tex
 		address_format(&r->config->bgp.neighbors[by].address, neighbor);
 	put(text, size, "%s: %llu, the last %s%s%s", kinds[kind].what,
 	    (unsigned long long)seen->kinds[kind].n, example, by >= 0 ? " from " : "", neighbor);
-	*look = kinds[kind].look;
+	*advice = kinds[kind].advice;
 	return true;
 }
 
 /* BMP is in sync. Routes to nets, and of others, are of interest if there are none of peers. */
 static void add_seen(struct causes *c)
 {
-	const char *look;
+	const char *advice;
 	char text[240];
 
 	for (enum bmp_seen_kind k = 0; k < BMP_SEEN_COUNT; k++) {
@@ -175,12 +175,12 @@ static void add_seen(struct causes *c)
 
 		if (k <= BMP_SEEN_NET && c->shows_peers)
 			continue;
-		if (!seen_text(c->r, k, text, sizeof(text), &look))
+		if (!seen_text(c->r, k, text, sizeof(text), &advice))
 			continue;
 		cause = add_cause(c, 2);
 		PUT(cause->text, "%s%s", k <= BMP_SEEN_NET ? "BMP shows no peer; " : "", text);
 		PUT(cause->where, "BGP");
-		PUT(cause->look, "%s", look);
+		PUT(cause->advice, "%s", advice);
 		if (!c->shows_peers)
 			c->bmp = cause; /* a rejected route rather than a foreign one */
 	}
@@ -189,7 +189,7 @@ static void add_seen(struct causes *c)
 void why_all_missing(const struct report *r, char *out, size_t size)
 {
 	struct path_source_view bmp;
-	const char *look;
+	const char *advice;
 	char text[240];
 
 	*out = '\0';
@@ -200,7 +200,7 @@ void why_all_missing(const struct report *r, char *out, size_t size)
 		return;
 	}
 	for (enum bmp_seen_kind k = BMP_SEEN_COUNT; k-- > 0 && !*out;)
-		if (seen_text(r, k, text, sizeof(text), &look))
+		if (seen_text(r, k, text, sizeof(text), &advice))
 			put(out, size, "%s", text);
 }
 
@@ -257,11 +257,11 @@ static void add_sessions_of(struct causes *c, uint32_t gpu, uint32_t plane)
 	PUT(cause->text, "no BGP session with neighbor %s on %s%s", first, dev,
 	    n_missing > 1 ? " and others" : "");
 	if (!is_known && seen->kinds[BMP_SEEN_STRANGER].n)
-		PUT(cause->look,
+		PUT(cause->advice,
 		    "neighbors in fared.yaml: bgpd has a session with %s, which is none of them",
 		    address_format(&seen->kinds[BMP_SEEN_STRANGER].example.address, other));
 	else
-		PUT(cause->look,
+		PUT(cause->advice,
 		    "vtysh -c 'show bgp neighbors %s'; the leaf's bgpd; both ends' AS, address and "
 		    "password",
 		    first);
@@ -298,8 +298,9 @@ static void add_absent(struct causes *c)
 				cause->plane = p;
 				PUT(cause->text, "there is no device %s in this network namespace",
 				    config->gpus[g].planes[p].sub_ports[s].dev);
-				PUT(cause->look, "ip -br link: was it renamed, or moved to another "
-						 "namespace? Is its driver there? fared.yaml");
+				PUT(cause->advice,
+				    "ip -br link: was it renamed, or moved to another "
+				    "namespace? Is its driver there? fared.yaml");
 				c->absent[g][p] = cause;
 			}
 }
@@ -343,7 +344,7 @@ static struct cause *cause_of(struct causes *c, uint32_t gpu, uint32_t plane,
 	cause->is_probe_lost = b->is_probe_lost;
 	cause->is_carrier_lost = b->is_carrier_lost;
 	PUT(cause->text, "%s", b->reason);
-	PUT(cause->look, "%s", b->look_next);
+	PUT(cause->advice, "%s", b->look_next);
 	return cause;
 }
 
@@ -397,12 +398,12 @@ static void revise(const struct causes *c, struct cause *cause)
 		    "the leaf: no local sub-port has carrier, and %u of %u peers say that theirs "
 		    "toward this plane are down, too",
 		    n_there, n_pairs);
-		PUT(cause->look, "the leaf of this plane: is it powered and up?");
+		PUT(cause->advice, "the leaf of this plane: is it powered and up?");
 	}
 	if (cause->is_probe_lost && cause->n_peers > 1) {
 		PUT(cause->text, "in-fabric: probes toward %u of %u peers are lost on this plane",
 		    cause->n_peers, n_pairs);
-		PUT(cause->look, "the leaf of this plane: its counters of errors and drops");
+		PUT(cause->advice, "the leaf of this plane: its counters of errors and drops");
 	}
 }
 
@@ -436,11 +437,11 @@ static json_t *cause_json(const struct cause *cause)
 	return json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:s}", "severity",
 			 cause->n_lost ? "lost" : "less", "where", cause->where, "cause",
 			 cause->text, "paths_lost", (int)cause->n_lost, "paths_less",
-			 (int)cause->n_less, "example", cause->example, "look_next", cause->look);
+			 (int)cause->n_less, "example", cause->example, "look_next", cause->advice);
 }
 
 /* Over some path, and not of old alone. */
-static bool has_shown_peers(const struct report *r)
+static bool bmp_shows_peers(const struct report *r)
 {
 	struct path_brief b;
 
@@ -461,7 +462,7 @@ json_t *why_all_reply(const struct report *r)
 		return NULL;
 	c->r = r;
 	path_table_source(r->table, PATH_SOURCE_BMP, &bmp);
-	c->shows_peers = has_shown_peers(r);
+	c->shows_peers = bmp_shows_peers(r);
 	add_sources(c);
 	add_absent(c);
 	if (r->bmp && bmp.state == BGP_SOURCE_UP) {
@@ -475,8 +476,8 @@ json_t *why_all_reply(const struct report *r)
 
 		PUT(cause->text, "BMP shows no peer");
 		PUT(cause->where, "BGP");
-		PUT(cause->look, "vtysh -c 'show bgp': have other servers joined, and are their "
-				 "addresses inside bgp.peer_prefixes?");
+		PUT(cause->advice, "vtysh -c 'show bgp': have other servers joined, and are their "
+				   "addresses inside bgp.peer_prefixes?");
 	}
 	for (uint32_t i = 0; i < c->n; i++) {
 		revise(c, &c->all[i]);

@@ -39,8 +39,8 @@ struct prober_path {
 	/* one sub-port would explain what it loses, but so would chance */
 	bool suspicion;
 	/*
-	 * bit s: what leaves by sub-port s is received over another plane: of the peer (there), or on
-	 * its return; over which one, last (-1: by no sub-port), and when
+	 * bit s: what leaves by sub-port s is received over another plane, by the peer (there) or
+	 * on its return; over which one, last (-1: by no sub-port), and when
 	 */
 	uint8_t crossed;
 	bool is_crossed_there;
@@ -229,15 +229,6 @@ bool prober_io_has_news(const struct prober *p, const struct prober_peer *peer, 
 void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now);
 /* reads whatever has come in: answers, and by on_drain() probes */
 void prober_io_drain(struct prober *p, uint64_t now);
-
-/* prober_crossed.c */
-/* A reply to a probe of that path came in over plane `arrived` (-1: by no sub-port), or says that the
- * probe did. */
-void prober_crossed_noted(struct prober *p, struct prober_peer *peer, uint32_t plane,
-			  const struct notice_trailer *t, int arrived, uint64_t now);
-/* A probe out of that sub-port was answered as it should be. */
-void prober_crossed_passed(struct prober *p, struct prober_peer *peer, uint32_t plane,
-			   uint32_t local_sub_port, uint64_t now);
 
 /* prober_trace.c: of the path that is traced. */
 static inline bool prober_is_traced(const struct prober *p, const struct prober_peer *peer,

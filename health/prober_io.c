@@ -359,6 +359,43 @@ static bool is_answer(struct prober_peer *peer, struct prober_path *path,
 	return true;
 }
 
+#define CROSSED_AGAIN_NS                                                                           \
+	UINT64_C(1000000000) /* of a sub-port that is crossed in part: none since */
+
+/*
+ * A reply to a probe of that path came in over plane `arrived` (-1: by no sub-port), or says that
+ * the probe did.
+ */
+static void note_crossed(struct prober *p, struct prober_peer *peer, uint32_t plane,
+			 const struct notice_trailer *t, int arrived, uint64_t now)
+{
+	struct prober_path *path = &peer->paths[plane];
+	const struct loss_rtt_probe *probe = &path->loss.ring[t->stamp.sequence % LOSS_RTT_WINDOW];
+	uint8_t bit = (uint8_t)(1u << probe->local_sub_port);
+
+	if (!t->has_stamp || !probe->nonce || probe->nonce != t->stamp.nonce)
+		return; /* no reply to a probe of this path */
+	path->crossed_ns = now;
+	path->is_crossed_there = t->has_arrival && t->arrival.plane != plane;
+	path->crossed_plane = path->is_crossed_there ? (int8_t)t->arrival.plane : (int8_t)arrived;
+	if (path->crossed & bit)
+		return;
+	path->crossed |= bit;
+	prober_tell_links(p, peer, plane, now);
+}
+
+/* A probe out of that sub-port was answered as it should be. */
+static void note_uncrossed(struct prober *p, struct prober_peer *peer, uint32_t plane,
+			   uint32_t local_sub_port, uint64_t now)
+{
+	struct prober_path *path = &peer->paths[plane];
+
+	if (!(path->crossed >> local_sub_port & 1) || now < path->crossed_ns + CROSSED_AGAIN_NS)
+		return;
+	path->crossed &= (uint8_t) ~(1u << local_sub_port);
+	prober_tell_links(p, peer, plane, now);
+}
+
 /* Ordered guards; each is counted. */
 static void take_reply(struct prober *p, const struct prober_socket *s, const struct udp_packet *in,
 		       uint64_t now)
@@ -394,7 +431,7 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 	is_sub_port = sub_ports_find(p->ports, s->gpu, in->ifindex, &arrived, &sub_port);
 	if (!is_sub_port || (t.has_stamp && arrived != plane) ||
 	    (t.has_arrival && t.arrival.plane != plane)) {
-		prober_crossed_noted(p, peer, plane, &t, is_sub_port ? (int)arrived : -1, now);
+		note_crossed(p, peer, plane, &t, is_sub_port ? (int)arrived : -1, now);
 		goto drop;
 	}
 	if (t.has_size) { /* says nothing else of the path */
@@ -410,7 +447,7 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 		goto drop;
 	path->third_party = !t.has_stamp;
 	path->proven |= 1u << probe.local_sub_port;
-	prober_crossed_passed(p, peer, plane, probe.local_sub_port, now);
+	note_uncrossed(p, peer, plane, probe.local_sub_port, now);
 	if (path->returning >> probe.local_sub_port & 1) {
 		path->returning &= (uint8_t) ~(1u << probe.local_sub_port);
 		prober_tell_links(p, peer, plane, now);

@@ -69,6 +69,16 @@ START_TEST(a_server)
 }
 END_TEST
 
+/* Nothing is printed rather than a server without neighbours. */
+START_TEST(unnumbered_sessions_are_named)
+{
+	parse("198.19.0.1", "fe80::1", "8.4.4");
+	ck_assert_int_eq(print((struct frr_print_options){.as = "1"}), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(why, "RFC 8950"));
+	ck_assert_str_eq(text, "");
+}
+END_TEST
+
 START_TEST(a_server_of_ipv6_alone)
 {
 	parse("2001:db8:19::1", "2001:db8:18::", "8.4.4");
@@ -147,6 +157,7 @@ int main(void)
 
 	tcase_add_checked_fixture(t, NULL, teardown);
 	tcase_add_test(t, a_server);
+	tcase_add_test(t, unnumbered_sessions_are_named);
 	tcase_add_test(t, a_server_of_ipv6_alone);
 	tcase_add_test(t, a_leaf);
 	tcase_add_test(t, what_is_wrong_is_named);
