@@ -130,7 +130,7 @@ static int read_kernel(struct farectl_kernel *k)
 
 /* ---- comparison ------------------------------------------------------------ */
 
-static double number(const json_t *hop, const char *key)
+static double farectl_kernel_number(const json_t *hop, const char *key)
 {
 	return json_number_value(json_object_get(hop, key));
 }
@@ -143,10 +143,11 @@ static double share_of(const json_t *hops, const json_t *wanted)
 	size_t i;
 
 	json_array_foreach (hops, i, hop) {
-		all += number(hop, "weight");
-		if (number(hop, "ifindex") == number(wanted, "ifindex") &&
+		all += farectl_kernel_number(hop, "weight");
+		if (farectl_kernel_number(hop, "ifindex") ==
+			    farectl_kernel_number(wanted, "ifindex") &&
 		    json_equal(json_object_get(hop, "gateway"), json_object_get(wanted, "gateway")))
-			its = number(hop, "weight");
+			its = farectl_kernel_number(hop, "weight");
 	}
 	return its < 0 ? -1 : its / all;
 }
@@ -195,9 +196,10 @@ static void print_hop(const json_t *hop, const json_t *others)
 	char dev[IF_NAMESIZE] = "?";
 	double other = share_of(others, hop);
 
-	if_indextoname((unsigned)number(hop, "ifindex"), dev);
+	if_indextoname((unsigned)farectl_kernel_number(hop, "ifindex"), dev);
 	printf("  %-15s via %-26s weight %3.0f", dev,
-	       json_string_value(json_object_get(hop, "gateway")), number(hop, "weight"));
+	       json_string_value(json_object_get(hop, "gateway")),
+	       farectl_kernel_number(hop, "weight"));
 	if (other < 0)
 		printf("  not in the kernel");
 	putchar('\n');

@@ -9,7 +9,7 @@
 
 #define CELL 160
 
-static const char *text(const json_t *row, const char *key)
+static const char *farectl_tables_text(const json_t *row, const char *key)
 {
 	const char *value = json_string_value(json_object_get(row, key));
 
@@ -82,8 +82,8 @@ static void sub_ports(const json_t *row)
 	size_t i;
 
 	json_array_foreach (json_object_get(row, "sub_ports"), i, port)
-		printf("%s%s %s %s", i ? ", " : "", text(port, "dev"), text(port, "state"),
-		       gbps(port, "speed_bps", cell));
+		printf("%s%s %s %s", i ? ", " : "", farectl_tables_text(port, "dev"),
+		       farectl_tables_text(port, "state"), gbps(port, "speed_bps", cell));
 	putchar('\n');
 }
 
@@ -102,17 +102,18 @@ void tables_planes(const json_t *reply)
 			 number_cell(row, "configured_sub_ports", b));
 		snprintf(paths, sizeof(paths), "%s/%s", number_cell(row, "usable_paths", c),
 			 number_cell(row, "paths", d));
-		printf("%-8s %5s %11s %9s %9s %-28s ", text(row, "local_gpu"),
+		printf("%-8s %5s %11s %9s %9s %-28s ", farectl_tables_text(row, "local_gpu"),
 		       number_cell(row, "plane", a), gbps(row, "local_bps", b), ports, paths,
 		       verdicts(row, e));
 		sub_ports(row);
 	}
 	printf("\n%-8s %-8s %9s  %s\n", "SOURCE", "STATE", "FOR s", "REASON");
 	json_array_foreach (json_object_get(reply, "sources"), i, row)
-		printf("%-8s %-8s %9s  %s\n", text(row, "source"),
-		       json_is_true(json_object_get(row, "configured")) ? text(row, "state")
-									: "off",
-		       seconds(row, "since_s", a), text(row, "reason"));
+		printf("%-8s %-8s %9s  %s\n", farectl_tables_text(row, "source"),
+		       json_is_true(json_object_get(row, "configured"))
+			       ? farectl_tables_text(row, "state")
+			       : "off",
+		       seconds(row, "since_s", a), farectl_tables_text(row, "reason"));
 }
 
 void tables_peers(const json_t *reply)
@@ -127,8 +128,9 @@ void tables_peers(const json_t *reply)
 
 		snprintf(planes, sizeof(planes), "%s/%s", number_cell(row, "usable_planes", a),
 			 number_cell(row, "planes", b));
-		printf("%-8s %-39s %12s %7s  %s\n", text(row, "local_gpu"), text(row, "peer"),
-		       gbps(row, "usable_bps", c), planes, verdicts(row, d));
+		printf("%-8s %-39s %12s %7s  %s\n", farectl_tables_text(row, "local_gpu"),
+		       farectl_tables_text(row, "peer"), gbps(row, "usable_bps", c), planes,
+		       verdicts(row, d));
 	}
 }
 
@@ -141,7 +143,7 @@ static const char *probe(const json_t *row, char cell[CELL])
 		snprintf(cell, CELL, "-");
 		return cell;
 	}
-	snprintf(cell, CELL, "%s%s %.2f%%", text(p, "state"),
+	snprintf(cell, CELL, "%s%s %.2f%%", farectl_tables_text(p, "state"),
 		 json_is_true(json_object_get(p, "third_party")) ? " (foreign)" : "",
 		 (double)json_integer_value(json_object_get(p, "loss_ppm")) / 1e4);
 	if (json_is_number(rtt))
@@ -158,15 +160,15 @@ static int tables_width(const json_t *rows, const char *key, const char *heading
 	size_t i;
 
 	json_array_foreach (rows, i, row)
-		if (strlen(text(row, key)) > width)
-			width = strlen(text(row, key));
+		if (strlen(farectl_tables_text(row, key)) > width)
+			width = strlen(farectl_tables_text(row, key));
 	return (int)width;
 }
 
 /* Its reason says more than that it is in use with all that the local links have. */
 static bool is_limited(const json_t *path)
 {
-	return strcmp(text(path, "verdict"), "ok") ||
+	return strcmp(farectl_tables_text(path, "verdict"), "ok") ||
 	       json_integer_value(json_object_get(path, "usable_bps")) <
 		       json_integer_value(json_object_get(path, "local_bps"));
 }
@@ -182,12 +184,14 @@ void tables_paths(const json_t *reply)
 	printf("%-*s %-*s %5s %-14s %9s %9s %10s %9s  %s\n", gpu, "GPU", peer, "PEER", "PLANE",
 	       "VERDICT", "USABLE", "LOCAL", "ADVERTISED", "FOR s", "PROBES (LOSS, RTT)");
 	json_array_foreach (rows, i, row) {
-		printf("%-*s %-*s %5s %-14s %9s %9s %10s %9s  %s\n", gpu, text(row, "local_gpu"),
-		       peer, text(row, "peer"), number_cell(row, "plane", a), text(row, "verdict"),
-		       gbps(row, "usable_bps", b), gbps(row, "local_bps", c),
-		       gbps(row, "advertised_bps", d), seconds(row, "since_s", e), probe(row, f));
+		printf("%-*s %-*s %5s %-14s %9s %9s %10s %9s  %s\n", gpu,
+		       farectl_tables_text(row, "local_gpu"), peer,
+		       farectl_tables_text(row, "peer"), number_cell(row, "plane", a),
+		       farectl_tables_text(row, "verdict"), gbps(row, "usable_bps", b),
+		       gbps(row, "local_bps", c), gbps(row, "advertised_bps", d),
+		       seconds(row, "since_s", e), probe(row, f));
 		if (is_limited(row) || json_is_true(json_object_get(row, "normalised")))
-			printf("%*s %s%s\n", gpu, "", text(row, "reason"),
+			printf("%*s %s%s\n", gpu, "", farectl_tables_text(row, "reason"),
 			       json_is_true(json_object_get(row, "normalised"))
 				       ? " (relative weights)"
 				       : "");
@@ -205,11 +209,11 @@ void tables_flows(const json_t *reply)
 	printf("%-16s %8s %-18s %3s %-39s %5s %5s %8s %6s %9s %16s\n", "CLIENT", "PID", "KEY",
 	       "GPU", "PEER", "PLANE", "SLOT", "UDP PORT", "IN USE", "IDLE s", "BYTES");
 	json_array_foreach (json_object_get(reply, "flows"), i, row)
-		printf("%-16s %8s %-18s %3s %-39s %5s %5s %8s %6s %9s %16s\n", text(row, "client"),
-		       number_cell(row, "pid", a), text(row, "key"),
-		       number_cell(row, "local_gpu_index", b), text(row, "peer"),
-		       number_cell(row, "plane", c), number_cell(row, "slot_index", d),
-		       number_cell(row, "udp_source_port", e),
+		printf("%-16s %8s %-18s %3s %-39s %5s %5s %8s %6s %9s %16s\n",
+		       farectl_tables_text(row, "client"), number_cell(row, "pid", a),
+		       farectl_tables_text(row, "key"), number_cell(row, "local_gpu_index", b),
+		       farectl_tables_text(row, "peer"), number_cell(row, "plane", c),
+		       number_cell(row, "slot_index", d), number_cell(row, "udp_source_port", e),
 		       json_is_true(json_object_get(row, "in_use")) ? "yes" : "no",
 		       seconds(row, "idle_s", f), number_cell(row, "bytes", g));
 }
@@ -226,14 +230,14 @@ void tables_qps(const json_t *reply)
 	       "REMOTE PORT", "FOR s", "BYTES", "ERROR");
 	json_array_foreach (json_object_get(reply, "qps"), i, row)
 		printf("%-16s %8s %3s %-39s %5s %5s %-10s %8s %8s %10s %11s %9s %16s %s\n",
-		       text(row, "client"), number_cell(row, "pid", a),
-		       number_cell(row, "local_gpu_index", b), text(row, "peer"),
+		       farectl_tables_text(row, "client"), number_cell(row, "pid", a),
+		       number_cell(row, "local_gpu_index", b), farectl_tables_text(row, "peer"),
 		       number_cell(row, "plane", c), number_cell(row, "index", d),
-		       text(row, "state"), number_cell(row, "qpn", e),
+		       farectl_tables_text(row, "state"), number_cell(row, "qpn", e),
 		       number_cell(row, "udp_source_port", f),
 		       number_cell(row, "local_sub_port", g),
 		       number_cell(row, "remote_sub_port", h), seconds(row, "since_s", k),
-		       number_cell(row, "bytes", l), text(row, "error"));
+		       number_cell(row, "bytes", l), farectl_tables_text(row, "error"));
 }
 
 static void print_time(json_int_t wall_ns)
@@ -249,8 +253,9 @@ static void print_time(json_int_t wall_ns)
 
 void tables_trace_head(const json_t *reply)
 {
-	printf("%s, plane %lld: %s%s; %lld probes\n", text(reply, "local_gpu"),
-	       (long long)json_integer_value(json_object_get(reply, "plane")), text(reply, "state"),
+	printf("%s, plane %lld: %s%s; %lld probes\n", farectl_tables_text(reply, "local_gpu"),
+	       (long long)json_integer_value(json_object_get(reply, "plane")),
+	       farectl_tables_text(reply, "state"),
 	       json_is_true(json_object_get(reply, "probed")) ? "" : ", and not probed now",
 	       (long long)json_integer_value(json_object_get(reply, "count")));
 	printf("%-15s  %-8s %10s %5s %6s %5s %6s %10s %s\n", "TIME", "WHAT", "SEQUENCE", "LOCAL",
@@ -263,8 +268,8 @@ static void trace_row(const json_t *line, const char *what)
 
 	print_time(json_integer_value(json_object_get(line, "wall_ns")));
 	if (!strcmp(what, "state")) {
-		printf("%-8s %s -> %s (%s)\n", what, text(line, "from"), text(line, "to"),
-		       text(line, "reason"));
+		printf("%-8s %s -> %s (%s)\n", what, farectl_tables_text(line, "from"),
+		       farectl_tables_text(line, "to"), farectl_tables_text(line, "reason"));
 		return;
 	}
 	if (json_object_get(line, "rtt_ns"))
@@ -273,13 +278,13 @@ static void trace_row(const json_t *line, const char *what)
 	printf("%-8s %10s %5s %6s %5s %6s %10s %s%s\n", what, number_cell(line, "sequence", a),
 	       number_cell(line, "local_sub_port", b), number_cell(line, "remote_sub_port", c),
 	       number_cell(line, "reply_sub_port", d), number_cell(line, "source_port", e), rtt,
-	       text(line, "state"),
+	       farectl_tables_text(line, "state"),
 	       json_is_true(json_object_get(line, "counts")) ? "" : ", does not count");
 }
 
 void tables_trace(const json_t *line)
 {
-	const char *what = text(line, "what");
+	const char *what = farectl_tables_text(line, "what");
 	char a[CELL], b[CELL];
 
 	if (!strcmp(what, "end"))
@@ -309,9 +314,10 @@ void tables_event(const json_t *e)
 	localtime_r(&wall_s, &tm);
 	strftime(when, sizeof(when), "%F %T", &tm);
 	printf("%-6s %s.%03d %-9s %-34s %5s %5s %s%s%s (%s%s%s)\n", number_cell(e, "seq", a), when,
-	       (int)(wall_ns / 1000000 % 1000), text(e, "topic"), text(e, "subject"),
-	       number_cell(e, "plane", b), number_cell(e, "n", c), from ? from : "",
-	       from && *from ? " -> " : "", text(e, "to"), text(e, "reason"),
+	       (int)(wall_ns / 1000000 % 1000), farectl_tables_text(e, "topic"),
+	       farectl_tables_text(e, "subject"), number_cell(e, "plane", b),
+	       number_cell(e, "n", c), from ? from : "", from && *from ? " -> " : "",
+	       farectl_tables_text(e, "to"), farectl_tables_text(e, "reason"),
 	       evidence && *evidence ? ": " : "", evidence ? evidence : "");
 }
 
@@ -336,22 +342,23 @@ void tables_counters(const json_t *reply)
 	else
 		printf("%-10s %-14s %16s  %s\n", "PART", "COUNTER", "COUNT", "MEANING");
 	json_array_foreach (json_object_get(reply, "counters"), i, row)
-		printf("%-10s %-14s %16s  %s\n", text(row, "part"), text(row, "counter"),
-		       number_cell(row, "count", a), text(row, "meaning"));
+		printf("%-10s %-14s %16s  %s\n", farectl_tables_text(row, "part"),
+		       farectl_tables_text(row, "counter"), number_cell(row, "count", a),
+		       farectl_tables_text(row, "meaning"));
 }
 
 void tables_version(const json_t *reply)
 {
 	char a[CELL];
 
-	printf("version          %s\n", text(reply, "version"));
-	printf("node             %s\n", text(reply, "node"));
+	printf("version          %s\n", farectl_tables_text(reply, "version"));
+	printf("node             %s\n", farectl_tables_text(reply, "node"));
 	printf("up for           %s s\n", seconds(reply, "uptime_s", a));
 	printf("pairs            %s\n", number_cell(reply, "pairs", a));
 	if (json_is_true(json_object_get(reply, "adopted")))
 		printf("segment          adopted\n");
 	else
-		printf("segment          new: %s\n", text(reply, "why_new"));
+		printf("segment          new: %s\n", farectl_tables_text(reply, "why_new"));
 	printf("pairs adopted    %s\n", number_cell(reply, "pairs_adopted", a));
 	printf("pairs published  %s times\n", number_cell(reply, "pairs_published", a));
 	printf("pairs refused    %s times\n", number_cell(reply, "pairs_refused", a));
@@ -398,12 +405,13 @@ void tables_why_all(const json_t *reply)
 			   less = json_integer_value(json_object_get(row, "paths_less"));
 
 		snprintf(head, sizeof(head), "%s: %lld path%s lost, %lld affected%s%s",
-			 text(row, "where"), (long long)lost, lost == 1 ? "" : "s", (long long)less,
-			 *text(row, "example") ? ", such as " : "", text(row, "example"));
+			 farectl_tables_text(row, "where"), (long long)lost, lost == 1 ? "" : "s",
+			 (long long)less, *farectl_tables_text(row, "example") ? ", such as " : "",
+			 farectl_tables_text(row, "example"));
 		printf("\n%zu. ", i + 1);
 		print_wrapped("", head);
-		print_wrapped("   ", text(row, "cause"));
-		print_wrapped("   look next: ", text(row, "look_next"));
+		print_wrapped("   ", farectl_tables_text(row, "cause"));
+		print_wrapped("   look next: ", farectl_tables_text(row, "look_next"));
 	}
 }
 
@@ -424,8 +432,8 @@ void tables_drain(const json_t *reply)
 {
 	json_int_t n = json_integer_value(json_object_get(reply, "paths"));
 
-	printf("%s: %lld path%s %s\n", text(reply, "what"), (long long)n, n == 1 ? "" : "s",
-	       text(reply, "now"));
+	printf("%s: %lld path%s %s\n", farectl_tables_text(reply, "what"), (long long)n,
+	       n == 1 ? "" : "s", farectl_tables_text(reply, "now"));
 }
 
 void tables_drains(const json_t *reply)
@@ -449,10 +457,10 @@ void tables_config(const json_t *reply)
 
 	printf("%-50s %-8s %s\n", "KEY", "RELOAD", "VALUE");
 	json_array_foreach (json_object_get(reply, "config"), i, row)
-		printf("%-50s %-8s %s\n", text(row, "key"), text(row, "reload"),
-		       text(row, "value"));
+		printf("%-50s %-8s %s\n", farectl_tables_text(row, "key"),
+		       farectl_tables_text(row, "reload"), farectl_tables_text(row, "value"));
 	if (json_is_string(json_object_get(reply, "trial")))
-		printf("\n%s\n", text(reply, "trial"));
+		printf("\n%s\n", farectl_tables_text(reply, "trial"));
 }
 
 void tables_reload(const json_t *reply)
@@ -465,12 +473,13 @@ void tables_reload(const json_t *reply)
 	if (n)
 		printf("%-50s %-8s %s\n", "KEY", "RELOAD", "CHANGE");
 	json_array_foreach (changes, i, row)
-		printf("%-50s %-8s %s -> %s\n", text(row, "key"), text(row, "reload"),
-		       text(row, "before"), text(row, "after"));
+		printf("%-50s %-8s %s -> %s\n", farectl_tables_text(row, "key"),
+		       farectl_tables_text(row, "reload"), farectl_tables_text(row, "before"),
+		       farectl_tables_text(row, "after"));
 	if ((size_t)n > json_array_size(changes))
 		printf("(%lld more)\n", (long long)n - (long long)json_array_size(changes));
 	if (json_object_get(reply, "warning"))
-		fprintf(stderr, "farectl: warning: %s\n", text(reply, "warning"));
+		fprintf(stderr, "farectl: warning: %s\n", farectl_tables_text(reply, "warning"));
 	if (json_is_true(json_object_get(reply, "keys_changed")))
 		puts("the key files hold other keys than were in force");
 	if (json_is_true(json_object_get(reply, "in_force")))

@@ -25,8 +25,8 @@
 #define ERRORS_MAX    1000 /* in one go: of a socket that gives nothing but errors */
 #define RETRY_S	      0.5  /* after a dump that could not even be asked for */
 /*
- * How often the counts of lost carriers are read, s. The kernel sends the first message at once, and
- * holds others back for up to a second after one (net/core/link_watch.c): so long they are read
+ * How often the counts of lost carriers are read, s. The kernel sends the first message at once,
+ * and holds others back for up to a second after one (net/core/link_watch.c): so long they are read
  * closely. The rest is for a message that is late because the kernel's lock is held, or because a
  * link of another namespace changed.
  */

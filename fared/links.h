@@ -4,7 +4,8 @@
  *
  * Solely owns: one rtnetlink socket subscribed to link changes, and the last known state of each
  * sub-port's device. In: link messages; the kernel's counts of lost carriers (device_count.h),
- * every 20 ms, or every 2 ms for a second after a message; ethtool's speed where the configuration gives none (link_speed.h). Out:
+ * every 20 ms, or every 2 ms for a second after a message; ethtool's speed where the
+ * configuration gives none (link_speed.h). Out:
  * on_link, once per change. Thread: the loop's. The kernel drops messages when we are slow
  * (ENOBUFS): everything is then asked for again, and what the new answer does not mention is
  * gone. It also is late with

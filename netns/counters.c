@@ -193,12 +193,12 @@ int counters_read(const struct lab *lab, json_t **out)
 	return rc;
 }
 
-static long long number(const json_t *object, const char *key)
+static long long counters_number(const json_t *object, const char *key)
 {
 	return (long long)json_integer_value(json_object_get(object, key));
 }
 
-static const char *text(const json_t *object, const char *key)
+static const char *counters_text(const json_t *object, const char *key)
 {
 	return json_string_value(json_object_get(object, key));
 }
@@ -215,16 +215,22 @@ void counters_print(const json_t *counters, FILE *out)
 		json_array_foreach (json_object_get(host, "devices"), k, item)
 			fprintf(out,
 				"%-6s %-10s %14lld %12lld %10lld %10lld %10lld %10lld %10lld\n",
-				text(host, "name"), text(item, "dev"), number(item, "tx_bytes"),
-				number(item, "tx_packets"), number(item, "queue_drops"),
-				number(item, "gray_drops"), number(item, "device_drops"),
-				number(item, "marked"), number(item, "backlog_bytes"));
+				counters_text(host, "name"), counters_text(item, "dev"),
+				counters_number(item, "tx_bytes"),
+				counters_number(item, "tx_packets"),
+				counters_number(item, "queue_drops"),
+				counters_number(item, "gray_drops"),
+				counters_number(item, "device_drops"),
+				counters_number(item, "marked"),
+				counters_number(item, "backlog_bytes"));
 	fprintf(out, "%-6s %-10s %14s %12s\n", "HOST", "DAEMON", "CPU (s)", "RSS (KiB)");
 	json_array_foreach (json_object_get(counters, "hosts"), i, host)
 		json_array_foreach (json_object_get(host, "daemons"), k, item)
-			fprintf(out, "%-6s %-10s %14.2f %12lld\n", text(host, "name"),
-				text(item, "name"), json_real_value(json_object_get(item, "cpu_s")),
-				number(item, "rss_bytes") / 1024);
+			fprintf(out, "%-6s %-10s %14.2f %12lld\n", counters_text(host, "name"),
+				counters_text(item, "name"),
+				json_real_value(json_object_get(item, "cpu_s")),
+				counters_number(item, "rss_bytes") / 1024);
 	fprintf(out, "%lld packets sent by servers, %lld dropped\n",
-		number(counters, "sent_packets"), number(counters, "dropped_packets"));
+		counters_number(counters, "sent_packets"),
+		counters_number(counters, "dropped_packets"));
 }

@@ -8,12 +8,12 @@
 
 #define NEARLY 0.99
 
-static double number(const json_t *row, const char *key)
+static double path_totals_number(const json_t *row, const char *key)
 {
 	return json_number_value(json_object_get(row, key));
 }
 
-static const char *text(const json_t *row, const char *key)
+static const char *path_totals_text(const json_t *row, const char *key)
 {
 	const char *value = json_string_value(json_object_get(row, key));
 
@@ -38,13 +38,13 @@ void path_totals_fini(struct path_totals *t)
 
 static void increase(json_t *row, const char *key, double by)
 {
-	json_object_set_new(row, key, json_real(number(row, key) + by));
+	json_object_set_new(row, key, json_real(path_totals_number(row, key) + by));
 }
 
 static void raise_to(json_t *row, const char *key, const json_t *value)
 {
 	if (json_is_number(value) &&
-	    (!json_object_get(row, key) || json_number_value(value) > number(row, key)))
+	    (!json_object_get(row, key) || json_number_value(value) > path_totals_number(row, key)))
 		json_object_set_new(row, key, json_real(json_number_value(value)));
 }
 
@@ -55,12 +55,12 @@ static json_t *path_totals_row(json_t *rows, const json_t *of, bool by_plane, co
 	char key[160];
 	json_t *row;
 
-	snprintf(key, sizeof(key), "%.48s %.0f %.64s", text(of, "local_gpu"),
-		 by_plane ? number(of, "plane") : 0., value ? value : "");
+	snprintf(key, sizeof(key), "%.48s %.0f %.64s", path_totals_text(of, "local_gpu"),
+		 by_plane ? path_totals_number(of, "plane") : 0., value ? value : "");
 	row = json_object_get(rows, key);
 	if (row)
 		return row;
-	row = json_pack("{s:s}", "local_gpu", text(of, "local_gpu"));
+	row = json_pack("{s:s}", "local_gpu", path_totals_text(of, "local_gpu"));
 	if (by_plane)
 		json_object_set(row, "plane", json_object_get(of, "plane"));
 	if (label)
@@ -77,13 +77,14 @@ static double drained_bps(const json_t *planes, const json_t *path)
 	size_t p, s;
 
 	json_array_foreach (planes, p, plane) {
-		if (strcmp(text(plane, "local_gpu"), text(path, "local_gpu")) ||
-		    number(plane, "plane") != number(path, "plane"))
+		if (strcmp(path_totals_text(plane, "local_gpu"),
+			   path_totals_text(path, "local_gpu")) ||
+		    path_totals_number(plane, "plane") != path_totals_number(path, "plane"))
 			continue;
 		json_array_foreach (json_object_get(plane, "sub_ports"), s, port)
 			if (json_is_true(json_object_get(port, "drained")) &&
 			    json_is_true(json_object_get(port, "up")))
-				bps += number(port, "speed_bps");
+				bps += path_totals_number(port, "speed_bps");
 	}
 	return bps;
 }
@@ -92,7 +93,7 @@ static double drained_bps(const json_t *planes, const json_t *path)
 
 static bool is_carrying(const json_t *row)
 {
-	return number(row, "usable_bps") > 0;
+	return path_totals_number(row, "usable_bps") > 0;
 }
 
 static bool is_drained(const json_t *row)
@@ -106,7 +107,7 @@ static bool is_noticed(const json_t *row)
 	const json_t *noticed = json_object_get(row, "noticed_bps");
 
 	return json_is_number(noticed) &&
-	       number(row, "usable_bps") >= NEARLY * json_number_value(noticed);
+	       path_totals_number(row, "usable_bps") >= NEARLY * json_number_value(noticed);
 }
 
 static void add_path(struct path_totals *t, const json_t *planes, const json_t *row,
@@ -115,23 +116,25 @@ static void add_path(struct path_totals *t, const json_t *planes, const json_t *
 	json_t *plane = path_totals_row(t->planes, row, true, NULL, NULL);
 	const json_t *probe = json_object_get(row, "probe"),
 		     *mtu = json_object_get(probe, "path_mtu");
-	double local = number(row, "local_bps") - drained_bps(planes, row);
+	double local = path_totals_number(row, "local_bps") - drained_bps(planes, row);
 
-	increase(path_totals_row(t->verdicts, row, true, "verdict", text(row, "verdict")), "paths",
-		 1);
-	increase(plane, "usable_bps", number(row, "usable_bps"));
-	increase(plane, "local_bps", number(row, "local_bps"));
+	increase(path_totals_row(t->verdicts, row, true, "verdict",
+				 path_totals_text(row, "verdict")),
+		 "paths", 1);
+	increase(plane, "usable_bps", path_totals_number(row, "usable_bps"));
+	increase(plane, "local_bps", path_totals_number(row, "local_bps"));
 	increase(plane, "drained", is_drained(row));
 	increase(plane, "lost",
 		 !is_carrying(row) && !is_drained(row) && !is_noticed(row) && is_reached);
 	increase(plane, "reduced",
-		 is_carrying(row) && number(row, "usable_bps") < NEARLY * local &&
+		 is_carrying(row) && path_totals_number(row, "usable_bps") < NEARLY * local &&
 			 !is_noticed(row));
 	increase(plane, "small_mtu",
-		 json_is_number(mtu) && json_number_value(mtu) < number(probe, "path_mtu_wanted"));
-	increase(plane, "sent", number(probe, "sent"));
-	increase(plane, "unanswered", number(probe, "lost"));
-	increase(plane, "downs", number(probe, "downs"));
+		 json_is_number(mtu) &&
+			 json_number_value(mtu) < path_totals_number(probe, "path_mtu_wanted"));
+	increase(plane, "sent", path_totals_number(probe, "sent"));
+	increase(plane, "unanswered", path_totals_number(probe, "lost"));
+	increase(plane, "downs", path_totals_number(probe, "downs"));
 	raise_to(plane, "loss_ppm", json_object_get(probe, "loss_ppm"));
 	raise_to(plane, "rtt_p50_us", json_object_get(probe, "rtt_p50_us"));
 	raise_to(plane, "rtt_p99_us", json_object_get(probe, "rtt_p99_us"));
@@ -145,7 +148,8 @@ static const char *peer_state(const json_t *pair)
 
 	json_array_foreach (pair, i, row) {
 		is_reached |= is_carrying(row);
-		is_whole &= number(row, "usable_bps") >= NEARLY * number(row, "local_bps") &&
+		is_whole &= path_totals_number(row, "usable_bps") >=
+				    NEARLY * path_totals_number(row, "local_bps") &&
 			    is_carrying(row);
 		all_drained &= is_drained(row);
 	}
@@ -178,10 +182,12 @@ void path_totals_add(struct path_totals *t, const json_t *planes, const json_t *
 	json_array_foreach (rows, i, row) {
 		const json_t *first = json_array_get(t->pair, 0);
 
-		if (first && (strcmp(text(first, "peer"), text(row, "peer")) ||
-			      strcmp(text(first, "local_gpu"), text(row, "local_gpu"))))
+		if (first &&
+		    (strcmp(path_totals_text(first, "peer"), path_totals_text(row, "peer")) ||
+		     strcmp(path_totals_text(first, "local_gpu"),
+			    path_totals_text(row, "local_gpu"))))
 			end_pair(t, planes);
-		if (number(row, "configured_sub_ports") > 0)
+		if (path_totals_number(row, "configured_sub_ports") > 0)
 			json_array_append(t->pair, row);
 	}
 }
@@ -195,7 +201,7 @@ void path_totals_end(struct path_totals *t, const json_t *planes, json_t *sums)
 	json_object_foreach (sums, key, sum) {
 		json_t *row = path_totals_row(t->planes, sum, true, NULL, NULL);
 
-		increase(row, "qps", number(sum, "qps"));
-		increase(row, "bytes", number(sum, "bytes"));
+		increase(row, "qps", path_totals_number(sum, "qps"));
+		increase(row, "bytes", path_totals_number(sum, "bytes"));
 	}
 }

@@ -320,7 +320,7 @@ START_TEST(a_carrier_lost_for_a_moment_is_known)
 }
 END_TEST
 
-/* The counts cost a system call for each sub-port: they are read often only while a message may be held back. */
+/* The counts cost a system call each: they are read often only while a message may be held back. */
 START_TEST(counts_are_read_seldom_while_nothing_changes)
 {
 	static const double pauses_s[] = {1.5, 1};
