@@ -12,7 +12,7 @@
 #include "bgp_source.h"
 
 enum bmp_seen_kind {
-	BMP_SEEN_STRANGER, /* of a session that is no configured neighbour's; example: its end */
+	BMP_SEEN_STRANGER,  /* of a session that is no configured neighbour's; example: its end */
 	BMP_SEEN_OUTSIDE,   /* a host route outside bgp.peer_prefixes */
 	BMP_SEEN_NET,	    /* a route to a net in which peers are, or would be: it names no peer */
 	BMP_SEEN_TOO_LONG,  /* a peer's route with more AS hops than bgp.max_as_path */
