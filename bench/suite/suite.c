@@ -546,7 +546,6 @@ static int suite_describe(const struct suite *suite, json_t **run)
 				 .options = suite->options,
 				 .seed = suite->seed,
 				 .scale = suite->scale,
-				 .machine = &suite->machine,
 				 .repeated = suite->before.repeated + suite->repeated,
 				 .busy = suite->before.busy + suite->busy,
 				 .seconds =

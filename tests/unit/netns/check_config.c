@@ -15,6 +15,7 @@ static const struct topology pairs = {.servers = 2,
 				      .hold_s = 3,
 				      .graceful_restart_s = 20,
 				      .leaves_per_plane = 1,
+				      .priority_band = true,
 				      .ipv4 = true,
 				      .ipv6 = true};
 
@@ -107,6 +108,20 @@ START_TEST(unshaped_scale_is_a_virtual_links)
 	text = fared_text(&t, 0, "");
 	has(text, "bandwidth_scale: 10000\n");
 	has_not(text, "frr_version");
+	free(text);
+}
+END_TEST
+
+START_TEST(without_the_band_queues_are_allowed_for)
+{
+	struct topology t = pairs;
+	char *text = fared_text(&t, 0, "");
+
+	has_not(text, "queue_ms");
+	free(text);
+	t.priority_band = false;
+	text = fared_text(&t, 0, "");
+	has(text, "  queue_ms: 100\n");
 	free(text);
 }
 END_TEST
@@ -278,6 +293,7 @@ int main(void)
 
 	tcase_add_test(tc, fared_to_the_letter);
 	tcase_add_test(tc, unshaped_scale_is_a_virtual_links);
+	tcase_add_test(tc, without_the_band_queues_are_allowed_for);
 	tcase_add_test(tc, server_filters_each_gpu);
 	tcase_add_test(tc, leaf_counts_and_filters);
 	tcase_add_test(tc, rates_that_differ_are_announced);
