@@ -260,7 +260,7 @@ static void describe_leaves(json_t *t, const struct describe *about)
 	unsigned n = about->fabric->topo->n_leaves;
 	struct leaf_load now;
 
-	if (!about->leaves->at_ns || leaf_load_read(&now, about->fabric->topo))
+	if (!about->leaves || !about->leaves->at_ns || leaf_load_read(&now, about->fabric->topo))
 		return;
 	describe_row(t, "CPU Utilization (switch)",
 		     "%.2f%% of a core: the daemons of the busiest leaf, over the whole run; "

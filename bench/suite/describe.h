@@ -24,7 +24,7 @@ struct describe {
 	unsigned repeated, busy; /* attempts that do not count; trials kept all the same */
 	double seconds;
 	const struct machine *machine;	/* as it was when the run began */
-	const struct leaf_load *leaves; /* the same; at_ns 0: not known */
+	const struct leaf_load *leaves; /* the same; NULL, or at_ns 0: not known */
 	/* tests of the inference draft, and of the training draft, are among those that run */
 	bool draft, training;
 };
