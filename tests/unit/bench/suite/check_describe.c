@@ -35,15 +35,15 @@ START_TEST(a_run_says_what_it_was)
 	ck_assert_str_eq(said(run, "Started"), "2026-01-02 03:04:05 UTC");
 	ck_assert_str_eq(json_string_value(json_object_get(run, "started")),
 			 "2026-01-02 03:04:05 UTC");
-	ck_assert_str_eq(said(run, "Trials kept without idle time"), "not judged (--even-busy)");
+	ck_assert_str_eq(said(run, "Idle time"), "not looked at (--even-busy)");
 	ck_assert_ptr_nonnull(strstr(said(run, "Scale"), "token buckets"));
 	ck_assert_ptr_nonnull(strstr(said(run, "Accelerators"), "4 processes stand"));
 	json_decref(run);
 	options.even_busy = false;
 	about.busy = 2;
 	run = describe_json(&about);
-	ck_assert_str_eq(said(run, "Trials kept without idle time"),
-			 "2: none of the attempts had any");
+	ck_assert_str_eq(said(run, "Trials kept although busy"),
+			 "2: none of their attempts was better");
 	json_decref(run);
 	topo_destroy(lab.topo);
 }
