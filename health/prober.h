@@ -20,11 +20,11 @@
  *
  * One fast probe per path: successive probes take its live local sub-ports in turn and, as far as
  * replies have told which source port leads to which remote sub-port, the remote ones too. A reply
- * counts only if it comes in over the same plane, with a hop limit of 254 or 255, our discriminator
- * and the 64 random bits of a probe still undecided. A reflector that returns no stamp is not
- * fared's: used, matched by its discriminator alone whatever plane it answers over (so only the way
- * there is proven), and marked; but not within ten seconds of a reply that did return one, from the
- * same peer over any plane.
+ * counts only if it comes in over the same plane, with a hop limit of 254 or 255 (max_routers), our
+ * discriminator and the 64 random bits of a probe still undecided. A reflector that returns no
+ * stamp is not fared's: used, matched by its discriminator alone whatever plane it answers over
+ * (so only the way there is proven), and marked; but not within ten seconds of a reply that did
+ * return one, from the same peer over any plane.
  *
  * Probes of full size tell which path MTU each path carries (mtu.h), at a low rate. They say
  * nothing else of a path, and nothing of them is in its losses.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * audit.h - does a run contradict itself? What it measured then tells of the benchmark, not of the
- * fabric, and there is no result.
+ * fabric, and there is no result. And is everything that went in accounted for (conservation)?
  *
  * Owns: nothing; pure but for stderr. In: what the workers say; out: 0, or -EBADE after saying what
  * cannot be. Thread: any.

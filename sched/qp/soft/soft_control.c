@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* soft_control.c - control datagrams of an endpoint, sent and received */
 #include "soft_endpoint.h"
 
 #include <endian.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* soft_qp.c - QPs: made, connected, moved; work is posted */
 #include "soft_protocol.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* soft_rx.c - datagrams become packets, and packets reach their QP */
 #include "soft_protocol.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* soft_tx.c - packets of QPs, laid out in bursts and sent */
 #include "soft_protocol.h"
 
 #include <endian.h>
