@@ -97,6 +97,15 @@ static bool is_current(const struct path_facts *f, enum path_source s)
 }
 
 /*
+ * Probes are answered, but for a single reply that may be late. An answer that came in by an address
+ * proves it, however it came to be this server's.
+ */
+static bool is_answered(const struct path_facts *f)
+{
+	return f->probe.judged && !f->probe.silent;
+}
+
+/*
  * A source that does not come back takes nothing away. What it said last counts for stale_ns, and
  * longer only while probes are answered.
  */
@@ -105,7 +114,7 @@ static bool is_too_old(struct judgement *j, enum path_source s)
 	const struct path_facts *f = j->f;
 	uint64_t stale_at = f->sources[s].since_ns + f->times->stale_ns;
 
-	if (f->sources[s].state == BGP_SOURCE_UP || (f->probe.judged && f->probe.answered))
+	if (f->sources[s].state == BGP_SOURCE_UP || is_answered(f))
 		return false;
 	if (f->now_ns >= stale_at)
 		return true;
@@ -223,9 +232,8 @@ static void find_route_source(struct judgement *j)
 {
 	const struct path_facts *f = j->f;
 	const struct path_received *bmp = &f->received[PATH_SOURCE_BMP];
-	bool answered = f->probe.judged && f->probe.answered;
 	bool adopted = f->adopted && !bmp->known &&
-		       (answered || f->now_ns < f->adopted_ns + f->times->stale_ns);
+		       (is_answered(f) || f->now_ns < f->adopted_ns + f->times->stale_ns);
 
 	j->no_route = "not learned from any source";
 	if (is_accepted(f, PATH_SOURCE_BMP))
@@ -261,12 +269,6 @@ static const char *rule_local_down(const struct judgement *j)
 	if (j->f->local_bps == 0)
 		return "sub-ports have carrier, but neither driver nor configuration has a speed";
 	return NULL;
-}
-
-/* An answer that came in by an address proves it, however it came to be this server's. */
-static bool is_answered(const struct path_facts *f)
-{
-	return f->probe.judged && f->probe.answered;
 }
 
 static const char *rule_own_address(const struct judgement *j)
@@ -362,7 +364,12 @@ static const char *rule_peer_down(const struct judgement *j)
 
 static const char *rule_crossed(const struct judgement *j)
 {
-	return j->f->probe.judged && j->f->probe.crossed && !j->f->probe.answered
+	const struct path_probe *probe = &j->f->probe;
+	uint32_t n_crossed = (uint32_t)__builtin_popcount(probe->crossed);
+
+	/* of some sub-ports alone: until the others are silent, too */
+	return probe->judged && n_crossed && !probe->answered &&
+			       (probe->silent || n_crossed >= j->f->n_up_sub_ports)
 		       ? "crossed: what leaves by this plane is received over another one"
 		       : NULL;
 }

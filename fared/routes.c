@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/address.h"
+#include "zebra_sink.h"
 
 /* a bgpd that restarts has all of them deleted and added again at once */
 #define MESSAGES_MAX  64 /* in one turn of the loop: probes are not kept waiting */
@@ -132,6 +133,9 @@ static int on_answer(struct nl_msg *msg, void *arg)
 	if (header->nlmsg_type != RTM_NEWROUTE ||
 	    nlmsg_parse(header, sizeof(struct rtmsg), attrs, RTA_MAX, NULL) < 0)
 		return NL_SKIP;
+	/* what this daemon gave zebra says nothing of BGP's routes */
+	if (attrs[RTA_TABLE] && nla_get_u32(attrs[RTA_TABLE]) == ZEBRA_SINK_TABLE)
+		return NL_STOP;
 	a->n = ((const struct rtmsg *)nlmsg_data(header))->rtm_type == RTN_UNICAST
 		       ? (int)devices_of(attrs, a->ifindex)
 		       : 0;
@@ -152,7 +156,8 @@ int routes_ask(struct routes *r, const struct in6_addr *host, int ifindex[ROUTES
 	bool is_v4 = IN6_IS_ADDR_V4MAPPED(host);
 	struct rtmsg question = {.rtm_family = is_v4 ? AF_INET : AF_INET6,
 				 .rtm_dst_len = is_v4 ? 32 : 128,
-				 .rtm_flags = RTM_F_FIB_MATCH};
+				 /* of IPv4 the table is named only if it is asked for */
+				 .rtm_flags = RTM_F_FIB_MATCH | RTM_F_LOOKUP_TABLE};
 	struct answer a = {ifindex, -EIO};
 	struct nl_msg *msg = nlmsg_alloc_simple(RTM_GETROUTE, 0);
 	int rc = msg ? 0 : -NLE_NOMEM;

@@ -237,6 +237,8 @@ static void shm_sink_forget(void *arg, uint32_t pair)
 {
 	struct shm_sink *s = arg;
 
+	if (s->segment_pair[pair] < 0)
+		s->stats.renewal_error = 0; /* if others wait, the next failure sets it again */
 	s->segment_pair[pair] = -1;
 }
 

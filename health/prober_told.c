@@ -32,6 +32,7 @@ static void start_path(struct prober *p, struct prober_peer *peer, uint32_t plan
 	struct probe_fsm_change change, *cut = NULL;
 
 	path->wanted = true;
+	path->crossed = 0;
 	path->next_ns = prober_soon(p, now);
 	path->silent_since_ns = 0;
 	prober_schedule(p, peer, plane, now);
@@ -109,6 +110,7 @@ void prober_link_changed(struct prober *p, uint32_t gpu, uint32_t plane, uint32_
 			continue;
 		path = &peer->paths[plane];
 		path->returning &= (uint8_t) ~(1u << sub_port);
+		path->crossed &= (uint8_t) ~(1u << sub_port);
 		if (up && path->fsm.state != PROBE_UNPROVEN)
 			path->returning |= (uint8_t)(1u << sub_port);
 		if (path->fsm.state != PROBE_UNPROVEN)

@@ -101,14 +101,15 @@ static bool reflect(struct reflector *r, const struct socket *s, const struct ud
 	counter = &r->counters.wrong_device;
 	if (!sub_ports_find(r->ports, s->gpu, in->ifindex, &plane, &sub_port))
 		goto drop;
-	counter = &r->counters.limited;
-	if (!token_bucket_take(&r->replies, reply_rate, now))
-		goto drop;
 	counter = &r->counters.malformed;
 	if (notice_wire_decode(in->bytes, in->length, r->keys, &ends, &t, &error))
 		goto drop;
 	if (r->handlers->on_heard)
 		r->handlers->on_heard(r->arg, s->gpu, &in->from, plane, &t, in->waited_ns);
+	/* what a report says was sent has been read by now: a flood of others' makes none missing */
+	counter = &r->counters.limited;
+	if (!token_bucket_take(&r->replies, reply_rate, now))
+		goto drop;
 	p = sbfd_wire_reflection(&p, REQUIRED_RX_US);
 	sbfd_wire_encode(&p, out->bytes);
 	out->length = SBFD_WIRE_BYTES;

@@ -13,7 +13,8 @@
 #include "doctor_host.h"
 #include "vty.h"
 
-#define FRR_DIR "/var/run/frr"
+#define FRR_DIR	     "/var/run/frr"
+#define FIRST_PERSON 1000 /* user ids below are those of the system (login.defs) */
 
 /* A file of /proc/PID, "\0" at the end; its length, or -1. */
 static ssize_t read_of(const char *pid, const char *name, char *out, size_t size)
@@ -67,6 +68,9 @@ static json_t *process_row(const char *pid, const char *name)
 	snprintf(path, sizeof(path), "/proc/%.16s", pid);
 	if (!stat(path, &st))
 		user = getpwuid(st.st_uid);
+	/* FRR's daemons are a system user's: any other chose that name itself */
+	if (!user || (strcmp(name, "fared") && st.st_uid >= FIRST_PERSON))
+		return NULL;
 	row = json_pack("{s:s, s:i, s:s*, s:o}", "name", name, "pid", atoi(pid), "user",
 			user ? user->pw_name : NULL, "args", args_of(pid));
 	if (strcmp(name, "fared") || read_of(pid, "status", status, sizeof(status)) < 0)

@@ -431,7 +431,10 @@ END_TEST
 START_TEST(what_zebra_said_last_does_not_live_for_ever)
 {
 	const struct path_probe answered = {.judged = true, .answered = true, .permille = 1000},
-				silent = {.judged = true, .permille = 1000, .reason = "unproven"};
+				silent = {.judged = true,
+					  .silent = true,
+					  .permille = 1000,
+					  .reason = "unproven"};
 	struct in6_addr a = peer_address(1);
 
 	for (unsigned p = 0; p < 4; p++)
@@ -553,7 +556,7 @@ END_TEST
 START_TEST(an_answered_adopted_path_outlives_its_time_and_asks_for_no_turn)
 {
 	const struct path_probe answered = {.judged = true, .answered = true, .permille = 1000},
-				silent = {.judged = true, .reason = "silent"};
+				silent = {.judged = true, .silent = true, .reason = "silent"};
 	const uint64_t bps[] = {400 * MBPS, 0, 0, 0};
 	struct in6_addr a = peer_address(1);
 
@@ -676,6 +679,7 @@ START_TEST(what_passes_smaller_packets_is_out_of_use)
 	ck_assert_int_eq(path_table_probe(table, 0, &a, 1, &probe), 0);
 	expect(1, 1, FARE_VERDICT_MTU, 0);
 	probe.permille = 0;
+	probe.silent = true;
 	probe.reason = "silent";
 	ck_assert_int_eq(path_table_probe(table, 0, &a, 1, &probe), 0);
 	expect(1, 1, FARE_VERDICT_PROBE_DOWN, 0);
@@ -1313,7 +1317,7 @@ static void give(const struct evidence *e)
  * likely. */
 static const char *contradiction(const struct evidence *e)
 {
-	bool answered = e->probing == ANSWERED;
+	bool answered = e->probing == ANSWERED || e->probing == LATE; /* one reply */
 	bool silent = e->probing == SILENT || e->probing == PROBED_DOWN || e->probing == CROSSED;
 
 	if (e->drained)
