@@ -525,8 +525,10 @@ static int suite_open(struct suite *suite, bool fabric)
 	json_decref(words);
 	if (err)
 		return err;
-	if (suite->before.started[0])
+	if (suite->before.started[0]) {
 		strcpy(suite->machine.started, suite->before.started);
+		suite->leaves.at_ns = 0; /* how the leaves were then is not known */
+	}
 	suite->seed = o->seed;
 	if (!o->has_seed && getrandom(&suite->seed, sizeof(suite->seed), 0) < 0)
 		return -errno;

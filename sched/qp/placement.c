@@ -54,11 +54,11 @@ static void follow_flow(struct transfer *t, const uint64_t *bps, const struct we
 
 /* ---- spray ---- */
 
-/* The length of a chunk in parts; a whole chunk, written or read, has SPRAY_FLY_UNIT parts. */
-static unsigned parts_of(const struct transfer *t, const struct chunk *c)
+/* Bytes of chunks like c in parts; a whole chunk, written or read, has SPRAY_FLY_UNIT parts. */
+static unsigned parts_of(const struct transfer *t, const struct chunk *c, uint64_t bytes)
 {
 	uint32_t unit = unit_bytes_of(t, &t->messages[c->message]);
-	uint64_t parts = ((uint64_t)c->length * SPRAY_FLY_UNIT + unit - 1) / unit;
+	uint64_t parts = (bytes * SPRAY_FLY_UNIT + unit - 1) / unit;
 
 	return parts < 1 ? 1 : parts > SPRAY_FLY_UNIT ? SPRAY_FLY_UNIT : (unsigned)parts;
 }
@@ -82,18 +82,23 @@ static struct outlet *least_sprayed(struct transfer *t, unsigned lane)
 static struct outlet *stay(struct transfer *t, const struct chunk *c)
 {
 	struct outlet *q = t->placement.stay;
+	unsigned parts;
 
 	if (!q || !t->placement.spray.w[q->lane] ||
 	    t->placement.stay_bytes + c->length > unit_bytes_of(t, &t->messages[c->message]))
 		return NULL;
-	spray_fly_pay(&t->placement.spray, q->lane, parts_of(t, c));
+	/* of what stayed together, not of each: in all no more than a unit, however small they are */
+	parts = parts_of(t, c, t->placement.stay_bytes + c->length) -
+		parts_of(t, c, t->placement.stay_bytes);
+	if (parts)
+		spray_fly_pay(&t->placement.spray, q->lane, parts);
 	t->placement.stay_bytes += c->length;
 	return q;
 }
 
 static struct outlet *go_on(struct transfer *t, const struct chunk *c)
 {
-	int plane = spray_fly_next_part(&t->placement.spray, parts_of(t, c));
+	int plane = spray_fly_next_part(&t->placement.spray, parts_of(t, c, c->length));
 
 	t->placement.stay = plane < 0 ? NULL : least_sprayed(t, (unsigned)plane);
 	t->placement.stay_bytes = c->length;
