@@ -223,7 +223,6 @@ static int take_health(const struct check *c, struct config *config)
 	h->multiplier = (uint32_t)number_or(raw->multiplier, 3);
 	h->max_routers = (uint32_t)number_or(raw->max_routers, 1);
 	h->dscp = (uint8_t)number_or(raw->dscp, FARE_PROBE_DSCP);
-	h->queue_ns = ms_to_ns(number_or(raw->queue_ms, 0));
 	h->recover_probes = (uint32_t)number_or(raw->recover_probes, 10);
 	h->max_loss_ppm = (uint32_t)lround(fraction_or(raw->max_loss_percent, 2) * 1e4);
 	h->hold_ns = ms_to_ns(number_or(raw->hold_ms, 50));

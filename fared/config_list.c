@@ -167,7 +167,6 @@ static void add_health(struct writer *w, const struct config_health *h)
 	add_ms(w, "health.slow_interval_ms", h->slow_interval_ns);
 	add(w, "health.max_probes_per_s", "%u", h->max_probes_per_s);
 	add(w, "health.dscp", "%u", h->dscp);
-	add_ms(w, "health.queue_ms", h->queue_ns);
 	add(w, "health.recover_probes", "%u", h->recover_probes);
 	add(w, "health.max_loss_percent", "%.10g", h->max_loss_ppm / 1e4);
 	add_ms(w, "health.hold_ms", h->hold_ns);

@@ -79,7 +79,14 @@ static void record_transition(struct daemon *d, uint32_t gpu, const struct in6_a
 	snprintf(e.from, sizeof(e.from), "%s", probe_state_name(change->old_state));
 	snprintf(e.to, sizeof(e.to), "%s", probe_state_name(change->new_state));
 	snprintf(e.reason, sizeof(e.reason), "%s", change->reason);
-	probe_numbers_text(&change->numbers, e.evidence, sizeof(e.evidence));
+	if (change->n_silent)
+		snprintf(e.evidence, sizeof(e.evidence),
+			 "%u probes in %.1f ms unanswered, %.1f ms of it for queues",
+			 change->n_silent, (double)change->silent_ns / 1e6,
+			 (double)change->margin_ns / 1e6);
+	else if (change->n_lost)
+		snprintf(e.evidence, sizeof(e.evidence), "%u of %u probes lost", change->n_lost,
+			 change->n_window);
 	daemon_add_event(d, &e);
 }
 
@@ -221,20 +228,11 @@ static void on_drain(void *arg)
 }
 
 static void on_peer_seen(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
-			 const struct notice_trailer *t, uint64_t waited_ns)
+			 bool is_answered)
 {
 	struct daemon_health *h = arg;
 
-	prober_heard(h->prober, gpu, peer, plane, t->has_heard, t->has_report ? &t->report : NULL,
-		     t->authentic, waited_ns, clock_now_ns());
-}
-
-static bool on_report(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
-		      bool is_try, struct report_wire *out)
-{
-	struct daemon_health *h = arg;
-
-	return prober_report(h->prober, gpu, peer, plane, is_try, clock_now_ns(), out);
+	prober_heard(h->prober, gpu, peer, plane, is_answered, clock_now_ns());
 }
 
 static void on_trace(void *arg, const struct prober_trace *t)
@@ -576,8 +574,8 @@ int daemon_health_create(struct daemon_health **out, struct daemon *d)
 	static const struct prober_handlers on_prober = {daemon_health_on_path, on_log, on_gray,
 							 on_drain, on_trace};
 	static const struct routes_handlers on_routes = {on_kernel_route, on_kernel_routes_lost};
-	static const struct reflector_handlers on_reflector = {on_capacity, on_peer_seen, on_report,
-							       avoided, on_refused};
+	static const struct reflector_handlers on_reflector = {on_capacity, on_peer_seen, avoided,
+							       on_refused};
 	const struct config_health *c = &d->config->health;
 	struct prober_options options = {
 		.times =
@@ -593,7 +591,6 @@ int daemon_health_create(struct daemon_health **out, struct daemon *d)
 			},
 		.slow_interval_ns = c->slow_interval_ns,
 		.max_probes_per_s = c->max_probes_per_s,
-		.queue_max_ns = c->queue_ns,
 	};
 	struct daemon_health *h;
 	int rc;

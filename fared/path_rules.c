@@ -97,8 +97,8 @@ static bool is_current(const struct path_facts *f, enum path_source s)
 }
 
 /*
- * Probes are answered, but for a single reply that may be late. An answer that came in by an address
- * proves it, however it came to be this server's.
+ * Probes are answered, but for a single reply that may be late. An answer that came in by an
+ * address proves it, however it came to be this server's.
  */
 static bool is_answered(const struct path_facts *f)
 {

@@ -104,7 +104,7 @@ static const char *downs_text(uint64_t n, char *out, size_t size)
 
 static void add_probe(const struct report *r, const struct path_view *v, json_t *lines)
 {
-	char downs[48], evidence[120];
+	char downs[48];
 	struct prober_view p;
 
 	if (!r->prober ||
@@ -123,9 +123,6 @@ static void add_probe(const struct report *r, const struct path_view *v, json_t 
 		 (double)p.rtt_p99_ns / 1e6, (unsigned long long)p.n_sent,
 		 downs_text(p.n_downs, downs, sizeof(downs)),
 		 p.third_party ? "; a foreign reflector (no arrival reports)" : "");
-	probe_numbers_text(&p.last_down, evidence, sizeof(evidence));
-	if (evidence[0])
-		add_line(lines, "              last down: %s", evidence);
 	if (p.hold_ms)
 		add_line(lines, "              held down for another %u ms: it has been flapping",
 			 p.hold_ms);

@@ -172,18 +172,18 @@ static void zebra_sink_pause(struct zebra_sink *s)
 	ev_timer_start(s->loop, &s->again);
 }
 
-#define LOOKS (4 * ZEBRA_SINK_BURST) /* peers in one turn: most need no message */
+#define COMPARED_MAX (4 * ZEBRA_SINK_BURST) /* peers in one turn: most need no message */
 
 /* A burst of what is due, unless the pause after the last one is not over. */
 static void zebra_sink_flush(struct zebra_sink *s)
 {
-	unsigned n_sent = 0, n_looked = 0;
+	unsigned n_sent = 0, n_compared = 0;
 
 	if (s->fd < 0 || ev_is_active(&s->again))
 		return;
 	while (!TAILQ_EMPTY(&s->due)) {
 		struct zebra_peer *peer = TAILQ_FIRST(&s->due);
-		bool is_over = n_sent >= ZEBRA_SINK_BURST || n_looked++ >= LOOKS;
+		bool is_over = n_sent >= ZEBRA_SINK_BURST || n_compared++ >= COMPARED_MAX;
 		int rc = is_over ? -EAGAIN : zebra_peer_settle(s, peer);
 
 		if (rc < 0) {

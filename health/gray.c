@@ -64,7 +64,7 @@ static void count(const struct gray *g, const struct loss_rtt *l, enum way way, 
 			run = lost ? run : 0;
 			continue;
 		}
-		if (answered && !lost && i - i_rest <= HEALTH_RUN) {
+		if (answered && !lost && i - i_rest <= HEALTH_NEAR_MAX) {
 			with->lost += n_between;
 			run += n_between;
 			with->run = run > with->run ? run : with->run;
@@ -106,14 +106,14 @@ static double chance(const struct tally *with, const struct tally *rest)
 	return p;
 }
 
-/* queues: a full one drops part of what comes; what lets nothing through at all is no queue. */
-static bool explains(const struct tally *with, const struct tally *rest, uint32_t max_loss_ppm,
-		     bool queues)
+/* Full queues drop part of what comes; what lets nothing through at all is no queue. */
+static bool explains(const struct loss_rtt *l, const struct tally *with, const struct tally *rest,
+		     uint32_t max_loss_ppm)
 {
 	if (rest->n < HEALTH_RUN)
 		return false;
-	if (queues && with->run < HEALTH_RUN)
-		return false;
+	if (l->n_queued)
+		return with->run >= HEALTH_RUN;
 	return with->lost >= HEALTH_GRAY_LOST_MIN && rest->lost * 8 <= with->lost &&
 	       (uint64_t)rest->lost * 1000000 <= (uint64_t)max_loss_ppm * rest->n &&
 	       (uint64_t)with->lost * 1000000 > (uint64_t)max_loss_ppm * with->n;
@@ -170,11 +170,12 @@ static void sum_up(const struct gray *g, const struct loss_rtt *l, struct losses
 }
 
 /* As explains() would at best have it: most sub-ports need no counting. */
-static bool may_explain(const struct losses *losses, enum way way, uint32_t s)
+static bool may_explain(const struct loss_rtt *l, const struct losses *losses, enum way way,
+			uint32_t s)
 {
 	uint32_t with = losses->by[way][s], rest = losses->all[way] - with;
 
-	return with >= HEALTH_GRAY_LOST_MIN && rest * 8 <= with;
+	return l->n_queued ? with >= HEALTH_RUN : with >= HEALTH_GRAY_LOST_MIN && rest * 8 <= with;
 }
 
 /*
@@ -182,7 +183,7 @@ static bool may_explain(const struct losses *losses, enum way way, uint32_t s)
  * never marked.
  */
 enum gray_finding gray_find(struct gray *g, const struct loss_rtt *l, uint32_t max_loss_ppm,
-			    bool queues, uint64_t now, enum gray_side *side, uint32_t *sub_port)
+			    uint64_t now, enum gray_side *side, uint32_t *sub_port)
 {
 	enum gray_finding finding = GRAY_NOTHING;
 	struct losses losses;
@@ -195,12 +196,12 @@ enum gray_finding gray_find(struct gray *g, const struct loss_rtt *l, uint32_t m
 
 			*side = way == WAY_REMOTE ? GRAY_REMOTE : GRAY_LOCAL;
 			*sub_port = s;
-			if (!may_explain(&losses, way, s))
+			if (!may_explain(l, &losses, way, s))
 				continue;
 			count(g, l, way, s, &with, &rest);
-			if (!explains(&with, &rest, max_loss_ppm, queues))
+			if (!explains(l, &with, &rest, max_loss_ppm))
 				continue;
-			p = chance(&with, &rest);
+			p = l->n_queued ? 0 : chance(&with, &rest);
 			if (p <= HEALTH_CHANCE_SUSPICIOUS)
 				finding = GRAY_SUSPICION;
 			if (p > HEALTH_CHANCE_MAX && !HEALTH_PLANTED(gray_hasty))

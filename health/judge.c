@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "health_limits.h"
-#include "health_planted.h"
 
 #define UNIT_US	      (REPORT_WIRE_UNIT_NS / 1000)
 #define PART_SHIFT    16u /* 65.5 ms; longer where probes are few */
@@ -34,8 +33,7 @@ static struct judge_part *part_of(struct judge *j, uint32_t plane, uint64_t cloc
 }
 
 /* A peer that has restarted, was not heard for long, or probes at another pace. */
-static void rebase(struct judge *j, uint32_t plane, const struct report_wire *r,
-		   unsigned part_shift)
+static void rebase(struct judge *j, const struct report_wire *r, unsigned part_shift)
 {
 	j->incarnation = r->incarnation;
 	/* larger than any difference, so that what was sent before is larger than 0, too */
@@ -46,7 +44,7 @@ static void rebase(struct judge *j, uint32_t plane, const struct report_wire *r,
 	for (uint32_t i = 0; i < r->n_planes; i++) {
 		struct judge_plane *p = &j->planes[i];
 
-		p->sent = r->planes[i].sent - (i == plane && !r->is_try); /* this one counts */
+		p->sent = r->planes[i].sent;
 		p->n_missing = 0;
 		p->decide_ns = 0;
 		p->is_dead = false;
@@ -87,19 +85,13 @@ static void note_sent(struct judge *j, const struct judge_times *t, uint32_t pla
 {
 	struct judge_plane *p = &j->planes[plane];
 
-	uint32_t many = p->received_ns ? t->n_missing : t->n_missing_first;
-
 	part_of(j, plane, j->clock_us)->sent += (uint16_t)n;
 	p->n_missing += n;
-	if (!p->decide_ns && p->n_missing >= (HEALTH_PLANTED(one_is_a_row) ? 1 : many))
+	if (!p->decide_ns && p->n_missing >= (p->received_ns ? t->n_missing : t->n_missing_first))
 		p->decide_ns = now + allowance_ns;
 }
 
-/*
- * A packet that counts came over the plane: of n that were sent since the last report it is one. If
- * another plane's report has counted it already, that may have been in the next part: so what a
- * part has received beyond what was sent in it is the next one's.
- */
+/* A packet that counts came over the plane: of n that were sent since the last report it is one. */
 static void note_received(struct judge *j, uint32_t plane, uint32_t n, uint64_t clock_us,
 			  uint64_t came_ns)
 {
@@ -108,20 +100,17 @@ static void note_received(struct judge *j, uint32_t plane, uint32_t n, uint64_t 
 
 	if (delay > part->delay_us)
 		part->delay_us = delay;
+
 	part->sent += (uint16_t)n;
-	while (part->received >= part->sent && part->number < j->clock_us >> j->part_shift)
-		part = part_of(j, plane, (part->number + 1) << j->part_shift);
 	part->received++;
 }
 
 static void note_heard(struct judge_plane *p, uint64_t now)
 {
 	p->received_ns = now;
-	p->is_dead = false;
-	if (HEALTH_PLANTED(rows_go_on))
-		return;
 	p->n_missing = 0;
 	p->decide_ns = 0;
+	p->is_dead = false;
 }
 
 static void note_flags(struct judge *j, const struct report_wire *r)
@@ -131,9 +120,7 @@ static void note_flags(struct judge *j, const struct report_wire *r)
 
 		p->news |= r->planes[i].flags & (uint8_t)~p->reported;
 		p->news &= r->planes[i].flags;
-		p->reported = r->planes[i].flags | (HEALTH_PLANTED(flags_kept) ? p->reported : 0);
-		p->reported_lost = r->planes[i].lost;
-		p->reported_age_ns = r->planes[i].age * (uint64_t)REPORT_WIRE_UNIT_NS;
+		p->reported = r->planes[i].flags;
 	}
 }
 
@@ -159,10 +146,10 @@ void judge_report(struct judge *j, const struct judge_times *t, uint32_t plane,
 
 	if (plane >= r->n_planes)
 		return;
-	if (!j->reported_ns || r->n_planes != j->n_planes || r->incarnation != j->incarnation ||
+	if (!j->reported_ns || r->incarnation != j->incarnation || r->n_planes != j->n_planes ||
 	    (shift != j->part_shift && shift + 1 != j->part_shift) ||
 	    now > j->reported_ns + REBASE_NS)
-		rebase(j, plane, r, shift), apart = 0;
+		rebase(j, r, shift), apart = 0;
 	note_heard(&j->planes[plane], now);
 	if (apart < 0) {
 		take_overtaken(j, plane, r, apart, came_ns);
@@ -170,6 +157,7 @@ void judge_report(struct judge *j, const struct judge_times *t, uint32_t plane,
 	}
 	j->clock_us += (uint32_t)apart;
 	j->reported_ns = now;
+	j->late_ns = r->late * (uint64_t)REPORT_WIRE_UNIT_NS;
 	/* between packets further apart all planes may have lost what was sent */
 	throughout = (uint32_t)apart <= 2 * interval_us;
 	for (uint32_t i = 0; i < j->n_planes; i++) {
@@ -186,7 +174,7 @@ void judge_report(struct judge *j, const struct judge_times *t, uint32_t plane,
 		else if (i != plane && n && throughout)
 			note_sent(j, t, i, n, limits[i].allowance_ns, now);
 	}
-	if (flags_count && !HEALTH_PLANTED(reports_unused))
+	if (flags_count)
 		note_flags(j, r);
 }
 
@@ -236,10 +224,13 @@ struct judge_losses judge_losses(const struct judge *j, uint32_t plane,
 	return sum;
 }
 
-bool judge_is_lossy(const struct judge_losses *l, const struct judge_times *t, uint32_t n_lost_min)
+bool judge_is_lossy(const struct judge *j, const struct judge_times *t, uint32_t plane,
+		    const struct judge_limits *limits, uint32_t n_lost_min)
 {
-	return l->lost >= n_lost_min && l->n_parts >= LOSSY_PARTS &&
-	       l->lost * UINT64_C(1000000) > (uint64_t)t->max_loss_ppm * l->sent;
+	struct judge_losses l = judge_losses(j, plane, limits);
+
+	return l.lost >= n_lost_min && l.n_parts >= LOSSY_PARTS &&
+	       l.lost * UINT64_C(1000000) > (uint64_t)t->max_loss_ppm * l.sent;
 }
 
 uint8_t judge_take_news(struct judge *j, uint32_t plane)

@@ -252,7 +252,7 @@ static bool pass(struct mtu *m, const struct mtu_round *r, uint64_t now)
 		if (!part || part->passes > r->number)
 			continue;
 		if (part->passes < r->number) {
-			if (++part->n_raised < HEALTH_MTU_LOST)
+			if (++part->n_raised < HEALTH_MTU_PASSES)
 				continue;
 			part->passes = r->number;
 			part->n_raised = 0;

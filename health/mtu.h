@@ -17,7 +17,7 @@
  *   sub-port alone carries less;
  * - if none has passed at all, the path carries less, by whatever sub-ports.
  * Then smaller path MTUs are tried, and now and then the next larger one, which is used again after
- * HEALTH_MTU_LOST answers in a row. Path MTUs are numbers of path_mtu.h.
+ * HEALTH_MTU_PASSES answers in a row. Path MTUs are numbers of path_mtu.h.
  */
 #ifndef MTU_H
 #define MTU_H

@@ -54,8 +54,7 @@ struct prober_view {
 	bool wanted; /* being probed */
 	enum probe_state state;
 	enum probe_where where;
-	const char *reason;		/* static */
-	struct probe_numbers last_down; /* all 0: it never was, or our ports or route were */
+	const char *reason; /* static */
 	uint64_t since_ns;
 	uint32_t permille; /* of the path's bandwidth that may be used */
 	uint32_t loss_ppm; /* of the last LOSS_RTT_WINDOW probes */
@@ -127,8 +126,6 @@ struct prober_options {
 	struct probe_fsm_times times;
 	uint64_t slow_interval_ns; /* for peers without traffic */
 	uint32_t max_probes_per_s; /* of paths probed fast, all together */
-	/* what a full queue of a port may take at most; 0: probes' class passes before data */
-	uint64_t queue_max_ns;
 };
 
 struct prober_counters {
@@ -165,6 +162,8 @@ const struct in6_addr *prober_take_ports(struct prober *p);
 uint64_t prober_tick_ns(const struct prober *p);
 /* So many replies that prober_run() reads them: waking up for each would cost more. */
 bool prober_reads_by_tick(const struct prober *p);
+/* No core has had idle time of late: packets may wait in queues of this machine's own. */
+void prober_machine_full(struct prober *p, uint64_t now);
 
 /*
  * Probe that path, or stop. was_down: only for a path not seen before, see probe_fsm_init(). A path
@@ -216,15 +215,10 @@ uint64_t prober_sent(const struct prober *p, uint32_t local_gpu, uint32_t plane)
 
 /*
  * A probe of that peer came over that plane (reflector.h). hears_us: it says that the peer's last
- * one was answered, which acknowledges as much as data does. report: the peer's, NULL: none;
- * authentic: by a key. waited_ns: it waited to be read.
+ * one was answered, which acknowledges as much as data does.
  */
 void prober_heard(struct prober *p, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
-		  bool hears_us, const struct report_wire *report, bool authentic,
-		  uint64_t waited_ns, uint64_t now);
-/* What is reported to the peer in the answer to its probe over that plane. false: nothing. */
-bool prober_report(struct prober *p, uint32_t local_gpu, const struct in6_addr *peer,
-		   uint32_t plane, bool is_try, uint64_t now, struct report_wire *out);
+		  bool hears_us, uint64_t now);
 
 /*
  * From now on on_trace() is called for that path, and for no other. false: there is no such path,

@@ -140,7 +140,7 @@ static bool take_way(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	return true;
 }
 
-static bool has_news(const struct prober *p, const struct prober_peer *peer, uint64_t now)
+bool prober_io_has_news(const struct prober *p, const struct prober_peer *peer, uint64_t now)
 {
 	const struct prober_notice *n = &p->notices[peer->gpu];
 
@@ -157,7 +157,7 @@ static uint64_t boot_to(const struct prober *p, const struct prober_peer *peer)
 static void add_notice(struct prober *p, struct prober_peer *peer, uint64_t now,
 		       struct notice_trailer *t)
 {
-	if (!has_news(p, peer, now))
+	if (!prober_io_has_news(p, peer, now))
 		return;
 	t->has_capacity = t->has_receiver = true;
 	t->receiver = peer->receiver;
@@ -240,7 +240,6 @@ void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane,
 		.void_ = way.is_try ||
 			 ((path->proven & g->live[plane]) && !(path->proven & 1u << way.sub_port)),
 	};
-	probe.is_try = probe.void_;
 	trailer.stamp.nonce = probe.nonce;
 	trailer.stamp.sequence = loss_rtt_sent(&path->loss, now, &probe);
 	path->tried = way.is_try;
@@ -250,9 +249,6 @@ void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	if (!path->silent_since_ns && !probe.void_)
 		path->silent_since_ns = now;
 	add_notice(p, peer, now, &trailer);
-	trailer.has_report = true;
-	path->n_probed += !probe.void_;
-	prober_report_fill(p, peer, plane, probe.void_, now, &trailer.report);
 	ends = (struct notice_ends){s->address, peer->address};
 	out = udp_next(p->udp);
 	sbfd_wire_encode(&bfd, out->bytes);
@@ -262,8 +258,13 @@ void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	out->to = peer->address;
 	out->to_port = SBFD_WIRE_PORT;
 	out->ifindex = g->ifindex[plane][way.sub_port];
+	/* due so late, and not sent so late; one that is unproven may be asked seldom for good */
+	if (path->fsm.state != PROBE_UNPROVEN &&
+	    path->next_ns > path->sent_ns + probe_fsm_silence(&p->times, g->burst_ns[plane]))
+		path->resumed_ns = now;
 	path->sent_ns = now;
 	p->planes[peer->gpu][plane].n_sent++;
+	prober_plane_asked(p, peer->gpu, plane, now);
 	p->counters.sent++;
 	if (prober_is_traced(p, peer, plane))
 		prober_trace(p, PROBER_TRACE_SENT, &probe, trailer.stamp.sequence, now);
@@ -409,6 +410,7 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 	uint32_t plane, arrived, sub_port;
 	bool is_sub_port;
 	uint64_t *counter = &p->counters.malformed;
+	uint32_t before;
 
 	if (sbfd_wire_decode(in->bytes, in->length, &bfd, &error) || bfd.demand ||
 	    in->from_port != SBFD_WIRE_PORT)
@@ -433,20 +435,16 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 		goto drop;
 	}
 	if (t.has_size) { /* says nothing else of the path */
-		if (t.has_report)
-			prober_report_take(p, peer, plane, &t.report, false, t.authentic,
-					   in->waited_ns, now);
+		prober_plane_heard(p, s->gpu, arrived, now);
 		prober_mtu_arrived(p, peer, plane, &t, now);
 		return;
 	}
 	counter = &p->counters.unknown;
 	path = &peer->paths[plane];
-	if (!is_answer(peer, path, &t, in->waited_ns, now, &probe)) {
-		if (t.has_report) /* too late for its probe, and it came all the same */
-			prober_report_take(p, peer, plane, &t.report, false, t.authentic,
-					   in->waited_ns, now);
+	before = path->loss.newest_answered;
+	prober_plane_heard(p, s->gpu, arrived, now);
+	if (!is_answer(peer, path, &t, in->waited_ns, now, &probe))
 		goto drop;
-	}
 	path->third_party = !t.has_stamp;
 	path->proven |= 1u << probe.local_sub_port;
 	note_uncrossed(p, peer, plane, probe.local_sub_port, now);
@@ -460,11 +458,6 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 		learn(path, &probe, &t.arrival, sub_port);
 		take_trial(p, peer, plane, t.stamp.sequence, now);
 	}
-	if (t.has_report)
-		prober_report_take(p, peer, plane, &t.report, true, t.authentic, in->waited_ns,
-				   now);
-	else
-		prober_report_infer(p, peer, plane, &probe, now);
 	if (t.has_receiver && t.has_stamp)
 		prober_io_take_receiver(peer, t.receiver);
 	if (t.has_ack && t.authentic)
@@ -472,7 +465,7 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 	p->counters.answered++;
 	if (prober_is_traced(p, peer, plane))
 		prober_trace(p, PROBER_TRACE_ANSWERED, &probe, t.stamp.sequence, now);
-	prober_answered(p, peer, plane, now);
+	prober_answered(p, peer, plane, before, now);
 	return;
 drop:
 	(*counter)++;

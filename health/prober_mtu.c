@@ -165,3 +165,18 @@ void prober_mtu_arrived(struct prober *p, struct prober_peer *peer, uint32_t pla
 	if (changed)
 		note_change(p, peer, plane, now);
 }
+
+void prober_mtu_view(const struct prober_path *path, struct prober_view *out)
+{
+	const struct mtu *m = &path->mtu;
+
+	out->mtu_is_small = path->mtu_is_small;
+	out->mtu_wanted = path_mtu_bytes(m->wanted);
+	out->mtu_carried = path_mtu_bytes(mtu_carried(m, &out->mtu_is_proven));
+	out->small_local = (uint8_t)mtu_small(m, GRAY_LOCAL);
+	out->small_remote = (uint8_t)mtu_small(m, GRAY_REMOTE);
+	for (uint32_t s = 0; s < SUB_PORTS_MAX_SUB_PORTS; s++) {
+		out->mtu_local[s] = (uint16_t)path_mtu_bytes(m->parts[GRAY_LOCAL][s].passes);
+		out->mtu_remote[s] = (uint16_t)path_mtu_bytes(m->parts[GRAY_REMOTE][s].passes);
+	}
+}

@@ -103,7 +103,6 @@ int prober_peer_get(struct prober *p, uint32_t gpu, const struct in6_addr *addre
 		peer->index = p->n_peers;
 		peer->place = free_place(p);
 		peer->n_planes = n_planes;
-		peer->cookie = nonces_next(&p->nonces) | 1;
 		for (uint32_t i = 0; i < n_planes; i++)
 			init_path(p, &peer->paths[i], prober_place(peer, i));
 		p->peers[p->n_peers++] = peer;

@@ -48,9 +48,9 @@ static void start_path(struct prober *p, struct prober_peer *peer, uint32_t plan
 	}
 	/* probes of before the break say nothing */
 	path->loss.newest_answered = path->loss.next - 1;
+	path->answering_since_ns = now; /* before, it was not asked */
 	loss_rtt_settle(&path->loss, UINT64_MAX);
 	loss_rtt_forget(&path->loss);
-	judge_forget(&peer->judge, plane);
 	prober_tell(p, peer, plane, now, cut);
 }
 
@@ -91,10 +91,13 @@ int prober_want(struct prober *p, uint32_t gpu, const struct in6_addr *address, 
 /* What was sent out of those sub-ports (bit s) and is not answered yet says nothing of the path. */
 static void disregard(struct prober_path *path, uint32_t sub_ports)
 {
+	uint64_t nth;
+	uint32_t n;
+
 	for (uint8_t s = 0; s < SUB_PORTS_MAX_SUB_PORTS; s++)
 		if (sub_ports >> s & 1)
 			loss_rtt_void(&path->loss, s);
-	path->silent_since_ns = loss_rtt_silent_since(&path->loss);
+	path->silent_since_ns = loss_rtt_silent_since(&path->loss, 0, 1, &n, &nth);
 }
 
 void prober_link_changed(struct prober *p, uint32_t gpu, uint32_t plane, uint32_t sub_port,
@@ -121,6 +124,11 @@ void prober_link_changed(struct prober *p, uint32_t gpu, uint32_t plane, uint32_
 		disregard(path, 1u << sub_port);
 		mtu_void(&path->mtu, sub_port);
 	}
+}
+
+uint32_t prober_unrouted(const struct prober_path *path, uint64_t now)
+{
+	return now < path->unrouted_until_ns ? path->unrouted : 0;
 }
 
 void prober_routed(struct prober *p, uint32_t gpu, const struct in6_addr *address, uint32_t plane,

@@ -19,7 +19,7 @@ struct socket {
 	struct udp_socket *udp;
 };
 
-static const struct token_rate reply_rate = {HEALTH_REPLIES_PER_S, HEALTH_REPLIES_PER_S / 10};
+static const struct token_rate reply_rate = {HEALTH_REPLIES_PER_S, HEALTH_REPLIES_BURST};
 
 struct reflector {
 	const struct sub_ports *ports;
@@ -101,15 +101,14 @@ static bool reflect(struct reflector *r, const struct socket *s, const struct ud
 	counter = &r->counters.wrong_device;
 	if (!sub_ports_find(r->ports, s->gpu, in->ifindex, &plane, &sub_port))
 		goto drop;
+	counter = &r->counters.limited;
+	if (!token_bucket_take(&r->replies, reply_rate, now))
+		goto drop;
 	counter = &r->counters.malformed;
 	if (notice_wire_decode(in->bytes, in->length, r->keys, &ends, &t, &error))
 		goto drop;
 	if (r->handlers->on_heard)
-		r->handlers->on_heard(r->arg, s->gpu, &in->from, plane, &t, in->waited_ns);
-	/* what a report says was sent has been read by now: a flood of others' makes none missing */
-	counter = &r->counters.limited;
-	if (!token_bucket_take(&r->replies, reply_rate, now))
-		goto drop;
+		r->handlers->on_heard(r->arg, s->gpu, &in->from, plane, t.has_heard);
 	p = sbfd_wire_reflection(&p, REQUIRED_RX_US);
 	sbfd_wire_encode(&p, out->bytes);
 	out->length = SBFD_WIRE_BYTES;
@@ -124,9 +123,6 @@ static bool reflect(struct reflector *r, const struct socket *s, const struct ud
 		reply.held_us = (uint32_t)(in->waited_ns / 1000);
 		reply.has_receiver = r->keys->own.length > 0;
 		reply.receiver = r->nonce;
-		reply.has_report = t.has_report && r->handlers->report &&
-				   r->handlers->report(r->arg, s->gpu, &in->from, plane,
-						       t.report.is_try, &reply.report);
 		reply.has_size = t.has_size;
 		reply.size.bytes = (uint16_t)in->length;
 		out->length = notice_wire_encode(&reply, &r->keys->own, &back, out->bytes);

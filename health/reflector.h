@@ -40,14 +40,11 @@ struct reflector_handlers {
 	bool (*on_capacity)(void *arg, uint32_t local_gpu, const struct in6_addr *peer,
 			    const struct notice_capacity *capacity, struct notice_ack *held);
 	/*
-	 * A probe of peer that is answered came over that plane, with that trailer, and waited so
-	 * long to be read. May be NULL.
+	 * A probe of peer that is answered came over that plane; hears_us: its last one was
+	 * answered. May be NULL.
 	 */
 	void (*on_heard)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
-			 const struct notice_trailer *trailer, uint64_t waited_ns);
-	/* What is reported in the answer to a probe with a report; false: nothing. May be NULL. */
-	bool (*report)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
-		       bool is_try, struct report_wire *out);
+			 bool hears_us);
 	/*
 	 * Bit s: what is sent to peer out of sub-port s of that plane is not known to leave. May be
 	 * NULL.

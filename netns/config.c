@@ -258,8 +258,6 @@ void config_fared(FILE *out, const struct topology *t, unsigned server,
 		fprintf(out, "  interval_ms: %u\n", t->probe_interval_ms);
 	if (t->probe_multiplier)
 		fprintf(out, "  multiplier: %u\n", t->probe_multiplier);
-	if (!t->priority_band)
-		fputs("  queue_ms: 100\n", out); /* as long as a shaped queue is */
 	if (t->spines_per_plane)
 		fputs("  max_routers: 3\n", out); /* leaf, spine, leaf */
 	fputs("local_gpus:\n", out);

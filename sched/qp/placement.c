@@ -87,7 +87,7 @@ static struct outlet *stay(struct transfer *t, const struct chunk *c)
 	if (!q || !t->placement.spray.w[q->lane] ||
 	    t->placement.stay_bytes + c->length > unit_bytes_of(t, &t->messages[c->message]))
 		return NULL;
-	/* of what stayed together, not of each: in all no more than a unit, however small they are */
+	/* of what stayed together, not of each: in all a unit at most, however small they are */
 	parts = parts_of(t, c, t->placement.stay_bytes + c->length) -
 		parts_of(t, c, t->placement.stay_bytes);
 	if (parts)

@@ -40,11 +40,8 @@ uint64_t link_through(struct link *link, struct prng *prng, uint32_t bytes, uint
 {
 	uint64_t wait_ns = waiting(link, now_ns), out_ns;
 
-	if (wait_ns && link->batch_ns)
-		wait_ns = prng_below(prng, link->batch_ns);
 	if (link->is_black || (link->most_bytes && bytes > link->most_bytes) ||
-	    prng_chance(prng, link->loss_per_mille) ||
-	    (!link->batch_ns && drops(link, prng, bytes, wait_ns, now_ns)))
+	    prng_chance(prng, link->loss_per_mille) || drops(link, prng, bytes, wait_ns, now_ns))
 		return 0;
 	out_ns = now_ns + wait_ns;
 	if (link->packet_ns) { /* it has a rate */

@@ -27,8 +27,6 @@ struct link {
 	uint64_t queue_from_ns, queue_full_ns, queue_to_ns, queue_ns;
 	uint32_t drop_per_mille;
 	uint64_t saw_ns; /* 0: it stands; or its senders slow down and speed up so often */
-	/* 0: packets wait behind all of that queue; else before it, behind one such batch */
-	uint64_t batch_ns;
 };
 
 /* When what goes in now comes out; 0: never. */

@@ -87,20 +87,11 @@ static bool on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer,
 }
 
 static void on_heard(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
-		     const struct notice_trailer *t, uint64_t waited_ns)
+		     bool hears_us)
 {
 	struct unit *u = arg;
 
-	prober_heard(u->prober, gpu, peer, plane, t->has_heard, t->has_report ? &t->report : NULL,
-		     t->authentic, waited_ns, clock_now_ns());
-}
-
-static bool on_report(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
-		      bool is_try, struct report_wire *out)
-{
-	struct unit *u = arg;
-
-	return prober_report(u->prober, gpu, peer, plane, is_try, clock_now_ns(), out);
+	prober_heard(u->prober, gpu, peer, plane, hears_us, clock_now_ns());
 }
 
 static void on_drain(void *arg)
@@ -234,8 +225,8 @@ static int probes_unit_start(struct unit *u)
 {
 	static const struct prober_handlers on_prober = {
 		.on_path = probes_unit_on_path, .on_log = on_log, .on_drain = on_drain};
-	static const struct reflector_handlers on_reflector = {
-		.on_capacity = on_capacity, .on_heard = on_heard, .report = on_report};
+	static const struct reflector_handlers on_reflector = {.on_capacity = on_capacity,
+							       .on_heard = on_heard};
 	const struct prober_options options = {
 		.times = {.interval_ns = PROBES_INTERVAL_MS * MS_NS,
 			  .detect_multiplier = 3,

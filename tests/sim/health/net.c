@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device_count.h"
 #include "nonces.h"
 #include "roce_ports.h"
 
@@ -159,6 +160,9 @@ static void send_packet(struct net *net, unsigned host, const struct udp_packet 
 
 void net_deliver(struct net *net, struct packet *packet)
 {
+	struct port *port = &net->port[packet->host][packet->plane][packet->sub_port];
+
+	port->n_received++;
 	packet->came_ns = net->now_ns;
 	for (unsigned i = 0; i < net->n_sockets[packet->host]; i++) {
 		struct udp_socket *s = net->sockets[packet->host][i];
@@ -313,7 +317,29 @@ uint64_t udp_refused(const struct udp *u)
 	return 0;
 }
 
-/* ---- nonces.h ------------------------------------------------------------- */
+/* ---- device_count.h, nonces.h --------------------------------------------- */
+
+int device_count_follow(struct device_count *c, int ifindex, enum device_count_of what, uint64_t *n)
+{
+	const struct net *net = net_current;
+	unsigned device = (unsigned)ifindex - 1, sub_port = device % NET_SUB_PORTS;
+	unsigned plane = device / NET_SUB_PORTS % NET_PLANES;
+	unsigned host = device / NET_SUB_PORTS / NET_PLANES;
+
+	(void)c;
+	if (ifindex <= 0 || what != DEVICE_COUNT_RX_PACKETS)
+		return -ENODEV;
+	*n = net->port[host][plane][sub_port].n_received;
+	if (net->port[host][plane][sub_port].has_carrier &&
+	    net->now_ns < net->busy_until_ns[host][plane])
+		*n += net->now_ns / (100 * NET_US);
+	return 0;
+}
+
+void device_count_close(struct device_count *c)
+{
+	*c = (struct device_count){0};
+}
 
 int nonces_init(struct nonces *n)
 {

@@ -32,6 +32,7 @@
 struct port {
 	struct link up, down; /* lengths are of IP packets */
 	bool has_carrier;
+	uint64_t n_received;
 };
 
 struct packet {

@@ -92,14 +92,11 @@ static void fill_queue(struct schedule *s, unsigned host)
 	uint64_t now = s->net.now_ns, most = queue_ns(s, plane), until;
 
 	if (other == NET_HOSTS || !port->has_carrier || link->is_black ||
-	    !has_data(s, host, plane) ||
-	    now < (s->options->is_harsh ? link->queue_to_ns + link->queue_ns
-					: s->queue[plane].until_ns))
+	    !has_data(s, host, plane) || now < s->queue[plane].until_ns)
 		return;
-	/* one of less than a half is not told from a fault */
+	/* one of less than a half is not told from a fault: HEALTH_CONGESTED_NS */
 	link->queue_ns = prng_between(prng, most * 85 / 100, most * 95 / 100);
 	link->queue_from_ns = now;
-	link->batch_ns = s->options->has_no_band ? 0 : s->burst_ns[plane];
 	/* two to 65 servers send at once */
 	link->queue_full_ns = now + link->queue_ns / prng_log(prng, 1, 64);
 	link->queue_to_ns = link->queue_full_ns + prng_log(prng, 20 * NET_MS, NET_S);
@@ -151,7 +148,7 @@ static void stall_some(struct schedule *s)
 {
 	struct prng *prng = &s->net.prng;
 	bool all = prng_chance(prng, 200);
-	uint64_t ns = prng_log(prng, NET_MS, (s->options->is_harsh ? 400 : 90) * NET_MS);
+	uint64_t ns = prng_log(prng, NET_MS, 90 * NET_MS);
 
 	for (unsigned h = 0; h < s->net.n_hosts; h++)
 		if (all || prng_chance(prng, 300))
@@ -307,8 +304,6 @@ static void begin(struct schedule *s)
 					  .max_loss_ppm = max_loss_ppm,
 					  .interval_ns = s->options->interval_ns,
 					  .multiplier = s->options->multiplier,
-					  .queue_max_ns =
-						  s->options->has_no_band ? HEALTH_QUEUE_MAX_NS : 0,
 					  .on_change = schedule_checks_change,
 					  .on_gray = schedule_checks_gray,
 					  .on_mtu = schedule_checks_mtu,

@@ -2,7 +2,6 @@
 /* schedule_checks.c - see schedule_internal.h: whether verdicts are right, and when they came */
 #include <string.h>
 
-#include "health_limits.h"
 #include "loss_rtt.h"
 #include "path_check.h"
 #include "roce_ports.h"
@@ -107,12 +106,12 @@ void schedule_checks_change(void *arg, unsigned from, unsigned to, unsigned plan
 {
 	struct schedule *s = arg;
 	bool local = strstr(change->reason, "our ports or the route") != NULL;
-	char numbers[120];
 
-	probe_numbers_text(&change->numbers, numbers, sizeof(numbers));
-	schedule_say(s, false, "%u->%u plane %u: %s -> %s, %s (%s)", from, to, plane,
-		     probe_state_name(change->old_state), probe_state_name(change->new_state),
-		     change->reason, numbers);
+	schedule_say(s, false,
+		     "%u->%u plane %u: %s -> %s, %s (%u silent for %.1f ms, %u of %u lost)", from,
+		     to, plane, probe_state_name(change->old_state),
+		     probe_state_name(change->new_state), change->reason, change->n_silent,
+		     (double)change->silent_ns / 1e6, change->n_lost, change->n_window);
 	if (change->new_state == PROBE_DOWN) {
 		if (!local)
 			note_found(s, from, to, plane);
@@ -302,8 +301,6 @@ static uint64_t found_ns(const struct schedule *s, const struct fault *f)
 
 	if (f->kind == FAULT_LEAF_LOSSY)
 		return scaled_ns(s, FOUND_LOSSY_NS);
-	if (is_plain && s->options->has_no_band) /* as two full queues would delay packets */
-		return scaled_ns(s, FOUND_GRAY_NS + HEALTH_QUEUE_MAX_NS);
 	return scaled_ns(s, is_plain ? FOUND_GRAY_NS : FOUND_NS);
 }
 

@@ -80,21 +80,12 @@ static bool on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer,
 	return true;
 }
 
-static void on_peer_seen(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
-			 const struct notice_trailer *t, uint64_t waited_ns)
+static void on_heard(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
+		     bool hears_us)
 {
 	struct server *s = arg;
 
-	prober_heard(s->prober, gpu, peer, plane, t->has_heard, t->has_report ? &t->report : NULL,
-		     t->authentic, waited_ns, s->net->now_ns);
-}
-
-static bool on_report(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
-		      bool is_try, struct report_wire *out)
-{
-	struct server *s = arg;
-
-	return prober_report(s->prober, gpu, peer, plane, is_try, s->net->now_ns, out);
+	prober_heard(s->prober, gpu, peer, plane, hears_us, s->net->now_ns);
 }
 
 static uint32_t avoided(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane)
@@ -139,10 +130,8 @@ static void evaluate(struct server *s)
 
 static const struct prober_handlers on_prober = {
 	.on_path = on_path, .on_log = on_log, .on_gray = on_gray, .on_drain = on_drain};
-static const struct reflector_handlers on_reflector = {.on_capacity = on_capacity,
-						       .on_heard = on_peer_seen,
-						       .report = on_report,
-						       .avoided = avoided};
+static const struct reflector_handlers on_reflector = {
+	.on_capacity = on_capacity, .on_heard = on_heard, .avoided = avoided};
 
 /* The defaults of fared.yaml(5), but for what the schedule says. */
 static struct prober_options options_of(struct server *s)
@@ -160,7 +149,6 @@ static struct prober_options options_of(struct server *s)
 			  .max_loss_ppm = s->max_loss_ppm},
 		.slow_interval_ns = NET_S,
 		.max_probes_per_s = PROBER_MAX_PROBES_PER_S,
-		.queue_max_ns = s->queue_max_ns,
 	};
 }
 

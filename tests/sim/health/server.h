@@ -38,8 +38,7 @@ struct server {
 	uint64_t started_ns;
 	int64_t clock_ns; /* its clock is ahead of the network's by so much */
 	uint32_t max_loss_ppm, multiplier;
-	uint64_t queue_max_ns; /* 0: the class of probes passes before data */
-	uint64_t interval_ns;  /* of probes */
+	uint64_t interval_ns; /* of probes */
 	struct notice_ack held[NET_HOSTS];
 	uint64_t held_bps[NET_HOSTS][NET_PLANES], held_till_ns[NET_HOSTS];
 	/* the schedule's */

@@ -112,20 +112,6 @@ START_TEST(unshaped_scale_is_a_virtual_links)
 }
 END_TEST
 
-START_TEST(without_the_band_queues_are_allowed_for)
-{
-	struct topology t = pairs;
-	char *text = fared_text(&t, 0, "");
-
-	has_not(text, "queue_ms");
-	free(text);
-	t.priority_band = false;
-	text = fared_text(&t, 0, "");
-	has(text, "  queue_ms: 100\n");
-	free(text);
-}
-END_TEST
-
 START_TEST(server_filters_each_gpu)
 {
 	char *text = bgpd_text(&pairs, PLAN_SERVER, 1);
@@ -293,7 +279,6 @@ int main(void)
 
 	tcase_add_test(tc, fared_to_the_letter);
 	tcase_add_test(tc, unshaped_scale_is_a_virtual_links);
-	tcase_add_test(tc, without_the_band_queues_are_allowed_for);
 	tcase_add_test(tc, server_filters_each_gpu);
 	tcase_add_test(tc, leaf_counts_and_filters);
 	tcase_add_test(tc, rates_that_differ_are_announced);

@@ -16,7 +16,8 @@
 #include <stdint.h>
 
 enum device_count_of {
-	DEVICE_COUNT_TX_PACKETS, /* as many packets went out; 64 bits */
+	DEVICE_COUNT_RX_PACKETS, /* as many packets came in; 64 bits */
+	DEVICE_COUNT_TX_PACKETS, /* ... and went out */
 	/* as often was carrier lost; 32 bits, wraps; Linux 4.16 or later */
 	DEVICE_COUNT_CARRIER_DOWN,
 };

@@ -82,7 +82,7 @@ START_TEST(packets_are_counted)
 	uint64_t before;
 
 	ip("addr add 198.18.0.1/30 dev z0");
-	ck_assert_int_eq(device_count_open(&count, "z0", DEVICE_COUNT_TX_PACKETS), 0);
+	ck_assert_int_eq(device_count_open(&count, "a0", DEVICE_COUNT_RX_PACKETS), 0);
 	before = now();
 	ck_assert_int_eq(sendto(fd, "x", 1, 0, (const struct sockaddr *)&nobody, sizeof(nobody)),
 			 1);

@@ -20,6 +20,7 @@
 #define RETRY_READINGS 64u
 
 static const char *const file_of[] = {
+	[DEVICE_COUNT_RX_PACKETS] = "statistics/rx_packets",
 	[DEVICE_COUNT_TX_PACKETS] = "statistics/tx_packets",
 	[DEVICE_COUNT_CARRIER_DOWN] = "carrier_down_count",
 };
@@ -84,19 +85,20 @@ static int about(const char *dev, char *index, size_t index_room, char *mac, siz
 /* Addresses of other lengths than Ethernet's are compared as far as both go. */
 static int check_ours(const char *dev)
 {
-	char index[16], text[64], mac[3 * MAC_BYTES];
+	char index[16], shown[64], mac[3 * MAC_BYTES];
 	int rc = about(dev, index, sizeof(index), mac, sizeof(mac));
 
 	if (!rc)
-		rc = read_file(dev, "ifindex", text, sizeof(text));
-	if (!rc && strcmp(index, text))
+		rc = read_file(dev, "ifindex", shown, sizeof(shown));
+	if (!rc && strcmp(index, shown))
 		rc = -EXDEV;
 	if (rc)
 		return rc;
-	if (read_file(dev, "address", text, sizeof(text)))
+	if (read_file(dev, "address", shown, sizeof(shown)))
 		return 0; /* it has none */
-	return strncmp(mac, text, strlen(text) < strlen(mac) ? strlen(text) : strlen(mac)) ? -EXDEV
-											   : 0;
+	return strncmp(mac, shown, strlen(shown) < strlen(mac) ? strlen(shown) : strlen(mac))
+		       ? -EXDEV
+		       : 0;
 }
 
 /*
