@@ -149,7 +149,9 @@ static bool read_routes(int fd, json_t *rows)
 
 	if (n <= 0)
 		return false;
-	for (const struct nlmsghdr *h = (const void *)buffer; NLMSG_OK(h, left);
+	/* NLMSG_OK() compares numbers of different signs */
+	for (const struct nlmsghdr *h = (const void *)buffer;
+	     left >= (int)sizeof(*h) && h->nlmsg_len >= sizeof(*h) && (int)h->nlmsg_len <= left;
 	     h = NLMSG_NEXT(h, left)) {
 		if (h->nlmsg_type == NLMSG_DONE || h->nlmsg_type == NLMSG_ERROR)
 			return false;

@@ -168,8 +168,8 @@ START_TEST(facts_of_other_shapes)
 		"[]",
 		"{}",
 		"[[], {}, 7, null, \"\", \"a/b\"]",
-		"{\"planes\": [null, {\"sub_ports\": [7, {}]}], \"paths\": [{\"probe\": 5}, []],"
-		" \"events\": [{\"to\": \"notices refused\"}, 7], \"sources\": [{}, 7]}"};
+		("{\"planes\": [null, {\"sub_ports\": [7, {}]}], \"paths\": [{\"probe\": 5}, []],"
+		 " \"events\": [{\"to\": \"notices refused\"}, 7], \"sources\": [{}, 7]}")};
 	struct doctor_line lines[DOCTOR_MAX_LINES];
 	json_t *value, *facts;
 	const char *key;
