@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 fail() { echo "FAIL: $*"; exit 1; }
 mkdir "$work/bin" "$work/tree" "$work/db"
 cp "$fare" "$work/tree/fare"
-for tool in bash env awk sort grep dirname readlink mkdir rm cat tail id touch sed; do ln -s "$(command -v $tool)" "$work/bin/$tool"; done
+for tool in bash env awk sort grep dirname readlink mkdir rm cat tail id touch sed flock; do ln -s "$(command -v $tool)" "$work/bin/$tool"; done
 cat >"$work/bin/rpm" <<END
 #!/bin/bash
 case \$1 in
