@@ -57,7 +57,7 @@ static int leaf_load_scan(struct leaf_load *load, const ino_t *netns, unsigned n
 	DIR *dir = opendir("/proc");
 	const struct dirent *entry;
 	char path[300];
-	ino_t inode;
+	ino_t inode = 0;
 
 	if (!dir)
 		return -errno;
