@@ -177,11 +177,12 @@ static json_t *demo_extra(const struct demo *demo, const json_t *rate)
 	char text[600];
 
 	demo_rate_text(rate, text, sizeof(text));
-	return json_pack("{s:O, s:[{s:s, s:[[s,s], [s,s]]}]}", "rate", rate, "tables", "title",
-			 "The demonstration", "rows", "The rate", text, "Idle time",
-			 demo->options.even_busy
-				 ? "measured even without it: these figures may tell of the machine"
-				 : "no trial counts during which a core had none");
+	return json_pack(
+		"{s:O, s:[{s:s, s:[[s,s], [s,s]]}]}", "rate", rate, "tables", "title",
+		"The demonstration", "rows", "The rate", text, "Idle time",
+		demo->options.even_busy
+			? "measured even without it: these figures may be those of the machine"
+			: "no trial counts during which a core had none");
 }
 
 static int demo_tell(const struct demo *demo, const struct results *results, const json_t *rate)

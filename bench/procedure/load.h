@@ -35,7 +35,7 @@ struct load_links load_links(const struct trial *t, const struct measured *m, bo
  * NaN: there are none. Pure.
  */
 double load_evenness(const double *share, const unsigned *server, unsigned n);
-/* Between whom pair i is, so that no GPU has two while another of its side has none, and pairs
+/* The two ends of pair i, such that no GPU has two while another of its side has none, and pairs
  * repeat only when all were met. Pure. */
 void load_pair(unsigned i, unsigned sources, unsigned sinks, unsigned *source, unsigned *sink);
 /* The rows ECN_marking_rate and PFC_frame_count: of the leaves' counters since load_marks_begin(),

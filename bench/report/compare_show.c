@@ -239,7 +239,8 @@ static void compare_busy(struct doc *doc, const char *name, bool busy)
 	char text[120];
 
 	snprintf(text, sizeof(text),
-		 "%s was measured with --even-busy: its figures may tell of the machine.", name);
+		 "%s was measured with --even-busy: its figures may be those of the machine.",
+		 name);
 	if (busy)
 		doc_strong(doc, text);
 }

@@ -12,7 +12,7 @@
 #define LEAD_DIFFER	 1.001 /* ratios that are not the same */
 #define LEAD_MIN_PERCENT 2.0   /* as `farebench compare` has it */
 
-/* ---- who is compared with whom ---- */
+/* ---- which strategies are compared ---- */
 
 static bool lead_is_fare(const char *strategy)
 {
@@ -390,7 +390,7 @@ void lead_page(struct doc *doc, const struct lead *lead)
 		n += lead_figure(lead, lead->tests->test[i], &figure[n]);
 	if (results_even_busy(lead->results))
 		doc_strong(doc, "Measured with --even-busy: trials count although a core had no "
-				"idle time. These figures may tell of the machine.");
+				"idle time. These figures may be those of the machine.");
 	/* of few tests the figure comes first: what was tested is in their names */
 	if (n > 0 && n < LEAD_MANY)
 		lead_one_figure(doc, lead, &figure[0]);

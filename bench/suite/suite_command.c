@@ -336,7 +336,7 @@ static bool run_says_trials_alone(const struct run_command *c)
 	return true;
 }
 
-/* What the run was told when it began; of --trials the last one counts. */
+/* The options that the run began with; of --trials the last one counts. */
 static int run_read_again(struct run_command *c)
 {
 	static char program[] = "run";

@@ -102,7 +102,7 @@ enum doctor_state doctor_zserv(const json_t *facts, struct doctor_line *line)
 	return is_up(facts, line, "zserv");
 }
 
-/* Before fared runs, somebody may have the port already. */
+/* Before fared runs, another process may have the port already. */
 enum doctor_state doctor_ports(const json_t *facts, struct doctor_line *line)
 {
 	const json_t *held = json_object_get(facts, "udp_7784");

@@ -57,7 +57,7 @@ static inline uint32_t wire_data_tag(uint16_t comm, uint16_t credit_id)
 /*
  *   "FARNCCL3" (8) | listener (8) | struct fare_address (32) | ticket (8), big-endian; 0 to the end
  *
- * The bytes come from another process. Neither number is one that somebody else could guess:
+ * The bytes come from another process. Neither number can be guessed by a third process:
  * listener is what lets a peer connect, and ticket, which is 0 on the network, is how connect()
  * finds at its next call what the call before has begun.
  */

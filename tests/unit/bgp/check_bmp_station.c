@@ -297,7 +297,7 @@ START_TEST(an_internal_route_has_no_as_path)
 }
 END_TEST
 
-/* What gave no path is kept for whoever misses it. */
+/* What gave no path is kept, to explain a missing one. */
 START_TEST(what_is_no_peer_is_noted)
 {
 	const struct bmp_seen *seen;

@@ -67,7 +67,7 @@ static void conserved(const struct serving *s)
 }
 
 /* Two requests of 16 tokens, a step every 20 ms from 20 ms on: the first token at 40 ms, so that 3
- * steps lie before 100 ms and 13 behind it: 26 tokens of 32, whoever they belong to. */
+ * steps lie before 100 ms and 13 behind it: 26 tokens of 32, of whichever request. */
 START_TEST(tokens_count_by_when_they_come)
 {
 	struct served *all = begin(&plain, 2, 16);
