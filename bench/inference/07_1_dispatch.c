@@ -23,7 +23,7 @@ static const struct kpi kpis[] = {KPI_EP_BANDWIDTH,
 				   "that a GPU waits for a dispatch, from its own first post until "
 				   "all has arrived there, mean",
 				   BETTER_LOWER, 0},
-				  KPI_MODEL("EP_alltoall_bandwidth", "MB/s"),
+				  KPI_MODEL_OF_WAITS("EP_alltoall_bandwidth", "MB/s"),
 				  LIST_END};
 
 static const struct view views[] = {VIEW(VIEW_HEAT, "Throughput by group and batch", "batch", "ep",

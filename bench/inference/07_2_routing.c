@@ -36,7 +36,7 @@ static const struct kpi kpis[] = {
 	KPI_EP_BANDWIDTH,
 	KPI_OF_LINE,
 	{"imbalance", "", "DUT-F", "bytes to the busiest GPU over the mean", BETTER_LOWER, 0},
-	KPI_MODEL("EP_alltoall_bandwidth", "MB/s"),
+	KPI_MODEL_OF_WAITS("EP_alltoall_bandwidth", "MB/s"),
 	LIST_END};
 
 static const struct view views[] = {VIEW(VIEW_BARS, "Dispatch latency by routing", "routing",

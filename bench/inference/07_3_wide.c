@@ -54,7 +54,7 @@ static const struct kpi kpis[] = {
 	{"intra_fraction", "", "DUT-F",
 	 "of the bytes, between GPUs of one server: they cross no fabric, and are not sent",
 	 BETTER_NONE, 0},
-	KPI_MODEL("EP_alltoall_bandwidth", "MB/s"),
+	KPI_MODEL_OF_WAITS("EP_alltoall_bandwidth", "MB/s"),
 	LIST_END};
 
 static const struct view views[] = {{VIEW_FIELDS(VIEW_LINES, "Dispatch latency over group size",

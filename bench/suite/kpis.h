@@ -60,6 +60,12 @@
 #define KPI_MODEL(of, in)                                                                          \
 	KPI("model", in, "", of " on an ideal fabric, computed", BETTER_NONE, 0),                  \
 		KPI("model_ratio", "", "", of ", measured over the model", BETTER_NONE, 0)
+/* Beside the same names: what this trial's own waits allow. It checks the books, not the fabric. */
+#define KPI_MODEL_OF_WAITS(of, in)                                                                 \
+	KPI("model", in, "", of " by the bytes and waits of this trial: no ideal fabric",          \
+	    BETTER_NONE, 0),                                                                       \
+		KPI("model_ratio", "", "",                                                         \
+		    of ", measured over the model; does not show a slow fabric", BETTER_NONE, 0)
 #define KPI_MARKS                                                                                  \
 	KPI("ECN_marking_rate", "%", "DUT-S", "packets to GPUs that left their leaves with CE",    \
 	    BETTER_NONE, 0)
