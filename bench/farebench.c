@@ -13,6 +13,7 @@
 #include "report/compare_show.h"
 #include "report/results_report.h"
 #include "engine/worker.h"
+#include "simfab/simulate.h"
 #include "suite/suite.h"
 
 struct farebench_command {
@@ -28,6 +29,9 @@ static const struct farebench_command farebench_commands[] = {
 	{"compare", "two runs: what changed beyond the noise", compare_main},
 	{"demo", "the demonstration: four scenarios, all strategies, daemons killed", demo_main},
 	{"check", "measure the promised figures again and compare", goals_main},
+	{"simulate",
+	 "collectives and incasts at sizes that no lab here has: a model, no measurement",
+	 simulate_main},
 	{"agent", "this host's part of a run on several hosts", agent_main},
 	{"worker", NULL, worker_main}, /* what the others start, one per GPU */
 };

@@ -18,13 +18,24 @@
 
 struct ev_loop;
 
-/* A BGP session of ours: the leaf's address on one sub-port, and what that sub-port is. */
+/*
+ * A BGP session of ours: the leaf's address on one sub-port, and what that sub-port is. A
+ * link-local address may be that of several: the device tells them apart. BGP_NEIGHBOR_UNNUMBERED,
+ * the network's own address: whatever link-local address is at the other end of the device.
+ */
 struct bgp_neighbor {
 	struct in6_addr address; /* the leaf's address; IPv4 as ::ffff:a.b.c.d */
 	uint16_t local_gpu;
 	uint16_t plane;
 	uint16_t sub_port;
+	const char *dev; /* of the sub-port; borrowed */
 };
+
+#define BGP_NEIGHBOR_UNNUMBERED ((struct in6_addr){.s6_addr = {0xfe, 0x80}})
+#define BGP_NEIGHBOR_TEXT_MAX	(INET6_ADDRSTRLEN + 16) /* and a device (IFNAMSIZ) */
+
+/* "198.18.0.0", "fe80::1%eth0", or "eth0" of an unnumbered one. Writes into out, and returns it. */
+const char *bgp_neighbor_format(const struct bgp_neighbor *n, char out[BGP_NEIGHBOR_TEXT_MAX]);
 
 /* A prefix that holds GPU loopbacks. Only host routes (/32, /128) inside one of these are peers. */
 struct bgp_prefix {

@@ -81,7 +81,10 @@ static int bmp_parse_open(struct octets *o, struct bgp_open *out, struct octets_
 
 static int bmp_parse_peer_up(struct octets *o, struct bmp_message *out, struct octets_error *error)
 {
-	if (octets_skip(o, 16 + 2 + 2)) /* local address, local and remote port */
+	struct bmp_connection *c = &out->peer_up.connection;
+
+	if (bmp_parse_address(o, !IN6_IS_ADDR_V4MAPPED(&out->peer.address), &c->local) ||
+	    octets_u16(o, &c->local_port) || octets_u16(o, &c->remote_port))
 		return octets_fail(o, error, "Peer Up is cut short");
 	if (bmp_parse_open(o, &out->peer_up.sent, error))
 		return -EBADMSG;

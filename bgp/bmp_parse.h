@@ -61,11 +61,18 @@ struct bmp_text { /* not terminated; may hold any byte */
 	size_t length;
 };
 
+/* The connection that a session runs over, as its Peer Up has it; the far address is the peer's. */
+struct bmp_connection {
+	struct in6_addr local; /* IPv4 as ::ffff:a.b.c.d */
+	uint16_t local_port, remote_port;
+};
+
 struct bmp_message {
 	uint8_t type;	      /* enum bmp_type, or one not known here (to be skipped) */
 	struct bmp_peer peer; /* all types but initiation and termination */
 	union {
 		struct {
+			struct bmp_connection connection;
 			struct bgp_open sent;
 			struct bgp_open received;
 		} peer_up;

@@ -20,6 +20,8 @@ struct bmp_source {
 	uid_t owner;
 	int fd; /* the connection's, while there is one */
 	bool trusted;
+	bool has_asked; /* for connections, since these bytes were read */
+	struct socket_owner_connections connections;
 	char reason[96];
 };
 
@@ -89,14 +91,42 @@ static int bmp_source_on_connected(void *arg, int fd, uint64_t now_ns)
 	return 0;
 }
 
+/*
+ * One question to the kernel for all sessions whose Peer Up and Peer Down were read at once, as
+ * the initial dump has them. It is asked after the bytes were read: what they say was so by then.
+ */
+static bool bmp_source_is_open(void *arg, const char *dev, const struct in6_addr *remote,
+			       const struct bmp_connection *connection)
+{
+	struct bmp_source *s = arg;
+
+	if (!s->has_asked && socket_owner_link_local(&s->connections))
+		return false;
+	s->has_asked = true;
+	for (size_t i = 0; i < s->connections.n; i++) {
+		const struct socket_owner_connection *c = &s->connections.rows[i];
+
+		if (c->local_port == connection->local_port &&
+		    c->remote_port == connection->remote_port &&
+		    IN6_ARE_ADDR_EQUAL(&c->local, &connection->local) &&
+		    IN6_ARE_ADDR_EQUAL(&c->remote, remote) && (!dev || !strcmp(c->dev, dev)))
+			return true;
+	}
+	return false;
+}
+
 static int bmp_source_on_bytes(void *arg, const uint8_t *bytes, size_t n, uint64_t now_ns,
 			       const char **reason)
 {
 	struct bmp_source *s = arg;
+	int rc;
 
 	if (!s->trusted && bmp_source_check_owner(s, reason))
 		return -EPERM;
-	return bmp_station_receive(s->station, bytes, n, now_ns, reason);
+	rc = bmp_station_receive(s->station, bytes, n, now_ns, reason);
+	socket_owner_free(&s->connections);
+	s->has_asked = false;
+	return rc;
 }
 
 static void bmp_source_on_lost(void *arg, const char *reason, uint64_t now_ns)
@@ -148,7 +178,8 @@ int bmp_source_create(struct bmp_source **out, struct ev_loop *loop,
 	if (!s)
 		return -ENOMEM;
 	s->owner = owner;
-	err = bmp_station_create(&s->station, stale_ns, config, handlers, arg);
+	err = bmp_station_create(&s->station, stale_ns, config, handlers, arg, bmp_source_is_open,
+				 s);
 	if (!err)
 		err = connection_create(&s->connection, loop, (const struct sockaddr *)address,
 					bytes, "bgpd", &mine, s);

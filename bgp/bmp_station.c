@@ -27,12 +27,17 @@ struct session {
 	bool end_of_rib[BGP_FAMILY_COUNT];
 	bool has_routes; /* anything, since it came up */
 	bool is_known;	 /* the stream has mentioned it */
+	/* of its last Peer Up, if it is with a link-local neighbour */
+	struct bmp_peer peer;
+	struct bmp_connection connection;
 };
 
 struct bmp_station {
 	const struct bgp_source_config *config;
 	struct bgp_source_handlers handlers;
 	void *arg;
+	bmp_station_is_open *is_open;
+	void *is_open_arg;
 	uint64_t stale_ns;
 	struct rib *rib;
 	struct session *sessions;
@@ -56,7 +61,8 @@ static void bmp_station_set_state(struct bmp_station *s, enum bgp_source_state s
 
 int bmp_station_create(struct bmp_station **out, uint64_t stale_ns,
 		       const struct bgp_source_config *config,
-		       const struct bgp_source_handlers *handlers, void *arg)
+		       const struct bgp_source_handlers *handlers, void *arg,
+		       bmp_station_is_open *is_open, void *is_open_arg)
 {
 	struct bmp_station *s;
 	int err;
@@ -68,6 +74,8 @@ int bmp_station_create(struct bmp_station **out, uint64_t stale_ns,
 	s->config = config;
 	s->handlers = *handlers;
 	s->arg = arg;
+	s->is_open = is_open;
+	s->is_open_arg = is_open_arg;
 	s->stale_ns = stale_ns;
 	s->sync_ns = BMP_STATION_NEVER;
 	bgp_log_init(&s->log, handlers, arg);
@@ -118,6 +126,21 @@ static void bmp_station_resolve(struct bmp_station *s, unsigned i)
 	s->sessions[i].sweep_ns = BMP_STATION_NEVER;
 }
 
+/* The one place where a session's state changes. */
+static void bmp_station_set_session(struct bmp_station *s, unsigned i, bool up, const char *reason)
+{
+	char line[256], neighbor[BGP_NEIGHBOR_TEXT_MAX];
+	bool was_up = s->sessions[i].up;
+
+	s->sessions[i].up = up;
+	if (was_up == up)
+		return;
+	snprintf(line, sizeof(line), "session neighbor=%s %s -> %s reason=\"%s\"",
+		 bgp_neighbor_format(&s->config->neighbors[i], neighbor), was_up ? "up" : "down",
+		 up ? "up" : "down", reason);
+	s->handlers.on_log(s->arg, LOG_INFO, line);
+}
+
 /* ---- the stream begins and ends ---- */
 
 void bmp_station_connected(struct bmp_station *s)
@@ -132,7 +155,7 @@ void bmp_station_connected(struct bmp_station *s)
 
 /* All routes of the sessions are stale, and go when the time is up that an earlier loss set, or
  * this one. */
-static void bmp_station_lose_sessions(struct bmp_station *s, uint64_t now_ns)
+static void bmp_station_lose_sessions(struct bmp_station *s, const char *reason, uint64_t now_ns)
 {
 	uint64_t end_ns = bmp_station_after(now_ns, s->stale_ns);
 
@@ -141,7 +164,7 @@ static void bmp_station_lose_sessions(struct bmp_station *s, uint64_t now_ns)
 		uint64_t earlier_ns = session->up ? BMP_STATION_NEVER : session->sweep_ns;
 
 		bmp_station_stale_all(s, i);
-		session->up = false;
+		bmp_station_set_session(s, i, false, reason);
 		session->sweep_ns = BMP_STATION_NEVER;
 		if (rib_n_stale(s->rib, i) > 0)
 			session->sweep_ns = min_u64(end_ns, earlier_ns);
@@ -153,7 +176,7 @@ void bmp_station_lost(struct bmp_station *s, const char *reason, uint64_t now_ns
 	bool news = s->state != BGP_SOURCE_DOWN || strcmp(reason, s->down_reason) != 0;
 
 	if (s->state != BGP_SOURCE_DOWN)
-		bmp_station_lose_sessions(s, now_ns);
+		bmp_station_lose_sessions(s, reason, now_ns);
 	s->n_buffer = 0;
 	s->sync_ns = BMP_STATION_NEVER;
 	snprintf(s->down_reason, sizeof(s->down_reason), "%s", reason);
@@ -229,7 +252,7 @@ static void bmp_station_peer_up(struct bmp_station *s, unsigned i, const struct 
 		if (session->restarting && !(received->graceful_restart && received->forwarding[f]))
 			rib_sweep(s->rib, i, f);
 	bmp_station_negotiate(session, &m->peer_up.sent, received);
-	session->up = true;
+	bmp_station_set_session(s, i, true, "Peer Up");
 	session->quiet_limit_ns = bmp_station_after(now_ns, BMP_STATION_QUIET_LIMIT_NS);
 	session->sweep_ns = BMP_STATION_NEVER;
 	if (rib_n_stale(s->rib, i) > 0)
@@ -267,6 +290,7 @@ static void bmp_station_peer_down(struct bmp_station *s, unsigned i,
 				  const struct bmp_peer_down *down, uint64_t now_ns)
 {
 	struct session *session = &s->sessions[i];
+	char reason[64];
 	uint64_t end_ns;
 
 	if (!session->up && down->reason != BMP_DOWN_DECONFIGURED)
@@ -277,7 +301,9 @@ static void bmp_station_peer_down(struct bmp_station *s, unsigned i,
 		else
 			rib_drop(s->rib, i, f);
 	}
-	session->up = false;
+	snprintf(reason, sizeof(reason), "Peer Down, reason %u, code %u/%u", (unsigned)down->reason,
+		 (unsigned)down->code, (unsigned)down->subcode);
+	bmp_station_set_session(s, i, false, reason);
 	session->sweep_ns = BMP_STATION_NEVER;
 	if (rib_n_stale(s->rib, i) == 0) {
 		session->restarting = false;
@@ -296,10 +322,10 @@ static void bmp_station_peer_down(struct bmp_station *s, unsigned i,
 static struct rib_route bmp_station_route(struct bmp_station *s, unsigned i,
 					  const struct link_bandwidth *bandwidth, uint64_t now_ns)
 {
-	char text[ADDRESS_TEXT_MAX];
+	char text[BGP_NEIGHBOR_TEXT_MAX];
 	struct rib_route route = {.kind = bandwidth->kind};
 
-	address_format(&s->config->neighbors[i].address, text);
+	bgp_neighbor_format(&s->config->neighbors[i], text);
 	/* what was cut says nothing of the path: as if it were no number */
 	if (bandwidth->maybe_truncated)
 		route.kind = BGP_BANDWIDTH_INVALID;
@@ -362,7 +388,7 @@ static void bmp_station_set_all(struct bmp_station *s, unsigned i, struct bgp_nl
 static void bmp_station_reject(struct bmp_station *s, unsigned i, const struct bgp_update *u,
 			       enum bmp_seen_kind kind, uint64_t now_ns)
 {
-	char text[ADDRESS_TEXT_MAX], peer[ADDRESS_TEXT_MAX];
+	char text[BGP_NEIGHBOR_TEXT_MAX], peer[ADDRESS_TEXT_MAX];
 	struct bgp_nlri_prefix prefix;
 	bool is_logged = false;
 
@@ -379,7 +405,7 @@ static void bmp_station_reject(struct bmp_station *s, unsigned i, const struct b
 				"allows %u peer=%s neighbor=%s",
 				u->as_hops, s->config->max_as_path,
 				address_format(&prefix.prefix.address, peer),
-				address_format(&s->config->neighbors[i].address, text));
+				bgp_neighbor_format(&s->config->neighbors[i], text));
 		}
 }
 
@@ -439,12 +465,12 @@ static void bmp_station_update(struct bmp_station *s, unsigned i, const struct b
 	struct session *session = &s->sessions[i];
 	struct bgp_update_options options = {.own_as = session->own_as,
 					     .four_octet_as = !m->peer.two_octet_as_path};
-	char text[ADDRESS_TEXT_MAX];
+	char text[BGP_NEIGHBOR_TEXT_MAX];
 	struct octets_error error;
 	struct bgp_update u;
 
 	memcpy(options.add_path, session->add_path, sizeof(options.add_path));
-	address_format(&s->config->neighbors[i].address, text);
+	bgp_neighbor_format(&s->config->neighbors[i], text);
 	if (!session->up) {
 		bgp_log(&s->log, now_ns, LOG_NOTICE,
 			"route of a session that is not up neighbor=%s", text);
@@ -497,11 +523,101 @@ static void bmp_station_initiation(struct bmp_station *s, const struct bmp_messa
 	bmp_station_progress(s, now_ns);
 }
 
+static void bmp_station_session_message(struct bmp_station *s, unsigned i,
+					const struct bmp_message *m, uint64_t now_ns)
+{
+	s->sessions[i].is_known = true;
+	if (m->type == BMP_PEER_UP)
+		bmp_station_peer_up(s, i, m, now_ns);
+	else if (m->type == BMP_PEER_DOWN)
+		bmp_station_peer_down(s, i, &m->peer_down, now_ns);
+	else if (m->type == BMP_ROUTE_MONITORING && m->update.p)
+		bmp_station_update(s, i, m, now_ns);
+}
+
+static bool bmp_station_is_connected(const struct bmp_station *s, unsigned i,
+				     const struct bmp_peer *peer,
+				     const struct bmp_connection *connection)
+{
+	return s->is_open &&
+	       s->is_open(s->is_open_arg, s->config->neighbors[i].dev, &peer->address, connection);
+}
+
+/* Is that Peer Up of this link-local neighbour? Its link is that of its connection. */
+static bool bmp_station_came_up(struct bmp_station *s, unsigned i, const struct bmp_message *m)
+{
+	const struct in6_addr *address = &s->config->neighbors[i].address;
+	const struct bmp_connection *connection = &m->peer_up.connection;
+
+	if (!IN6_ARE_ADDR_EQUAL(address, &m->peer.address) &&
+	    !IN6_ARE_ADDR_EQUAL(address, &BGP_NEIGHBOR_UNNUMBERED))
+		return false;
+	if (!bmp_station_is_connected(s, i, &m->peer, connection))
+		return false;
+	s->sessions[i].peer = m->peer;
+	s->sessions[i].connection = *connection;
+	return true;
+}
+
+/*
+ * Does any other message mean this link-local session? Routes of one router mean each of its
+ * sessions with that address: it sends all of them the same. Peer Down means those whose connection
+ * is gone. It has 0.0.0.0 for an address if the link has lost its own, and in repetitions the
+ * router id 0.0.0.0, which no session has.
+ */
+static bool bmp_station_is_meant(const struct bmp_station *s, unsigned i,
+				 const struct bmp_message *m)
+{
+	const struct session *session = &s->sessions[i];
+	const struct bmp_peer *peer = &session->peer;
+
+	if (!session->up || peer->as != m->peer.as || peer->router_id != m->peer.router_id)
+		return false;
+	if (m->type == BMP_PEER_DOWN)
+		return !bmp_station_is_connected(s, i, peer, &session->connection);
+	return IN6_ARE_ADDR_EQUAL(&peer->address, &m->peer.address);
+}
+
+static bool bmp_station_link_local(struct bmp_station *s, const struct bmp_message *m,
+				   uint64_t now_ns)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < s->config->n_neighbors; i++) {
+		if (!IN6_IS_ADDR_LINKLOCAL(&s->config->neighbors[i].address))
+			continue;
+		if (m->type == BMP_PEER_UP ? !bmp_station_came_up(s, i, m)
+					   : !bmp_station_is_meant(s, i, m))
+			continue;
+		any = true;
+		bmp_station_session_message(s, i, m, now_ns);
+	}
+	return any;
+}
+
+/* Nobody's, unless it came and went before its Peer Up was read: then it may be anybody's. */
+static void bmp_station_stranger(struct bmp_station *s, const struct bmp_peer *peer,
+				 const struct bmp_connection *connection, uint64_t now_ns)
+{
+	struct bgp_prefix stranger = {.address = peer->address, .length = 128};
+	char text[ADDRESS_TEXT_MAX];
+
+	if (IN6_IS_ADDR_LINKLOCAL(&peer->address) && s->is_open &&
+	    !s->is_open(s->is_open_arg, NULL, &peer->address, connection)) {
+		bgp_log(&s->log, now_ns, LOG_NOTICE,
+			"Peer Up of a session whose connection is gone address=%s",
+			address_format(&peer->address, text));
+		return;
+	}
+	bmp_seen_note(&s->seen, BMP_SEEN_STRANGER, &stranger, -1);
+	bgp_log(&s->log, now_ns, LOG_NOTICE,
+		"session is none of the configured neighbors address=%s",
+		address_format(&peer->address, text));
+}
+
 static int bmp_station_dispatch(struct bmp_station *s, const struct bmp_message *m, uint64_t now_ns,
 				const char **reason)
 {
-	struct bgp_prefix stranger = {.length = 128};
-	char text[ADDRESS_TEXT_MAX];
 	int i;
 
 	if (m->type == BMP_INITIATION) {
@@ -515,23 +631,10 @@ static int bmp_station_dispatch(struct bmp_station *s, const struct bmp_message 
 	if (!m->peer.pre_policy_global)
 		return 0;
 	i = rib_neighbor(s->rib, &m->peer.address);
-	if (i < 0) {
-		if (m->type != BMP_PEER_UP)
-			return 0;
-		stranger.address = m->peer.address;
-		bmp_seen_note(&s->seen, BMP_SEEN_STRANGER, &stranger, -1);
-		bgp_log(&s->log, now_ns, LOG_NOTICE,
-			"session is none of the configured neighbors address=%s",
-			address_format(&m->peer.address, text));
-		return 0;
-	}
-	s->sessions[i].is_known = true;
-	if (m->type == BMP_PEER_UP)
-		bmp_station_peer_up(s, (unsigned)i, m, now_ns);
-	else if (m->type == BMP_PEER_DOWN)
-		bmp_station_peer_down(s, (unsigned)i, &m->peer_down, now_ns);
-	else if (m->type == BMP_ROUTE_MONITORING && m->update.p)
-		bmp_station_update(s, (unsigned)i, m, now_ns);
+	if (i >= 0 && !IN6_IS_ADDR_LINKLOCAL(&m->peer.address))
+		bmp_station_session_message(s, (unsigned)i, m, now_ns);
+	else if (!bmp_station_link_local(s, m, now_ns) && m->type == BMP_PEER_UP)
+		bmp_station_stranger(s, &m->peer, &m->peer_up.connection, now_ns);
 	return 0;
 }
 

@@ -19,6 +19,7 @@
 #define BMP_STATION_H
 
 #include "bgp_source.h"
+#include "bmp_parse.h"
 #include "bmp_seen.h"
 
 /* No route for this long after a session came up, and what it did not send again is swept. */
@@ -31,10 +32,22 @@
 
 struct bmp_station;
 
-/* config is borrowed, handlers copied. 0 or -errno (rib_create()); *out is NULL on error. */
+/*
+ * Whether bgpd has a connection with these ends over that device, or (NULL) over any. BMP does not
+ * tell the sessions of link-local neighbours apart: the header has the far address, AS and router
+ * id, and two links to one router have the same.
+ */
+typedef bool bmp_station_is_open(void *arg, const char *dev, const struct in6_addr *remote,
+				 const struct bmp_connection *connection);
+
+/*
+ * config is borrowed, handlers copied. is_open: NULL if no neighbour is link-local. 0 or -errno
+ * (rib_create()); *out is NULL on error.
+ */
 int bmp_station_create(struct bmp_station **out, uint64_t stale_ns,
 		       const struct bgp_source_config *config,
-		       const struct bgp_source_handlers *handlers, void *arg);
+		       const struct bgp_source_handlers *handlers, void *arg,
+		       bmp_station_is_open *is_open, void *is_open_arg);
 void bmp_station_destroy(struct bmp_station *s); /* NULL is fine; no callback */
 
 /*

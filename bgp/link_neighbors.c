@@ -94,7 +94,10 @@ static int link_neighbors_add_address(struct link_neighbors_table *t,
 	uint32_t ifindex = 0;
 
 	for (unsigned i = 0; i < config->n_neighbors; i++) {
-		if (!link_neighbors_same_subnet(a, &config->neighbors[i].address))
+		const struct bgp_neighbor *n = &config->neighbors[i];
+
+		if (!link_neighbors_same_subnet(a, &n->address) ||
+		    (IN6_IS_ADDR_LINKLOCAL(&n->address) && strcmp(n->dev, a->ifa_name) != 0))
 			continue;
 		if (!ifindex)
 			ifindex = if_nametoindex(a->ifa_name);

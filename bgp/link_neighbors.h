@@ -32,7 +32,7 @@ int link_neighbors_refresh(struct link_neighbors *l);
 
 /*
  * Whether an address of that interface shares its subnet with that neighbour (an index into
- * config->neighbors).
+ * config->neighbors). A link-local neighbour is on the interface of its sub-port alone.
  */
 bool link_neighbors_has(const struct link_neighbors *l, uint32_t ifindex, unsigned neighbor);
 

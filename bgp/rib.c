@@ -57,14 +57,20 @@ struct rib {
 
 /* ---- life ---- */
 
+/* A link-local address is one link's: the other end of another link may have the same. */
+static bool rib_is_same(const struct bgp_neighbor *a, const struct bgp_neighbor *b)
+{
+	return IN6_ARE_ADDR_EQUAL(&a->address, &b->address) &&
+	       (!IN6_IS_ADDR_LINKLOCAL(&a->address) || !strcmp(a->dev, b->dev));
+}
+
 static bool rib_config_valid(const struct bgp_source_config *config)
 {
 	if (config->n_neighbors > UINT16_MAX || !(config->bandwidth_scale > 0))
 		return false;
 	for (size_t i = 0; i < config->n_neighbors; i++)
 		for (size_t j = 0; j < i; j++)
-			if (IN6_ARE_ADDR_EQUAL(&config->neighbors[i].address,
-					       &config->neighbors[j].address))
+			if (rib_is_same(&config->neighbors[i], &config->neighbors[j]))
 				return false;
 	return true;
 }

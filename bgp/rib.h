@@ -30,8 +30,8 @@ struct rib_route {
 
 /*
  * config is borrowed; normalised and on_path(arg) go into every event. -EINVAL: two neighbours with
- * one address, more than 65,535 of them, or a scale that is not positive. 0 or -errno; *out is NULL
- * on error.
+ * one address (a link-local one: over one device), more than 65,535 of them, or a scale that is not
+ * positive. 0 or -errno; *out is NULL on error.
  */
 int rib_create(struct rib **out, const struct bgp_source_config *config, bool normalised,
 	       bool (*on_path)(void *arg, const struct bgp_path_event *event), void *arg);

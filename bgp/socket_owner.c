@@ -7,6 +7,7 @@
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -120,9 +121,8 @@ int socket_owner_uid(int fd, uid_t *uid)
 	_Alignas(struct nlmsghdr) char answer[8192];
 	struct socket_owner_request r;
 	struct socket_owner_ends e;
-	int rc, diag;
+	int rc = socket_owner_ends(fd, &e), diag;
 
-	rc = socket_owner_ends(fd, &e);
 	if (rc)
 		return rc;
 	diag = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
@@ -139,62 +139,40 @@ int socket_owner_uid(int fd, uid_t *uid)
 	return rc;
 }
 
-/* ---- who holds a port ---- */
+/* ---- all sockets ---- */
 
-#define SOCKET_OWNER_PROCESSES 100000 /* looked at */
-
-/* Whether one bound so keeps that address of the same port from us. */
-static bool socket_owner_is_in_our_place(const struct inet_diag_msg *m, uint16_t port,
-					 const struct in6_addr *address)
-{
-	struct in6_addr is = {0};
-
-	if (m->id.idiag_sport != htons(port) || !m->idiag_inode)
-		return false;
-	if (m->idiag_family == AF_INET6)
-		memcpy(&is, m->id.idiag_src, sizeof(is));
-	else if (m->id.idiag_src[0])
-		is = address_of_v4(m->id.idiag_src);
-	return IN6_IS_ADDR_UNSPECIFIED(&is) || IN6_ARE_ADDR_EQUAL(&is, address);
-}
+typedef int socket_owner_fn(void *arg, const struct inet_diag_msg *m);
 
 /* One read of a dump. 1: it goes on; 0: its end; -errno. */
-static int socket_owner_read_dump(int diag, uint16_t port, const struct in6_addr *address,
-				  struct socket_owner *out)
+static int socket_owner_read_dump(int diag, socket_owner_fn *on_socket, void *arg)
 {
 	_Alignas(struct nlmsghdr) char bytes[32768];
 	ssize_t n = recv(diag, bytes, sizeof(bytes), MSG_DONTWAIT);
 	const struct nlmsghdr *head = (const struct nlmsghdr *)bytes;
+	int rc = 1;
 
 	if (n < 0)
 		return -errno;
-	for (; NLMSG_OK(head, n); head = NLMSG_NEXT(head, n)) {
-		const struct inet_diag_msg *m = NLMSG_DATA(head);
-
+	for (; rc == 1 && NLMSG_OK(head, n); head = NLMSG_NEXT(head, n)) {
 		if (head->nlmsg_type == NLMSG_DONE)
 			return 0;
 		if (head->nlmsg_type != SOCK_DIAG_BY_FAMILY ||
-		    head->nlmsg_len < NLMSG_LENGTH(sizeof(*m)))
+		    head->nlmsg_len < NLMSG_LENGTH(sizeof(struct inet_diag_msg)))
 			return -EIO;
-		if (out->inode || !socket_owner_is_in_our_place(m, port, address))
-			continue;
-		out->inode = m->idiag_inode;
-		out->uid = m->idiag_uid;
+		rc = on_socket(arg, NLMSG_DATA(head));
 	}
-	return 1;
+	return rc;
 }
 
-static int socket_owner_dump(int family, uint16_t port, const struct in6_addr *address,
-			     struct socket_owner *out)
+/* on_socket returns 1, or -errno, which ends it. */
+static int socket_owner_dump(const struct inet_diag_req_v2 *wanted, socket_owner_fn *on_socket,
+			     void *arg)
 {
 	struct socket_owner_request r = {
 		.head = {.nlmsg_len = sizeof(r),
 			 .nlmsg_type = SOCK_DIAG_BY_FAMILY,
 			 .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
-		.body = {.sdiag_family = (uint8_t)family,
-			 .sdiag_protocol = IPPROTO_UDP,
-			 .idiag_states = UINT32_MAX,
-			 .id = {.idiag_sport = htons(port)}},
+		.body = *wanted,
 	};
 	int diag = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG), rc;
 
@@ -202,9 +180,96 @@ static int socket_owner_dump(int family, uint16_t port, const struct in6_addr *a
 		return -errno;
 	rc = send(diag, &r, sizeof(r), MSG_DONTWAIT) == sizeof(r) ? 1 : -errno;
 	while (rc > 0)
-		rc = socket_owner_read_dump(diag, port, address, out);
+		rc = socket_owner_read_dump(diag, on_socket, arg);
 	close(diag);
 	return rc;
+}
+
+static int socket_owner_add_connection(void *arg, const struct inet_diag_msg *m)
+{
+	struct socket_owner_connections *all = arg;
+	struct socket_owner_connection c = {.local_port = ntohs(m->id.idiag_sport),
+					    .remote_port = ntohs(m->id.idiag_dport)};
+	struct socket_owner_connection *rows = all->rows;
+
+	memcpy(&c.local, m->id.idiag_src, sizeof(c.local));
+	memcpy(&c.remote, m->id.idiag_dst, sizeof(c.remote));
+	if (!m->idiag_inode || !IN6_IS_ADDR_LINKLOCAL(&c.remote) ||
+	    !if_indextoname(m->id.idiag_if, c.dev))
+		return 1;
+	if (!(all->n & (all->n - 1))) /* a power of 2 is full */
+		rows = realloc(rows, (all->n ? 2 * all->n : 1) * sizeof(*rows));
+	if (!rows)
+		return -ENOMEM;
+	rows[all->n++] = c;
+	all->rows = rows;
+	return 1;
+}
+
+int socket_owner_link_local(struct socket_owner_connections *out)
+{
+	const struct inet_diag_req_v2 wanted = {.sdiag_family = AF_INET6,
+						.sdiag_protocol = IPPROTO_TCP,
+						.idiag_states = 1u << TCP_ESTABLISHED};
+	int rc;
+
+	*out = (struct socket_owner_connections){0};
+	rc = socket_owner_dump(&wanted, socket_owner_add_connection, out);
+	if (rc)
+		socket_owner_free(out);
+	return rc;
+}
+
+void socket_owner_free(struct socket_owner_connections *all)
+{
+	free(all->rows);
+	*all = (struct socket_owner_connections){0};
+}
+
+/* ---- who holds a port ---- */
+
+#define SOCKET_OWNER_PROCESSES 100000 /* looked at */
+
+struct socket_owner_search {
+	uint16_t port;
+	const struct in6_addr *address;
+	struct socket_owner *out;
+};
+
+/* Whether one bound so keeps that address of the same port from us. */
+static bool socket_owner_is_in_our_place(const struct inet_diag_msg *m,
+					 const struct socket_owner_search *s)
+{
+	struct in6_addr is = {0};
+
+	if (m->id.idiag_sport != htons(s->port) || !m->idiag_inode)
+		return false;
+	if (m->idiag_family == AF_INET6)
+		memcpy(&is, m->id.idiag_src, sizeof(is));
+	else if (m->id.idiag_src[0])
+		is = address_of_v4(m->id.idiag_src);
+	return IN6_IS_ADDR_UNSPECIFIED(&is) || IN6_ARE_ADDR_EQUAL(&is, s->address);
+}
+
+static int socket_owner_on_port(void *arg, const struct inet_diag_msg *m)
+{
+	const struct socket_owner_search *s = arg;
+
+	if (!s->out->inode && socket_owner_is_in_our_place(m, s)) {
+		s->out->inode = m->idiag_inode;
+		s->out->uid = m->idiag_uid;
+	}
+	return 1;
+}
+
+static int socket_owner_find(int family, struct socket_owner_search *s)
+{
+	const struct inet_diag_req_v2 wanted = {.sdiag_family = (uint8_t)family,
+						.sdiag_protocol = IPPROTO_UDP,
+						.idiag_states = UINT32_MAX,
+						.id = {.idiag_sport = htons(s->port)}};
+
+	return socket_owner_dump(&wanted, socket_owner_on_port, s);
 }
 
 /* Whether one of the process's descriptors is that socket. */
@@ -275,13 +340,14 @@ void socket_owner_find_process(struct socket_owner *out)
 
 int socket_owner_of_port(const struct in6_addr *address, uint16_t port, struct socket_owner *out)
 {
+	struct socket_owner_search s = {port, address, out};
 	int rc = 0;
 
 	*out = (struct socket_owner){0};
 	if (IN6_IS_ADDR_V4MAPPED(address))
-		rc = socket_owner_dump(AF_INET, port, address, out);
+		rc = socket_owner_find(AF_INET, &s);
 	if (!rc && !out->inode) /* of IPv6, and for both families */
-		rc = socket_owner_dump(AF_INET6, port, address, out);
+		rc = socket_owner_find(AF_INET6, &s);
 	if (!rc && !out->inode)
 		rc = -ENOENT;
 	return rc;

@@ -10,6 +10,7 @@
 #ifndef SOCKET_OWNER_H
 #define SOCKET_OWNER_H
 
+#include <net/if.h>
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,6 +32,25 @@ bool socket_owner_is_local(int fd);
  * have been received, it was accepted.
  */
 int socket_owner_uid(int fd, uid_t *uid);
+
+/* An established TCP connection that a process holds. */
+struct socket_owner_connection {
+	struct in6_addr local, remote;
+	uint16_t local_port, remote_port;
+	char dev[IF_NAMESIZE]; /* that its socket is bound to */
+};
+
+struct socket_owner_connections {
+	struct socket_owner_connection *rows;
+	size_t n;
+};
+
+/*
+ * All with link-local addresses, by one question to the kernel, however many there are; to be
+ * freed. 0 or -errno: *out is empty.
+ */
+int socket_owner_link_local(struct socket_owner_connections *out);
+void socket_owner_free(struct socket_owner_connections *all);
 
 /*
  * Whose socket keeps UDP port of address (IPv4 as ::ffff:a.b.c.d) from being bound: bound to that

@@ -37,14 +37,14 @@ install(FILES ${OPS}/fared.service ${OPS}/fared-exporter.service DESTINATION lib
 install(FILES ${OPS}/fared.sysusers DESTINATION lib/sysusers.d RENAME fared.conf COMPONENT fared)
 install(FILES ${OPS}/fared.tmpfiles DESTINATION lib/tmpfiles.d RENAME fared.conf COMPONENT fared)
 install(FILES ${OPS}/fared.yaml DESTINATION ${CMAKE_INSTALL_FULL_SYSCONFDIR}/fared COMPONENT fared)
-install(FILES ${OPS}/doctor.md ${OPS}/key-rotation.md ${OPS}/frr-upgrade.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/fared COMPONENT fared)
+install(FILES ${OPS}/doctor.md ${OPS}/key-rotation.md ${OPS}/frr-upgrade.md ${OPS}/plain-ip.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/fared COMPONENT fared)
 install(DIRECTORY ${OPS}/examples ${OPS}/container ${OPS}/prometheus ${OPS}/grafana DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/fared COMPONENT fared)
 
 install(TARGETS fare LIBRARY COMPONENT libfare1 NAMELINK_COMPONENT libfare-dev)
 install(FILES ${LIBFARE_HEADERS} TYPE INCLUDE COMPONENT libfare-dev)
 install(FILES ${LIBFARE_PC} DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT libfare-dev)
 install_man(libfare-dev fare.3)
-install(FILES ${examples} examples/example.h DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libfare-dev/examples
+install(FILES ${examples} examples/example.h examples/paths.py DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libfare-dev/examples
 	COMPONENT libfare-dev)
 
 install(TARGETS nccl-net-fare DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libnccl-net-fare)
@@ -64,6 +64,10 @@ install_completion(farelab farelab)
 
 install(TARGETS farebench COMPONENT farebench)
 if(TARGET fare-mpi-coll)
+	if(TARGET fare-ofi-write)
+		install(TARGETS fare-ofi-write RUNTIME COMPONENT farebench-mpi)
+		install_man(farebench-mpi fare-ofi-write.1)
+	endif()
 	install(TARGETS fare-mpi-coll RUNTIME COMPONENT farebench-mpi)
 	install_man(farebench-mpi fare-mpi-coll.1)
 endif()

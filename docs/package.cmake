@@ -131,7 +131,7 @@ if(TARGET fare-mpi-coll)
 	package(farebench-mpi net "farebench (= ${PROJECT_VERSION}), openmpi-bin, jq"
 		farebench-mpi "farebench = ${PROJECT_VERSION}, openmpi, jq"
 		"benchmark of AI fabrics with several planes - collectives by MPI"
-		"What farebench starts by mpirun to measure collectives.")
+		"What farebench starts to measure collectives by mpirun, and libfabric.")
 endif()
 
 include(CPack)

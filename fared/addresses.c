@@ -36,7 +36,9 @@ struct addresses {
 	ev_io io;
 	ev_timer again;
 	struct entry *entries;
-	size_t n, room;
+	size_t n;
+	struct entry *next; /* of the dump that is being read */
+	size_t n_next, room;
 	bool is_cut; /* of a dump: memory was short, or it was interrupted */
 	int ifindex[FARE_MAX_LOCAL_GPUS][FARE_MAX_PLANES][FARE_MAX_SUB_PORTS];
 	uint8_t gpus[FARE_MAX_LOCAL_GPUS][FAMILIES]; /* enum address_fault, last said */
@@ -216,16 +218,16 @@ static int addresses_on_entry(struct nl_msg *msg, void *arg)
 
 	if (nlmsg_hdr(msg)->nlmsg_type != RTM_NEWADDR || !entry_of(nlmsg_hdr(msg), &entry))
 		return NL_OK;
-	if (a->n == a->room) {
-		grown = realloc(a->entries, (a->room ? 2 * a->room : 64) * sizeof(*grown));
+	if (a->n_next == a->room) {
+		grown = realloc(a->next, (a->room ? 2 * a->room : 64) * sizeof(*grown));
 		if (!grown) {
 			a->is_cut = true;
 			return NL_OK;
 		}
-		a->entries = grown;
+		a->next = grown;
 		a->room = a->room ? 2 * a->room : 64;
 	}
-	a->entries[a->n++] = entry;
+	a->next[a->n_next++] = entry;
 	return NL_OK;
 }
 
@@ -238,19 +240,55 @@ static int addresses_on_interrupted(struct nl_msg *msg, void *arg)
 	return NL_OK;
 }
 
-/* The kernel makes its answer while it is being read: nobody is waited for. */
-static void addresses_read(struct addresses *a)
+static struct nl_sock *open_socket(nl_recvmsg_msg_cb_t on_valid, struct addresses *a)
+{
+	struct nl_sock *s = nl_socket_alloc();
+
+	if (!s)
+		return NULL;
+	nl_socket_disable_seq_check(s);
+	if (nl_connect(s, NETLINK_ROUTE)) {
+		nl_socket_free(s);
+		return NULL;
+	}
+	nl_socket_modify_cb(s, NL_CB_VALID, NL_CB_CUSTOM, on_valid, a);
+	nl_socket_modify_cb(s, NL_CB_DUMP_INTR, NL_CB_CUSTOM, addresses_on_interrupted, a);
+	return s;
+}
+
+/*
+ * The kernel makes its answer while it is being read: nobody is waited for. What is left of an
+ * answer that could not be read goes with its socket, or it would be taken for the next one.
+ */
+static bool addresses_dump(struct addresses *a)
 {
 	struct ifaddrmsg info = {.ifa_family = AF_UNSPEC};
 
-	a->n = 0;
+	a->n_next = 0;
 	a->is_cut = false;
-	if (nl_send_simple(a->dumps, RTM_GETADDR, NLM_F_DUMP, &info, sizeof(info)) < 0 ||
-	    nl_recvmsgs_default(a->dumps) < 0 || a->is_cut) {
-		ev_timer_again(a->loop, &a->again); /* what was said stays */
+	if (!a->dumps)
+		a->dumps = open_socket(addresses_on_entry, a);
+	if (a->dumps &&
+	    nl_send_simple(a->dumps, RTM_GETADDR, NLM_F_DUMP, &info, sizeof(info)) >= 0 &&
+	    nl_recvmsgs_default(a->dumps) >= 0)
+		return !a->is_cut;
+	nl_socket_free(a->dumps);
+	a->dumps = NULL;
+	return false;
+}
+
+static void addresses_read(struct addresses *a)
+{
+	if (!addresses_dump(a)) {
+		ev_timer_again(a->loop, &a->again); /* what is known stays */
 		return;
 	}
 	ev_timer_stop(a->loop, &a->again);
+	free(a->entries);
+	a->entries = a->next;
+	a->n = a->n_next;
+	a->next = NULL;
+	a->room = 0;
 	judge(a);
 }
 
@@ -283,22 +321,6 @@ static void addresses_on_readable(struct ev_loop *loop, ev_io *w, int revents)
 
 /* ---- life ---------------------------------------------------------------- */
 
-static struct nl_sock *open_socket(nl_recvmsg_msg_cb_t on_valid, struct addresses *a)
-{
-	struct nl_sock *s = nl_socket_alloc();
-
-	if (!s)
-		return NULL;
-	nl_socket_disable_seq_check(s);
-	if (nl_connect(s, NETLINK_ROUTE)) {
-		nl_socket_free(s);
-		return NULL;
-	}
-	nl_socket_modify_cb(s, NL_CB_VALID, NL_CB_CUSTOM, on_valid, a);
-	nl_socket_modify_cb(s, NL_CB_DUMP_INTR, NL_CB_CUSTOM, addresses_on_interrupted, a);
-	return s;
-}
-
 int addresses_create(struct addresses **out, struct ev_loop *loop, const struct config *config,
 		     const struct addresses_handlers *handlers, void *arg)
 {
@@ -315,8 +337,7 @@ int addresses_create(struct addresses **out, struct ev_loop *loop, const struct 
 	ev_timer_init(&a->again, on_again, RETRY_S, RETRY_S);
 	a->io.data = a->again.data = a;
 	a->events = open_socket(ignore, a);
-	a->dumps = open_socket(addresses_on_entry, a);
-	if (!a->events || !a->dumps ||
+	if (!a->events ||
 	    nl_socket_add_memberships(a->events, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, 0) ||
 	    nl_socket_set_nonblocking(a->events)) {
 		addresses_destroy(a);
@@ -338,6 +359,7 @@ void addresses_destroy(struct addresses *a)
 	nl_socket_free(a->events);
 	nl_socket_free(a->dumps);
 	free(a->entries);
+	free(a->next);
 	free(a);
 }
 

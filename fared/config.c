@@ -223,6 +223,7 @@ static int take_health(const struct check *c, struct config *config)
 	h->multiplier = (uint32_t)number_or(raw->multiplier, 3);
 	h->max_routers = (uint32_t)number_or(raw->max_routers, 1);
 	h->dscp = (uint8_t)number_or(raw->dscp, FARE_PROBE_DSCP);
+	h->queue_ns = ms_to_ns(number_or(raw->queue_ms, 100));
 	h->recover_probes = (uint32_t)number_or(raw->recover_probes, 10);
 	h->max_loss_ppm = (uint32_t)lround(fraction_or(raw->max_loss_percent, 2) * 1e4);
 	h->hold_ns = ms_to_ns(number_or(raw->hold_ms, 50));
@@ -401,12 +402,23 @@ static int take_gpus(const struct check *c, struct config *config)
 static int take_neighbor(const struct check *c, struct config *config, struct bgp_neighbor *all,
 			 const char *key, const char *text, struct bgp_neighbor next)
 {
-	if (address_parse(text, &next.address))
+	if (!strcmp(text, CONFIG_UNNUMBERED))
+		next.address = BGP_NEIGHBOR_UNNUMBERED;
+	else if (address_parse(text, &next.address))
 		return wrong(c, key,
-			     "'%.60s' is no IP address; give the leaf's address on that sub-port",
+			     "'%.60s' is no IP address; give the leaf's address on that sub-port, "
+			     "or '" CONFIG_UNNUMBERED "'",
 			     text);
+	else if (IN6_ARE_ADDR_EQUAL(&next.address, &BGP_NEIGHBOR_UNNUMBERED))
+		return wrong(c, key, "'%.60s' is no host's; give '" CONFIG_UNNUMBERED "'", text);
+	/* zebra wants a gateway */
+	if (config->kernel_routes && IN6_ARE_ADDR_EQUAL(&next.address, &BGP_NEIGHBOR_UNNUMBERED))
+		return wrong(c, key,
+			     "kernel_routes: on needs the leaf's link-local address here, "
+			     "such as fe80::1");
 	for (size_t i = 0; i < config->bgp.n_neighbors; i++)
-		if (IN6_ARE_ADDR_EQUAL(&all[i].address, &next.address))
+		if (IN6_ARE_ADDR_EQUAL(&all[i].address, &next.address) &&
+		    (!IN6_IS_ADDR_LINKLOCAL(&next.address) || all[i].dev == next.dev))
 			return wrong(c, key,
 				     "%s is already another sub-port's neighbour; sessions are per "
 				     "sub-port",
@@ -435,6 +447,7 @@ static int take_plane_neighbors(const struct check *c, struct config *config,
 	for (unsigned s = 0; s < config->gpus[g].planes[p].n_sub_ports; s++)
 		for (unsigned i = 0; i < plane->sub_ports[s].n_neighbors; i++) {
 			const char *text = plane->sub_ports[s].neighbors[i];
+			const char *dev = config->gpus[g].planes[p].sub_ports[s].dev;
 			char key[96];
 			int rc;
 
@@ -444,7 +457,8 @@ static int take_plane_neighbors(const struct check *c, struct config *config,
 			rc = take_neighbor(c, config, all, key, text ? text : "",
 					   (struct bgp_neighbor){.local_gpu = (uint16_t)g,
 								 .plane = (uint16_t)p,
-								 .sub_port = (uint16_t)s});
+								 .sub_port = (uint16_t)s,
+								 .dev = dev});
 			if (rc)
 				return rc;
 		}

@@ -17,7 +17,8 @@
 #include "bgp_source.h"
 #include "fare_limits.h"
 
-#define CONFIG_MAX_BYTES (1u << 20)
+#define CONFIG_MAX_BYTES  (1u << 20)
+#define CONFIG_UNNUMBERED "unnumbered" /* in place of a neighbour's address */
 
 struct config_sub_port {
 	char dev[FARE_DEV_NAME_MAX];
@@ -46,6 +47,7 @@ struct config_health {
 	uint32_t multiplier;
 	uint32_t max_routers; /* between two GPUs */
 	uint8_t dscp;
+	uint64_t queue_ns; /* what a full queue of a port takes; 0: probes pass before data */
 	uint32_t recover_probes;
 	uint32_t max_loss_ppm;
 	uint64_t hold_ns, hold_max_ns, ramp_ns;

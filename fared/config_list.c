@@ -108,7 +108,9 @@ static void add_neighbors(struct writer *w, const char *key, const struct bgp_so
 		const struct bgp_neighbor *n = &bgp->neighbors[i];
 
 		if (n->local_gpu == gpu && n->plane == plane && n->sub_port == sub_port)
-			list_item(&t, address_format(&n->address, address));
+			list_item(&t, IN6_ARE_ADDR_EQUAL(&n->address, &BGP_NEIGHBOR_UNNUMBERED)
+					      ? CONFIG_UNNUMBERED
+					      : address_format(&n->address, address));
 	}
 	add(w, key, "[%s]", t.out);
 }
@@ -167,6 +169,7 @@ static void add_health(struct writer *w, const struct config_health *h)
 	add_ms(w, "health.slow_interval_ms", h->slow_interval_ns);
 	add(w, "health.max_probes_per_s", "%u", h->max_probes_per_s);
 	add(w, "health.dscp", "%u", h->dscp);
+	add_ms(w, "health.queue_ms", h->queue_ns);
 	add(w, "health.recover_probes", "%u", h->recover_probes);
 	add(w, "health.max_loss_percent", "%.10g", h->max_loss_ppm / 1e4);
 	add_ms(w, "health.hold_ms", h->hold_ns);

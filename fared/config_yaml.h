@@ -53,7 +53,7 @@ struct config_raw_health {
 	double *interval_ms, *slow_interval_ms;
 	int64_t *max_probes_per_s;
 	int64_t *multiplier, *max_routers;
-	int64_t *dscp;
+	int64_t *dscp, *queue_ms;
 	int64_t *recover_probes;
 	double *max_loss_percent;
 	int64_t *hold_ms;

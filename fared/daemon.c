@@ -140,6 +140,7 @@ static json_t *daemon_on_request(void *arg, struct control_client *client,
 			   .prober = daemon_health_prober(d->health),
 			   .reflector = daemon_health_reflector(d->health),
 			   .ports = daemon_health_ports(d->health),
+			   .refusals = daemon_health_refusals(d->health),
 			   .publish = d->publish,
 			   .kernel = d->kernel,
 			   .trial = trial_text(d),
@@ -480,6 +481,7 @@ static bool daemon_start(struct daemon *d, const struct privileges *p, enum sand
 	allow_descriptors(d);
 	if (!daemon_step(d, lock_run_dir(d, p), d->config->run_dir,
 			 "is another fared running there, and may we write there?") ||
+	    !daemon_step(d, daemon_start_rule_keeper(d), "the rules' process", "memory?") ||
 	    !daemon_step(d, events_create(&d->events, daemon_on_event, d), "events", "memory?"))
 		return false;
 	restore_events(d, p);
@@ -551,7 +553,7 @@ int daemon_create(struct daemon **out, struct config *config, const struct daemo
 	d->log = log;
 	d->bmp_uid = privileges->bmp_uid;
 	d->is_undone = options->is_fallback;
-	d->lock_fd = -1;
+	d->lock_fd = d->rule_fd = -1;
 	d->config = config;
 	d->started_ns = clock_now_ns();
 	snprintf(d->path, sizeof(d->path), "%s", options->path);
@@ -598,6 +600,8 @@ void daemon_destroy(struct daemon *d)
 	config_destroy(d->source_config);
 	config_destroy(d->undo);
 	config_destroy(d->config);
+	if (d->rule_fd >= 0)
+		close(d->rule_fd);
 	if (d->lock_fd >= 0)
 		close(d->lock_fd);
 	if (d->loop)

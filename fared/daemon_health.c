@@ -64,29 +64,32 @@ static bool waits_for_first_reply(const struct prober_view *view,
 	       view->where == PROBE_LOCAL;
 }
 
+/* A path that does not work, or a peer that answers on no plane any more. */
+static bool is_lost(const struct probe_fsm_change *change)
+{
+	return change->new_state == PROBE_DOWN || change->new_state == PROBE_UNPROVEN;
+}
+
 static void record_transition(struct daemon *d, uint32_t gpu, const struct in6_addr *peer,
 			      uint32_t plane, const struct probe_fsm_change *change)
 {
-	struct event e = event_of(
-		change->new_state == PROBE_DOWN ? EVENT_PROBE_DOWN : EVENT_PROBE_STATE, (int)plane);
+	struct event e =
+		event_of(is_lost(change) ? EVENT_PROBE_DOWN : EVENT_PROBE_STATE, (int)plane);
 	char text[ADDRESS_TEXT_MAX];
 
-	/* a reply overdue by a moment is common; only what follows from it is an event */
-	if (is_noise(change) && change->new_state != PROBE_DOWN)
-		return;
 	snprintf(e.subject, sizeof(e.subject), "%s->%s", d->config->gpus[gpu].name,
 		 address_format(peer, text));
+	/* a reply overdue by a moment is common; only what follows from it is an event */
+	if (is_noise(change) && !is_lost(change)) {
+		log_line(d->log, LOG_DEBUG, e.topic, "%s plane=%u %s -> %s reason=\"%s\"",
+			 e.subject, plane, probe_state_name(change->old_state),
+			 probe_state_name(change->new_state), change->reason);
+		return;
+	}
 	snprintf(e.from, sizeof(e.from), "%s", probe_state_name(change->old_state));
 	snprintf(e.to, sizeof(e.to), "%s", probe_state_name(change->new_state));
 	snprintf(e.reason, sizeof(e.reason), "%s", change->reason);
-	if (change->n_silent)
-		snprintf(e.evidence, sizeof(e.evidence),
-			 "%u probes in %.1f ms unanswered, %.1f ms of it for queues",
-			 change->n_silent, (double)change->silent_ns / 1e6,
-			 (double)change->margin_ns / 1e6);
-	else if (change->n_lost)
-		snprintf(e.evidence, sizeof(e.evidence), "%u of %u probes lost", change->n_lost,
-			 change->n_window);
+	probe_numbers_text(&change->numbers, e.evidence, sizeof(e.evidence));
 	daemon_add_event(d, &e);
 }
 
@@ -228,11 +231,20 @@ static void on_drain(void *arg)
 }
 
 static void on_peer_seen(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
-			 bool is_answered)
+			 const struct notice_trailer *t, uint64_t waited_ns)
 {
 	struct daemon_health *h = arg;
 
-	prober_heard(h->prober, gpu, peer, plane, is_answered, clock_now_ns());
+	prober_received(h->prober, gpu, peer, plane, t->has_received,
+			t->has_report ? &t->report : NULL, t->authentic, waited_ns, clock_now_ns());
+}
+
+static bool on_report(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
+		      uint32_t sub_port, bool is_try, struct report_wire *out)
+{
+	struct daemon_health *h = arg;
+
+	return prober_report(h->prober, gpu, peer, plane, sub_port, is_try, clock_now_ns(), out);
 }
 
 static void on_trace(void *arg, const struct prober_trace *t)
@@ -275,21 +287,26 @@ static void on_traffic_row(void *arg, const struct flow_path *row)
 			       row->acked_ns, h->read_ns);
 }
 
-/* A client that picks planes itself sends what is in no row, past the kernel perhaps. */
+/*
+ * A client that picks planes itself sends what is in no row, past the kernel perhaps. So may any
+ * program while the kernel has routes of ours: one that sends little now is to lose no more when a
+ * plane dies than one that sends much.
+ */
 static void sample_traffic(struct daemon_health *h, uint64_t now)
 {
-	bool picks;
+	bool anywhere;
 
 	if (now < h->sampled_ns + TRAFFIC_SAMPLE_NS)
 		return;
-	picks = flows_have_pickers(h->daemon->flows);
+	anywhere = h->daemon->config->kernel_routes || flows_have_pickers(h->daemon->flows);
 	h->sampled_ns = now;
 	for (uint32_t g = 0; g < h->ports.n_gpus; g++)
 		for (uint32_t p = 0; p < h->ports.gpus[g].n_planes; p++) {
-			bool sends = traffic_sample(&h->traffic, &h->ports, g, p,
-						    prober_sent(h->prober, g, p), now);
+			uint64_t own =
+				prober_sent(h->prober, g, p) + reflector_sent(h->reflector, g, p);
+			bool sends = traffic_sample(&h->traffic, &h->ports, g, p, own, now);
 
-			prober_traffic_told(h->prober, g, p, !picks && !sends, now);
+			prober_set_traffic_known(h->prober, g, p, !anywhere && !sends, now);
 		}
 }
 
@@ -375,7 +392,7 @@ static void send_capacity(struct daemon_health *h, uint32_t gpu)
 
 	for (uint32_t p = 0; p < g->n_planes; p++)
 		bps[p] = capacity(h, gpu, p);
-	prober_tell_capacity(h->prober, gpu, bps, g->n_planes, clock_now_ns());
+	prober_set_capacity(h->prober, gpu, bps, g->n_planes, clock_now_ns());
 }
 
 void daemon_health_turn(struct daemon_health *h)
@@ -428,6 +445,11 @@ const struct prober *daemon_health_prober(const struct daemon_health *h)
 const struct reflector *daemon_health_reflector(const struct daemon_health *h)
 {
 	return h ? h->reflector : NULL;
+}
+
+const struct notice_refusals *daemon_health_refusals(const struct daemon_health *h)
+{
+	return h ? &h->refusals : NULL;
 }
 
 const struct probe_ports *daemon_health_ports(const struct daemon_health *h)
@@ -574,8 +596,8 @@ int daemon_health_create(struct daemon_health **out, struct daemon *d)
 	static const struct prober_handlers on_prober = {daemon_health_on_path, on_log, on_gray,
 							 on_drain, on_trace};
 	static const struct routes_handlers on_routes = {on_kernel_route, on_kernel_routes_lost};
-	static const struct reflector_handlers on_reflector = {on_capacity, on_peer_seen, avoided,
-							       on_refused};
+	static const struct reflector_handlers on_reflector = {on_capacity, on_peer_seen, on_report,
+							       avoided, on_refused};
 	const struct config_health *c = &d->config->health;
 	struct prober_options options = {
 		.times =
@@ -591,6 +613,7 @@ int daemon_health_create(struct daemon_health **out, struct daemon *d)
 			},
 		.slow_interval_ns = c->slow_interval_ns,
 		.max_probes_per_s = c->max_probes_per_s,
+		.queue_max_ns = c->queue_ns,
 	};
 	struct daemon_health *h;
 	int rc;

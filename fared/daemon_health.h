@@ -47,6 +47,7 @@ bool daemon_health_trace(struct daemon_health *h, uint32_t gpu, const struct in6
 			 uint32_t plane);
 void daemon_health_trace_end(struct daemon_health *h);
 const struct prober *daemon_health_prober(const struct daemon_health *h);
+const struct notice_refusals *daemon_health_refusals(const struct daemon_health *h);
 const struct probe_ports *daemon_health_ports(const struct daemon_health *h); /* NULL: off */
 const struct reflector *daemon_health_reflector(const struct daemon_health *h);
 

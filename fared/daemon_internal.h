@@ -34,7 +34,7 @@
 #include "reminder.h"
 #include "trace.h"
 
-#define DAEMON_REMINDERS 4 /* conditions in daemon_remind.c */
+#define DAEMON_REMINDERS 5 /* conditions in daemon_remind.c */
 
 /* What a source's callbacks are given. */
 struct hook {
@@ -48,6 +48,9 @@ struct daemon {
 	char path[4096];
 	char run_dir[256]; /* --run-dir; "" : the file's */
 	int lock_fd;
+	int rule_fd; /* to the process that keeps the kernel's rules; -1: none */
+	ev_io rule_io;
+	bool rule_is_unkept; /* that process has ended */
 	int rc;
 	struct config *config;	      /* in force */
 	struct config *source_config; /* what the sources borrow; config, or an older one that
@@ -96,9 +99,11 @@ static inline void daemon_add_event(struct daemon *d, const struct event *event)
  * all_or_none: a zebra that cannot be connected to is an error, too. 0 or -errno.
  */
 int daemon_start_sources(struct daemon *d, struct config *config, bool all_or_none);
+/* Before any thread, and with the run directory locked. 0 or -errno. */
+int daemon_start_rule_keeper(struct daemon *d);
 /* The sink that gives zebra routes, as one of publish. 0 or -errno. */
 int daemon_create_kernel_routes(struct daemon *d);
-/* Routes as d->config says; once before privileges are given up, too. */
+/* Rules and routes as d->config says; once before privileges are given up, too. */
 void daemon_set_kernel_routes(struct daemon *d);
 
 /* daemon_events.c */

@@ -62,6 +62,16 @@ static bool is_segment_full(const struct daemon *d, struct event *e)
 	return stats.renewal_error;
 }
 
+static bool is_rule_unkept(const struct daemon *d, struct event *e)
+{
+	snprintf(e->subject, sizeof(e->subject), "fared-rule");
+	snprintf(e->to, sizeof(e->to), "ended");
+	snprintf(
+		e->reason, sizeof(e->reason),
+		"killed? the rules of kernel_routes stay as they are, and after fared: restart it");
+	return d->rule_is_unkept;
+}
+
 static const struct {
 	enum event_kind kind;
 	uint64_t after_ns;
@@ -71,6 +81,7 @@ static const struct {
 	{EVENT_SOURCE_AWAY, AWAY_NS, is_zserv_away},
 	{EVENT_PORTS_HELD, SAID_ONCE_NS, are_ports_held},
 	{EVENT_SEGMENT_FULL, 0, is_segment_full},
+	{EVENT_SOURCE_AWAY, 0, is_rule_unkept},
 };
 
 void daemon_remind(struct daemon *d)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/address.h"
 #include "base/clock.h"
@@ -13,6 +14,7 @@
 #include "daemon_internal.h"
 #include "frr_release.h"
 #include "kernel_rule.h"
+#include "rule_keeper.h"
 #include "zapi_source.h"
 #include "zebra_sink.h"
 
@@ -160,17 +162,56 @@ int daemon_create_kernel_routes(struct daemon *d)
 	return publish_add_sink(d->publish, &sink);
 }
 
+/* In the keeper's process, too. */
+static void on_rule_error(void *arg, bool on, int rc)
+{
+	const struct daemon *d = arg;
+
+	log_line(d->log, LOG_ERR, "kernel",
+		 on ? "kernel_routes: no rule leads to fared's routes (%s), so they are not used: "
+		      "start fared with kernel_routes on and CAP_NET_ADMIN, or do what it would "
+		      "have done: ip rule add pref %u lookup %u; ip -6 rule add pref %u lookup %u"
+		    : "kernel_routes: a rule stays (%s), and leads to a table without routes: "
+		      "ip rule del pref %u lookup %u; ip -6 rule del pref %u lookup %u",
+		 strerror(-rc), KERNEL_RULE_PRIORITY, ZEBRA_SINK_TABLE, KERNEL_RULE_PRIORITY,
+		 ZEBRA_SINK_TABLE);
+}
+
+/* It sends nothing: this is its end. fared cannot start another, having no privilege to give. */
+static void on_rule_keeper(struct ev_loop *loop, ev_io *w, int revents)
+{
+	struct daemon *d = w->data;
+
+	(void)revents;
+	ev_io_stop(loop, w);
+	close(d->rule_fd);
+	d->rule_fd = -1;
+	d->rule_is_unkept = true;
+}
+
+int daemon_start_rule_keeper(struct daemon *d)
+{
+	int rc;
+
+	if (!d->config->kernel_routes)
+		return 0;
+	rc = rule_keeper_start(&d->rule_fd, ZEBRA_SINK_TABLE, on_rule_error, d);
+	if (rc)
+		return rc;
+	ev_io_init(&d->rule_io, on_rule_keeper, d->rule_fd, EV_READ);
+	d->rule_io.data = d;
+	ev_io_start(d->loop, &d->rule_io);
+	return 0;
+}
+
 void daemon_set_kernel_routes(struct daemon *d)
 {
-	int rc = kernel_rule_set(ZEBRA_SINK_TABLE, d->config->kernel_routes);
+	bool on = d->config->kernel_routes;
+	int rc = d->rule_fd >= 0 ? rule_keeper_set(d->rule_fd, on)
+				 : kernel_rule_set(ZEBRA_SINK_TABLE, on);
 
-	if (rc && d->config->kernel_routes)
-		log_line(d->log, LOG_ERR, "kernel",
-			 "kernel_routes: no rule leads to fared's routes (%s), so they are not "
-			 "used: start fared as root, with CAP_NET_ADMIN, or do what it would have "
-			 "done: ip rule add pref %u lookup %u; ip -6 rule add pref %u lookup %u",
-			 strerror(-rc), KERNEL_RULE_PRIORITY, ZEBRA_SINK_TABLE,
-			 KERNEL_RULE_PRIORITY, ZEBRA_SINK_TABLE);
+	if (rc)
+		on_rule_error(d, on, rc);
 	zebra_sink_set_config(d->kernel, d->config, frr_version(d, d->config));
 }
 

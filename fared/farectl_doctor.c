@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "farectl_columns.h"
 #include "doctor.h"
 #include "doctor_facts.h"
 
@@ -25,14 +26,16 @@ static json_t *lines_json(const struct doctor_line *lines, size_t n, bool is_wel
 
 static void print_line(const struct doctor_line *line)
 {
-	char state[16];
+	char state[16], first[64];
 
 	snprintf(state, sizeof(state), "%s", doctor_state_name(line->state));
 	for (char *c = state; line->state == DOCTOR_WRONG && *c; c++)
 		*c = (char)toupper((unsigned char)*c);
-	printf("%-7s  %-15s  %s\n", state, line->name, line->text);
+	snprintf(first, sizeof(first), "%-7s %-15s ", state, line->name);
+	columns_wrap(first, line->text);
+	snprintf(first, sizeof(first), "%-7s %-15s -> ", "", "");
 	if (line->state == DOCTOR_WRONG || line->state == DOCTOR_ADVICE)
-		printf("%-7s  %-15s  -> %s\n", "", "", line->remedy);
+		columns_wrap(first, line->remedy);
 }
 
 /* A line that a scheduler keeps as the reason why the server is not used. */

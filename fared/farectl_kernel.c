@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/address.h"
+#include "farectl_columns.h"
 
 /* ---- what the kernel has --------------------------------------------------- */
 
@@ -209,6 +210,7 @@ void farectl_kernel_print(const json_t *reply)
 {
 	bool on = json_is_true(json_object_get(reply, "on"));
 	const json_t *row, *hop;
+	char head[320];
 	size_t i, h;
 
 	printf("kernel_routes %s, zebra %s, table %lld%s\n", on ? "on" : "off",
@@ -221,10 +223,12 @@ void farectl_kernel_print(const json_t *reply)
 		const char *reason = json_string_value(json_object_get(row, "reason"));
 		json_t *kernel = json_object_get(row, "kernel");
 
-		printf("%s: %s%s%s\n", json_string_value(json_object_get(row, "peer")),
-		       json_is_true(json_object_get(row, "same")) ? "as wanted"
-								  : "DIFFERS FROM THE KERNEL",
-		       reason && *reason ? "; " : "", reason ? reason : "");
+		snprintf(head, sizeof(head), "%s: %s%s%s",
+			 json_string_value(json_object_get(row, "peer")),
+			 json_is_true(json_object_get(row, "same")) ? "as wanted"
+								    : "DIFFERS FROM THE KERNEL",
+			 reason && *reason ? "; " : "", reason ? reason : "");
+		columns_wrap("", head);
 		json_array_foreach (json_object_get(row, "hops"), h, hop)
 			print_hop(hop, kernel);
 	}

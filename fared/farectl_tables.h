@@ -2,8 +2,8 @@
 /*
  * farectl_tables.h - replies of the daemon as tables for people.
  *
- * Owns nothing. In: a reply (borrowed). Out: aligned text on stdout; bandwidths in Gb/s. Thread:
- * any. A member that is missing prints as "-": the daemon may be of another version.
+ * Owns nothing. In: a reply (borrowed). Out: aligned text on stdout, 80 columns wide; bandwidths in
+ * Gb/s. Thread: any. A member that is missing prints as "-": the daemon may be of another version.
  */
 #ifndef FARECTL_TABLES_H
 #define FARECTL_TABLES_H

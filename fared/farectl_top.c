@@ -12,7 +12,7 @@
 #include "top_model.h"
 #include "top_screen.h"
 
-#define BATCH_WIDTH  160u
+#define BATCH_WIDTH  120u
 #define BATCH_HEIGHT 10000u
 #define MAX_HEIGHT   1000u
 
@@ -110,10 +110,8 @@ static void draw(const struct top_model *m, struct top_view *view, struct top_li
 		mvaddnstr((int)l, 0, lines[l].text, COLS);
 	}
 	attrset(A_NORMAL);
-	mvaddnstr(
-		LINES - 1, 0,
-		"q quit   a all paths or degraded   up, down scroll   space pause   +, - interval",
-		COLS);
+	mvaddnstr(LINES - 1, 0, "q quit  a all or degraded  up, down  space pause  +, - interval",
+		  COLS);
 	refresh();
 }
 

@@ -56,33 +56,43 @@ static int speaker_of(const struct config *config, const struct frr_print_option
 	return 0;
 }
 
-/* frr_config.h writes sessions that carry the routes of their own family alone. */
+/* Sessions carry the routes of their own family alone, unless they are unnumbered. */
 static int check_neighbors(const struct config *config, char *why, size_t why_size)
 {
 	for (uint32_t g = 0; g < config->n_gpus; g++)
 		for (int v6 = 0; v6 < 2; v6++) {
 			bool has = IN6_IS_ADDR_UNSPECIFIED(&config->gpus[g].address[v6]);
 
-			for (size_t i = 0; !has && i < config->bgp.n_neighbors; i++)
-				has = config->bgp.neighbors[i].local_gpu == g &&
-				      !!IN6_IS_ADDR_V4MAPPED(&config->bgp.neighbors[i].address) !=
-					      v6;
+			for (size_t i = 0; !has && i < config->bgp.n_neighbors; i++) {
+				const struct bgp_neighbor *n = &config->bgp.neighbors[i];
+
+				has = n->local_gpu == g &&
+				      (IN6_IS_ADDR_LINKLOCAL(&n->address) ||
+				       !!IN6_IS_ADDR_V4MAPPED(&n->address) != v6);
+			}
 			if (has)
 				continue;
 			snprintf(why, why_size,
-				 "local_gpus[%u] has an %s address and no %s neighbor: sessions "
-				 "of the other family that carry its routes (RFC 8950, "
-				 "unnumbered) are yours to write: 'neighbor DEV interface "
-				 "remote-as external', 'capability extended-nexthop'",
+				 "local_gpus[%u] has an %s address, and no neighbor that is %s or "
+				 "link-local: sessions over other IPv6 addresses that carry IPv4 "
+				 "routes (RFC 8950), or the reverse, are yours to write",
 				 g, v6 ? "IPv6" : "IPv4", v6 ? "IPv6" : "IPv4");
 			return -EINVAL;
 		}
 	return 0;
 }
 
+static struct frr_config_peer peer_of(const struct bgp_neighbor *n)
+{
+	struct frr_config_peer peer = {.address = n->address};
+
+	snprintf(peer.dev, sizeof(peer.dev), "%s", n->dev);
+	return peer;
+}
+
 static void print_server(FILE *out, const struct config *config,
 			 const struct frr_config_speaker *speaker, struct frr_config_gpu *gpus,
-			 struct in6_addr *leaves)
+			 struct frr_config_peer *leaves)
 {
 	struct in6_addr bmp_address;
 	char bmp[ADDRESS_TEXT_MAX];
@@ -99,7 +109,7 @@ static void print_server(FILE *out, const struct config *config,
 						  .leaves = leaves + n};
 		for (size_t i = 0; i < config->bgp.n_neighbors; i++)
 			if (config->bgp.neighbors[i].local_gpu == g) {
-				leaves[n++] = config->bgp.neighbors[i].address;
+				leaves[n++] = peer_of(&config->bgp.neighbors[i]);
 				gpus[g].n_leaves++;
 			}
 	}
@@ -109,7 +119,7 @@ static void print_server(FILE *out, const struct config *config,
 }
 
 /* How many, or -EINVAL. */
-static int parse_servers(const char *list, struct in6_addr *out, char *why, size_t why_size)
+static int parse_servers(const char *list, struct frr_config_peer *out, char *why, size_t why_size)
 {
 	char address[INET6_ADDRSTRLEN];
 	unsigned n = 0;
@@ -120,7 +130,8 @@ static int parse_servers(const char *list, struct in6_addr *out, char *why, size
 		snprintf(address, sizeof(address), "%.*s",
 			 (int)(length < sizeof(address) ? length : sizeof(address) - 1), at);
 		if (n == ADDRESSES_MAX || length >= sizeof(address) ||
-		    address_parse(address, &out[n])) {
+		    address_parse(address, &out[n].address) ||
+		    IN6_IS_ADDR_LINKLOCAL(&out[n].address)) {
 			snprintf(why, why_size,
 				 "--leaf: '%s' is no address; give the servers' addresses on their "
 				 "ports toward the leaf, %u at most, with commas",
@@ -138,7 +149,7 @@ static int print_leaf(FILE *out, const struct config *config,
 		      const struct frr_config_speaker *speaker, const char *list, char *why,
 		      size_t why_size)
 {
-	struct in6_addr *servers = calloc(ADDRESSES_MAX, sizeof(*servers));
+	struct frr_config_peer *servers = calloc(ADDRESSES_MAX, sizeof(*servers));
 	int n = servers ? parse_servers(list, servers, why, why_size) : -ENOMEM;
 	struct frr_config_leaf leaf = {
 		.servers = servers,
@@ -160,7 +171,7 @@ int frr_print(FILE *out, const struct config *config, const struct frr_print_opt
 {
 	struct frr_config_speaker speaker;
 	struct frr_config_gpu *gpus;
-	struct in6_addr *leaves;
+	struct frr_config_peer *leaves;
 	int rc;
 
 	if (options->zebra) {

@@ -3,8 +3,8 @@
  * kernel_rule.h - the kernel's rules that lead to the table of fared's routes.
  *
  * Owns nothing. In: a table. Out: one rule of IPv4 and one of IPv6, just before the main table's.
- * Thread: any. Where the table has no route, the main one is asked; so rules that outlive fared
- * change nothing.
+ * Thread: any. Where the table has no route, the main one is asked; so a rule that is there without
+ * fared's routes changes nothing.
  */
 #ifndef KERNEL_RULE_H
 #define KERNEL_RULE_H

@@ -13,6 +13,7 @@ static uint64_t notice_refusals_pause_ns(unsigned n_said)
 
 bool notice_refusals_refused(struct notice_refusals *r, uint32_t pair, uint64_t now_ns)
 {
+	r->last_ns[pair] = now_ns;
 	if (r->said_ns[pair] &&
 	    now_ns < r->said_ns[pair] + notice_refusals_pause_ns(r->n_said[pair]))
 		return false;
@@ -28,11 +29,17 @@ bool notice_refusals_accepted(struct notice_refusals *r, uint32_t pair)
 	bool was_said = r->n_said[pair];
 
 	r->n_said[pair] = 0;
+	r->last_ns[pair] = 0;
 	return was_said;
+}
+
+bool notice_refusals_are_refused(const struct notice_refusals *r, uint32_t pair, uint64_t now_ns)
+{
+	return r->last_ns[pair] && now_ns < r->last_ns[pair] + NOTICE_REFUSALS_NOW_NS;
 }
 
 void notice_refusals_forget(struct notice_refusals *r, uint32_t pair)
 {
-	r->said_ns[pair] = 0;
+	r->said_ns[pair] = r->last_ns[pair] = 0;
 	r->n_said[pair] = 0;
 }

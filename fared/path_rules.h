@@ -23,11 +23,11 @@ struct path_facts {
 	uint64_t notice_expires_ns;
 	uint64_t local_bps;
 	uint32_t n_live_sub_ports; /* that are used */
-	uint32_t n_up_sub_ports, n_sub_ports;
+	uint32_t n_up_sub_ports, n_undrained_up, n_sub_ports;
 	bool has_drained_sub_ports;
 	enum address_fault own_address;	     /* the GPU's */
-	enum address_fault sub_port_address; /* the worst of those that are up */
-	uint32_t n_misaddressed;	     /* of those that are up: cannot carry the routes */
+	enum address_fault sub_port_address; /* the worst of the undrained that are up */
+	uint32_t n_misaddressed;	     /* of these: cannot carry the routes */
 	double largest_weight; /* of zebra's weights toward this peer, over its planes; 0: none */
 	bool installed_elsewhere;     /* zebra has a route to this peer over some plane */
 	uint64_t installed_change_ns; /* when zebra's route to this peer last gained or lost a plane
@@ -53,6 +53,7 @@ struct path_result {
 
 /* Some of the rules, for those who group paths by their cause. */
 enum path_rule_kind {
+	PATH_RULE_OTHER,
 	PATH_RULE_WHOLE,    /* nothing limits the path */
 	PATH_RULE_PROBES,   /* probes find it down */
 	PATH_RULE_BMP_AWAY, /* it is kept or weighed without BMP */

@@ -527,13 +527,13 @@ uint32_t path_table_misaddressed(const struct path_table *t, const struct pair *
 {
 	const struct gpu *gpu = &t->gpus[pair->key.local_gpu];
 	bool is_v6 = !IN6_IS_ADDR_V4MAPPED(&pair->key.peer);
-	uint32_t mask = 0;
+	uint32_t mask = 0, drained = gpu->drained[plane];
 
 	*worst = ADDRESS_OK;
 	for (uint32_t s = 0; s < gpu->shape.n_sub_ports[plane]; s++) {
 		enum address_fault fault = gpu->links[plane][s].address[is_v6];
 
-		if (!gpu->links[plane][s].up)
+		if (!gpu->links[plane][s].up || drained >> s & 1)
 			continue;
 		if (fault > *worst)
 			*worst = fault;
@@ -569,6 +569,7 @@ static void add_local(const struct path_table *t, const struct pair *pair, uint3
 	f->n_misaddressed = (uint32_t)__builtin_popcount(
 		path_table_misaddressed(t, pair, plane, &f->sub_port_address));
 	local_bps(t, gpu, plane, 0, &f->n_up_sub_ports);
+	local_bps(t, gpu, plane, t->gpus[gpu].drained[plane], &f->n_undrained_up);
 	f->n_sub_ports = t->gpus[gpu].shape.n_sub_ports[plane];
 	f->has_drained_sub_ports = t->gpus[gpu].drained[plane] != 0;
 	f->local_bps =

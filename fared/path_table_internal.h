@@ -88,7 +88,10 @@ struct path_table {
 /* NULL: no such pair. */
 struct pair *path_table_locate(const struct path_table *t, uint32_t gpu,
 			       const struct in6_addr *peer);
-/* Bit s: sub-port s has an address that cannot carry the pair's routes; *worst: what is wrong. */
+/*
+ * Bit s: sub-port s has an address that cannot carry the pair's routes; *worst: what is wrong. Of
+ * those that are up and not drained.
+ */
 uint32_t path_table_misaddressed(const struct path_table *t, const struct pair *pair,
 				 uint32_t plane, enum address_fault *worst);
 uint32_t path_table_unused(const struct path_table *t, const struct pair *pair, uint32_t plane);

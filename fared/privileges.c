@@ -7,6 +7,7 @@
 #include <grp.h>
 #include <pwd.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,18 +106,15 @@ static int empty_bounding_set(void)
 	return 0;
 }
 
-/*
- * Ambient ones too: what leaves the inheritable set leaves the ambient set (capabilities(7)). Root
- * that stays root keeps one, because zebra's socket is open to its own user only (mode 0700).
- */
-static int drop_capabilities(void)
+/* All, or all but one. Ambient ones too: what leaves the inheritable set leaves the ambient set
+ * (capabilities(7)). */
+static int drop_capabilities(bool is_kept, cap_value_t kept)
 {
-	const cap_value_t kept = CAP_DAC_OVERRIDE;
 	cap_t now = cap_get_proc(), next = cap_init();
 	cap_flag_value_t has = CAP_CLEAR;
 	int rc = now && next ? 0 : -1;
 
-	if (!rc && geteuid() == 0)
+	if (!rc && is_kept)
 		rc = cap_get_flag(now, kept, CAP_PERMITTED, &has);
 	if (!rc)
 		rc = cap_set_flag(next, CAP_PERMITTED, 1, &kept, has);
@@ -193,7 +191,16 @@ int privileges_drop(const struct privileges *p, char *why, size_t why_size)
 		rc = become(p, why, why_size);
 	else if (join_socket_group(p))
 		rc = privileges_failed("setgroups", why, why_size);
-	if (!rc && drop_capabilities())
+	/* for zebra's socket, which is open to its own user only (mode 0700) */
+	if (!rc && drop_capabilities(geteuid() == 0, CAP_DAC_OVERRIDE))
 		rc = privileges_failed("capabilities", why, why_size);
 	return rc;
+}
+
+int privileges_keep_net_admin(void)
+{
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || empty_bounding_set() ||
+	    drop_capabilities(true, CAP_NET_ADMIN))
+		return -errno;
+	return 0;
 }

@@ -57,5 +57,8 @@ int privileges_give(const char *path, uid_t uid, gid_t gid);
  * no_new_privs. 0 or -errno with why in words.
  */
 int privileges_drop(const struct privileges *p, char *why, size_t why_size);
+/* For a process that changes rules and does nothing else: drops all capabilities but CAP_NET_ADMIN,
+ * and sets no_new_privs. 0 or -errno. */
+int privileges_keep_net_admin(void);
 
 #endif

@@ -9,6 +9,7 @@
 #include "config.h"
 #include "config_list.h"
 #include "drain_file.h"
+#include "queue_class.h"
 
 #define NS_PER_S   1e9
 #define DRAIN_ROWS 8u
@@ -110,19 +111,53 @@ static json_t *verdicts(const struct tally *tally)
 	return out;
 }
 
+static json_t *probe_count(const struct report *r, uint64_t n)
+{
+	return r->prober ? json_integer((json_int_t)n) : json_null();
+}
+
+static json_t *rtt_us(uint64_t ns)
+{
+	return ns ? json_real((double)ns / 1e3) : json_null();
+}
+
+/* How probes are queued beside data, as pairs of probes have measured it. */
+static void add_queueing(const struct report *r, uint32_t gpu, uint32_t plane, json_t *row)
+{
+	const struct queue_class *q = r->prober ? prober_queue_class(r->prober, gpu, plane) : NULL;
+
+	json_object_set_new(row, "probes_queued",
+			    q ? json_string(queue_class_name(queue_class_finding(q)))
+			      : json_null());
+	json_object_set_new(row, "queue_pairs",
+			    q ? json_integer(q->n_before + q->n_behind) : json_null());
+	json_object_set_new(row, "probe_queue_us",
+			    q ? rtt_us(q->longest_ns[QUEUE_CLASS_PROBE]) : json_null());
+	json_object_set_new(row, "data_queue_us",
+			    q ? rtt_us(q->longest_ns[QUEUE_CLASS_DATA]) : json_null());
+}
+
 static json_t *plane_row(const struct report *r, uint32_t gpu, uint32_t plane,
 			 const struct tally *tally)
 {
 	uint32_t n_live;
 	uint64_t local_bps = path_table_local_bps(r->table, gpu, plane, &n_live);
+	struct prober_totals probes = {0};
+	json_t *row;
 
-	return json_pack("{s:s, s:i, s:i, s:I, s:i, s:i, s:i, s:i, s:o, s:o}", "local_gpu",
-			 r->config->gpus[gpu].name, "local_gpu_index", (int)gpu, "plane",
-			 (int)plane, "local_bps", (json_int_t)local_bps, "live_sub_ports",
-			 (int)n_live, "configured_sub_ports",
-			 (int)r->config->gpus[gpu].planes[plane].n_sub_ports, "paths",
-			 (int)tally->n, "usable_paths", (int)tally->usable, "verdicts",
-			 verdicts(tally), "sub_ports", sub_port_rows(r, gpu, plane));
+	if (r->prober)
+		prober_totals(r->prober, gpu, plane, &probes);
+	row = json_pack("{s:s, s:i, s:i, s:I, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o}",
+			"local_gpu", r->config->gpus[gpu].name, "local_gpu_index", (int)gpu,
+			"plane", (int)plane, "local_bps", (json_int_t)local_bps, "live_sub_ports",
+			(int)n_live, "configured_sub_ports",
+			(int)r->config->gpus[gpu].planes[plane].n_sub_ports, "paths", (int)tally->n,
+			"usable_paths", (int)tally->usable, "verdicts", verdicts(tally),
+			"sub_ports", sub_port_rows(r, gpu, plane), "probes_sent",
+			probe_count(r, probes.n_sent), "probes_lost", probe_count(r, probes.n_lost),
+			"probe_downs", probe_count(r, probes.n_downs));
+	add_queueing(r, gpu, plane, row);
+	return row;
 }
 
 /* The cursor counts (GPU, plane) as gpu * FARE_MAX_PLANES + plane. Sources are in every page. */
@@ -217,11 +252,6 @@ static const char *bandwidth_text(const struct path_received *b)
 		break;
 	}
 	return "absent";
-}
-
-static json_t *rtt_us(uint64_t ns)
-{
-	return ns ? json_real((double)ns / 1e3) : json_null();
 }
 
 /* What probing has found of a path: null if it has not looked. */

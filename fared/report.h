@@ -25,6 +25,7 @@
 struct addresses;
 struct bmp_source;
 struct config;
+struct notice_refusals;
 struct zebra_sink;
 
 struct report {
@@ -37,11 +38,12 @@ struct report {
 	const struct flows *flows;
 	const struct publish *publish;
 	const struct zebra_sink *kernel;
-	const struct prober *prober;	   /* NULL: nothing is probed */
-	const struct reflector *reflector; /* NULL: nothing is answered */
-	const struct probe_ports *ports;   /* NULL: likewise */
-	const char *trial;		   /* of a reload: how it stands; NULL: there is none */
-	uint64_t now_ns;		   /* CLOCK_MONOTONIC */
+	const struct prober *prober;		/* NULL: nothing is probed */
+	const struct reflector *reflector;	/* NULL: nothing is answered */
+	const struct probe_ports *ports;	/* NULL: likewise */
+	const struct notice_refusals *refusals; /* of capacity notices; NULL: likewise */
+	const char *trial; /* of a reload: how it stands; NULL: there is none */
+	uint64_t now_ns;   /* CLOCK_MONOTONIC */
 	uint64_t started_ns;
 };
 

@@ -29,6 +29,8 @@ static const struct row prober_rows[] = {
 	PROBER(acknowledged, "peers that acknowledged a capacity notice of ours"),
 	PROBER(mtu_sent, "probes sent to find path MTUs"),
 	PROBER(mtu_answered, "replies to those"),
+	PROBER(class_sent, "probes sent, half of them in data's class, to see which class waits"),
+	PROBER(class_answered, "replies to those"),
 	PROBER(refused, "packets that the kernel refused to send, replies to peers' probes "
 			"included: no route, or a queue of this machine is full"),
 	PROBER(late_ticks, "times the clock was late: this machine is short of CPU time"),

@@ -104,7 +104,7 @@ static const char *downs_text(uint64_t n, char *out, size_t size)
 
 static void add_probe(const struct report *r, const struct path_view *v, json_t *lines)
 {
-	char downs[48];
+	char downs[48], evidence[120];
 	struct prober_view p;
 
 	if (!r->prober ||
@@ -123,6 +123,13 @@ static void add_probe(const struct report *r, const struct path_view *v, json_t 
 		 (double)p.rtt_p99_ns / 1e6, (unsigned long long)p.n_sent,
 		 downs_text(p.n_downs, downs, sizeof(downs)),
 		 p.third_party ? "; a foreign reflector (no arrival reports)" : "");
+	if (p.trial_wanted)
+		add_line(lines,
+			 "              sub-port out of use: %u of %u tries in a row answered",
+			 p.trial_passes, p.trial_wanted);
+	probe_numbers_text(&p.last_down, evidence, sizeof(evidence));
+	if (evidence[0])
+		add_line(lines, "              last down: %s", evidence);
 	if (p.hold_ms)
 		add_line(lines, "              held down for another %u ms: it has been flapping",
 			 p.hold_ms);
@@ -206,14 +213,14 @@ static void add_sessions(const struct report *r, const struct path_view *v, json
 {
 	static const char *const states[] = {"not shown by BMP", "down", "up"};
 	const struct bgp_source_config *bgp = &r->config->bgp;
-	char text[ADDRESS_TEXT_MAX];
+	char text[BGP_NEIGHBOR_TEXT_MAX];
 
 	for (size_t i = 0; r->bmp && i < bgp->n_neighbors; i++)
 		if (bgp->neighbors[i].local_gpu == v->local_gpu &&
 		    bgp->neighbors[i].plane == v->plane &&
 		    bmp_source_session(r->bmp, i) != BMP_SESSION_UP)
 			add_line(lines, "  session:    %s: %s",
-				 address_format(&bgp->neighbors[i].address, text),
+				 bgp_neighbor_format(&bgp->neighbors[i], text),
 				 states[bmp_source_session(r->bmp, i)]);
 }
 

@@ -17,6 +17,7 @@
 #include "base/address.h"
 #include "bmp_source.h"
 #include "config.h"
+#include "notice_refusals.h"
 
 #define CAUSES_MAX 64
 #define ALL_PLANES UINT32_MAX
@@ -35,7 +36,8 @@ struct cause {
 struct causes {
 	const struct report *r;
 	uint32_t n;
-	struct cause all[CAUSES_MAX];
+	bool is_cut;
+	struct cause all[CAUSES_MAX + 1]; /* the last place: all that have none of their own */
 	/* explains what is kept without BMP; NULL: it shows peers, or it is not known why not */
 	struct cause *bmp;
 	/* planes none of whose sessions is up, and which cause says so */
@@ -60,12 +62,16 @@ __attribute__((format(printf, 3, 4))) static void put(char *out, size_t size, co
 
 #define PUT(field, ...) put(field, sizeof(field), __VA_ARGS__)
 
-/* One more; the last place is used again where there are too many. */
 static struct cause *add_cause(struct causes *c, unsigned order)
 {
-	struct cause *cause = &c->all[c->n < CAUSES_MAX ? c->n++ : CAUSES_MAX - 1];
+	struct cause *cause = &c->all[c->n];
 
-	*cause = (struct cause){.order = order, .plane = ALL_PLANES};
+	if (c->n < CAUSES_MAX)
+		c->n++;
+	else
+		c->is_cut = true;
+	cause->order = order;
+	cause->plane = ALL_PLANES;
 	return cause;
 }
 
@@ -82,6 +88,10 @@ static void add_bmp_down(struct causes *c, const struct path_source_view *bmp)
 	if (strstr(bmp->reason, "bmp_user"))
 		advice = "bgp.bmp_user in fared.yaml: the user that bgpd runs as (ps -C bgpd -o "
 			 "user)";
+	else if (strstr(bmp->reason, "says nothing"))
+		advice = "is there a 'bmp targets' with that listener? vtysh -c 'show "
+			 "running-config': bgpd may keep the port of one that was removed; restart "
+			 "bgpd then";
 	PUT(cause->advice, "%s", advice);
 	c->bmp = cause;
 }
@@ -111,6 +121,36 @@ static void add_sources(struct causes *c)
 		PUT(cause->where, "probes");
 		PUT(cause->advice, "end that process, or move it to another port");
 	}
+}
+
+static void add_refusals(struct causes *c)
+{
+	const struct report *r = c->r;
+	struct cause *cause = NULL;
+	char text[ADDRESS_TEXT_MAX];
+	struct in6_addr peer;
+	uint32_t gpu;
+
+	for (uint32_t i = 0; r->refusals && i < path_table_end(r->table); i++) {
+		if (!notice_refusals_are_refused(r->refusals, i, r->now_ns) ||
+		    !path_table_pair(r->table, i, &gpu, &peer))
+			continue;
+		if (!cause) {
+			cause = add_cause(c, 4);
+			PUT(cause->example, "%s -> %s", r->config->gpus[gpu].name,
+			    address_format(&peer, text));
+		}
+		cause->n_peers++;
+	}
+	if (!cause)
+		return;
+	PUT(cause->text,
+	    "capacity notices of %u peer%s are refused: this server learns of lost "
+	    "links from BGP alone",
+	    cause->n_peers, cause->n_peers == 1 ? "" : "s");
+	PUT(cause->where, "notices");
+	PUT(cause->advice, "have all servers the same key (health.key_file)? farectl show events "
+			   "-t peer");
 }
 
 static const char *prefix_text(const struct bgp_prefix *p, char out[64])
@@ -149,7 +189,7 @@ static bool seen_text(const struct report *r, enum bmp_seen_kind kind, char *tex
 					"fared's log says which attribute"},
 	};
 	const struct bmp_seen *seen = r->bmp ? bmp_source_seen(r->bmp) : NULL;
-	char example[64], neighbor[ADDRESS_TEXT_MAX] = "";
+	char example[64], neighbor[BGP_NEIGHBOR_TEXT_MAX] = "";
 	int by;
 
 	if (!seen || !seen->kinds[kind].n)
@@ -157,7 +197,7 @@ static bool seen_text(const struct report *r, enum bmp_seen_kind kind, char *tex
 	by = seen->kinds[kind].neighbor;
 	prefix_text(&seen->kinds[kind].example, example);
 	if (by >= 0)
-		address_format(&r->config->bgp.neighbors[by].address, neighbor);
+		bgp_neighbor_format(&r->config->bgp.neighbors[by], neighbor);
 	put(text, size, "%s: %llu, the last %s%s%s", kinds[kind].what,
 	    (unsigned long long)seen->kinds[kind].n, example, by >= 0 ? " from " : "", neighbor);
 	*advice = kinds[kind].advice;
@@ -230,10 +270,10 @@ static void add_sessions_of(struct causes *c, uint32_t gpu, uint32_t plane)
 	const struct bgp_source_config *bgp = &c->r->config->bgp;
 	const struct bmp_seen *seen = bmp_source_seen(c->r->bmp);
 	uint32_t n_missing = 0, n_all = 0;
-	char first[ADDRESS_TEXT_MAX], other[ADDRESS_TEXT_MAX];
+	char first[BGP_NEIGHBOR_TEXT_MAX], other[ADDRESS_TEXT_MAX];
 	const char *dev = "";
 	struct cause *cause;
-	bool is_known = false;
+	bool is_known = false, is_link_local = false;
 
 	for (size_t i = 0; i < bgp->n_neighbors; i++) {
 		const struct bgp_neighbor *n = &bgp->neighbors[i];
@@ -244,7 +284,8 @@ static void add_sessions_of(struct causes *c, uint32_t gpu, uint32_t plane)
 		if (!is_session_missing(c, n, i))
 			continue;
 		if (!n_missing++) {
-			address_format(&n->address, first);
+			bgp_neighbor_format(n, first);
+			is_link_local = IN6_IS_ADDR_LINKLOCAL(&n->address);
 			dev = c->r->config->gpus[gpu].planes[plane].sub_ports[n->sub_port].dev;
 			is_known = bmp_source_session(c->r->bmp, i) == BMP_SESSION_DOWN;
 		}
@@ -264,7 +305,7 @@ static void add_sessions_of(struct causes *c, uint32_t gpu, uint32_t plane)
 		PUT(cause->advice,
 		    "vtysh -c 'show bgp neighbors %s'; the leaf's bgpd; both ends' AS, address and "
 		    "password",
-		    first);
+		    is_link_local ? dev : first);
 	if (n_missing == n_all)
 		c->sessions[gpu][plane] = cause;
 }
@@ -329,7 +370,9 @@ static struct cause *cause_of(struct causes *c, uint32_t gpu, uint32_t plane,
 		return c->bmp;
 	if (plane != ALL_PLANES && c->absent[gpu][plane] && b->verdict != FARE_VERDICT_DRAINED)
 		return c->absent[gpu][plane];
-	if (plane != ALL_PLANES && c->sessions[gpu][plane] && b->verdict == FARE_VERDICT_NO_ROUTE)
+	/* or routes that are kept for a restart, which zebra has removed */
+	if (plane != ALL_PLANES && c->sessions[gpu][plane] &&
+	    (b->verdict == FARE_VERDICT_NO_ROUTE || b->verdict == FARE_VERDICT_NOT_INSTALLED))
 		return c->sessions[gpu][plane];
 	for (uint32_t i = 0; i < c->n; i++)
 		/* which probes are lost is said below, when all are counted */
@@ -440,6 +483,15 @@ static json_t *cause_json(const struct cause *cause)
 			 (int)cause->n_less, "example", cause->example, "look_next", cause->advice);
 }
 
+/* Of those that were too many: how many paths they take or lessen. */
+static json_t *cut_json(struct cause *cause)
+{
+	PUT(cause->text, "more than %d causes: these paths' are left out", CAUSES_MAX);
+	PUT(cause->where, "others");
+	PUT(cause->advice, "mend what is above, and ask again; farectl show paths");
+	return cause_json(cause);
+}
+
 /* Over some path, and not of old alone. */
 static bool bmp_shows_peers(const struct report *r)
 {
@@ -464,6 +516,7 @@ json_t *why_all_reply(const struct report *r)
 	path_table_source(r->table, PATH_SOURCE_BMP, &bmp);
 	c->shows_peers = bmp_shows_peers(r);
 	add_sources(c);
+	add_refusals(c);
 	add_absent(c);
 	if (r->bmp && bmp.state == BGP_SOURCE_UP) {
 		add_seen(c);
@@ -486,6 +539,8 @@ json_t *why_all_reply(const struct report *r)
 	qsort(c->all, c->n, sizeof(c->all[0]), compare_causes);
 	for (uint32_t i = 0; i < c->n; i++)
 		json_array_append_new(list, cause_json(&c->all[i]));
+	if (c->is_cut)
+		json_array_append_new(list, cut_json(&c->all[CAUSES_MAX]));
 	list = json_pack("{s:b, s:i, s:i, s:o}", "ok", 1, "paths", (int)c->n_paths, "usable_paths",
 			 (int)c->n_usable, "causes", list);
 	free(c);

@@ -9,25 +9,25 @@
 #include "health_planted.h"
 
 /* Ways in which a sub-port may lose: the narrowest that explains the losses is taken. */
-enum way { WAY_OUT, WAY_REMOTE, WAY_BACK, WAY_BOTH, WAYS };
+enum hop { HOP_OUT, HOP_REMOTE, HOP_BACK, HOP_BOTH, HOPS };
 
-/* Of a probe sent before anything was known of its way there or back nothing can be said. */
-static bool tells(enum way way, const struct loss_rtt_probe *p)
+/* Of a probe sent before anything was known of its hop there or back nothing can be said. */
+static bool is_known(enum hop hop, const struct loss_rtt_probe *p)
 {
-	return way == WAY_OUT || (way == WAY_REMOTE ? p->remote >= 0 : p->back >= 0);
+	return hop == HOP_OUT || (hop == HOP_REMOTE ? p->remote >= 0 : p->back >= 0);
 }
 
-static bool touches(enum way way, uint32_t s, const struct loss_rtt_probe *p)
+static bool is_over(enum hop hop, uint32_t s, const struct loss_rtt_probe *p)
 {
-	switch (way) {
-	case WAY_OUT:
+	switch (hop) {
+	case HOP_OUT:
 		return p->local_sub_port == s;
-	case WAY_REMOTE:
+	case HOP_REMOTE:
 		return p->remote == (int8_t)s;
-	case WAY_BACK:
+	case HOP_BACK:
 		return p->back == (int8_t)s;
-	case WAY_BOTH:
-	case WAYS:
+	case HOP_BOTH:
+	case HOPS:
 		break;
 	}
 	return p->local_sub_port == s || p->back == (int8_t)s;
@@ -40,11 +40,11 @@ struct tally {
 };
 
 /*
- * Counts what touches sub-port s and the rest. A loss is held against s only if probes of the rest,
+ * Counts what is_over sub-port s and the rest. A loss is held against s only if probes of the rest,
  * sent just before and just after it, were answered: while the peer was away all were lost, and
  * what was well before says nothing of then.
  */
-static void count(const struct gray *g, const struct loss_rtt *l, enum way way, uint32_t s,
+static void count(const struct gray *g, const struct loss_rtt *l, enum hop hop, uint32_t s,
 		  struct tally *with, struct tally *rest)
 {
 	uint32_t at = 0, i = 0, i_rest = 0, n_between = 0, run = 0, n_lost = 0;
@@ -56,15 +56,15 @@ static void count(const struct gray *g, const struct loss_rtt *l, enum way way, 
 	for (; loss_rtt_decided(l, &at, &p, &outcome); i++) {
 		bool lost = outcome != LOSS_RTT_ANSWERED;
 
-		if (!tells(way, p) || gray_touches(g, p->local_sub_port, p->remote, p->back))
+		if (!is_known(hop, p) || gray_is_over(g, p->local_sub_port, p->remote, p->back))
 			continue;
-		if (touches(way, s, p)) {
+		if (is_over(hop, s, p)) {
 			with->n++;
 			n_between += lost;
 			run = lost ? run : 0;
 			continue;
 		}
-		if (answered && !lost && i - i_rest <= HEALTH_NEAR_MAX) {
+		if (answered && !lost && i - i_rest <= HEALTH_RUN) {
 			with->lost += n_between;
 			run += n_between;
 			with->run = run > with->run ? run : with->run;
@@ -106,15 +106,15 @@ static double chance(const struct tally *with, const struct tally *rest)
 	return p;
 }
 
-/* Full queues drop part of what comes; what lets nothing through at all is no queue. */
-static bool explains(const struct loss_rtt *l, const struct tally *with, const struct tally *rest,
-		     uint32_t max_loss_ppm)
+/* queues: a full one drops part of what comes; what lets nothing through at all is no queue. */
+static bool explains(const struct tally *with, const struct tally *rest, uint32_t max_loss_ppm,
+		     bool queues)
 {
 	if (rest->n < HEALTH_RUN)
 		return false;
-	if (l->n_queued)
-		return with->run >= HEALTH_RUN;
-	return with->lost >= HEALTH_GRAY_LOST_MIN && rest->lost * 8 <= with->lost &&
+	if (queues && with->run < HEALTH_RUN)
+		return false;
+	return with->lost >= HEALTH_LOST_MIN && rest->lost * 8 <= with->lost &&
 	       (uint64_t)rest->lost * 1000000 <= (uint64_t)max_loss_ppm * rest->n &&
 	       (uint64_t)with->lost * 1000000 > (uint64_t)max_loss_ppm * with->n;
 }
@@ -138,16 +138,16 @@ static bool is_gray(const struct gray *g, enum gray_side side, int8_t s)
 	return s >= 0 && g->mask[side] >> s & 1;
 }
 
-bool gray_touches(const struct gray *g, uint8_t local, int8_t remote, int8_t back)
+bool gray_is_over(const struct gray *g, uint8_t local, int8_t remote, int8_t back)
 {
 	return is_gray(g, GRAY_LOCAL, (int8_t)local) || is_gray(g, GRAY_REMOTE, remote) ||
 	       is_gray(g, GRAY_LOCAL, back);
 }
 
-/* Losses of the window by way and sub-port, without those that touch what is gray already. */
+/* Losses of the window by hop and sub-port, without those that touch what is gray already. */
 struct losses {
-	uint32_t by[WAYS][GRAY_MAX_SUB_PORTS];
-	uint32_t all[WAYS];
+	uint32_t by[HOPS][GRAY_MAX_SUB_PORTS];
+	uint32_t all[HOPS];
 };
 
 static void sum_up(const struct gray *g, const struct loss_rtt *l, struct losses *out)
@@ -159,23 +159,22 @@ static void sum_up(const struct gray *g, const struct loss_rtt *l, struct losses
 	memset(out, 0, sizeof(*out));
 	while (loss_rtt_decided(l, &at, &p, &outcome)) {
 		if (outcome == LOSS_RTT_ANSWERED ||
-		    gray_touches(g, p->local_sub_port, p->remote, p->back))
+		    gray_is_over(g, p->local_sub_port, p->remote, p->back))
 			continue;
-		for (enum way way = WAY_OUT; way < WAYS; way++) {
-			out->all[way] += tells(way, p);
+		for (enum hop hop = HOP_OUT; hop < HOPS; hop++) {
+			out->all[hop] += is_known(hop, p);
 			for (uint32_t s = 0; s < GRAY_MAX_SUB_PORTS; s++)
-				out->by[way][s] += tells(way, p) && touches(way, s, p);
+				out->by[hop][s] += is_known(hop, p) && is_over(hop, s, p);
 		}
 	}
 }
 
 /* As explains() would at best have it: most sub-ports need no counting. */
-static bool may_explain(const struct loss_rtt *l, const struct losses *losses, enum way way,
-			uint32_t s)
+static bool may_explain(const struct losses *losses, enum hop hop, uint32_t s)
 {
-	uint32_t with = losses->by[way][s], rest = losses->all[way] - with;
+	uint32_t with = losses->by[hop][s], rest = losses->all[hop] - with;
 
-	return l->n_queued ? with >= HEALTH_RUN : with >= HEALTH_GRAY_LOST_MIN && rest * 8 <= with;
+	return with >= HEALTH_LOST_MIN && rest * 8 <= with;
 }
 
 /*
@@ -183,26 +182,26 @@ static bool may_explain(const struct loss_rtt *l, const struct losses *losses, e
  * never marked.
  */
 enum gray_finding gray_find(struct gray *g, const struct loss_rtt *l, uint32_t max_loss_ppm,
-			    uint64_t now, enum gray_side *side, uint32_t *sub_port)
+			    bool queues, uint64_t now, enum gray_side *side, uint32_t *sub_port)
 {
 	enum gray_finding finding = GRAY_NOTHING;
 	struct losses losses;
 
 	sum_up(g, l, &losses);
-	for (enum way way = WAY_OUT; way < WAYS; way++)
+	for (enum hop hop = HOP_OUT; hop < HOPS; hop++)
 		for (uint32_t s = 0; s < GRAY_MAX_SUB_PORTS; s++) {
 			struct tally with, rest;
 			double p;
 
-			*side = way == WAY_REMOTE ? GRAY_REMOTE : GRAY_LOCAL;
+			*side = hop == HOP_REMOTE ? GRAY_REMOTE : GRAY_LOCAL;
 			*sub_port = s;
-			if (!may_explain(l, &losses, way, s))
+			if (!may_explain(&losses, hop, s))
 				continue;
-			count(g, l, way, s, &with, &rest);
-			if (!explains(l, &with, &rest, max_loss_ppm))
+			count(g, l, hop, s, &with, &rest);
+			if (!explains(&with, &rest, max_loss_ppm, queues))
 				continue;
-			p = l->n_queued ? 0 : chance(&with, &rest);
-			if (p <= HEALTH_CHANCE_SUSPICIOUS)
+			p = chance(&with, &rest);
+			if (p <= 100 * HEALTH_CHANCE_MAX)
 				finding = GRAY_SUSPICION;
 			if (p > HEALTH_CHANCE_MAX && !HEALTH_PLANTED(gray_hasty))
 				continue;

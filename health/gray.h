@@ -44,11 +44,12 @@ struct gray {
 };
 
 /*
- * GRAY_FOUND: that sub-port alone explains the losses of the window, and is out of use from now on.
+ * queues: those of ports may drop probes. GRAY_FOUND: that sub-port alone explains the losses of
+ * the window, and is out of use from now on.
  */
 enum gray_finding gray_find(struct gray *g, const struct loss_rtt *l, uint32_t max_loss_ppm,
-			    uint64_t now, enum gray_side *side, uint32_t *sub_port);
-bool gray_touches(const struct gray *g, uint8_t local, int8_t remote, int8_t back);
+			    bool queues, uint64_t now, enum gray_side *side, uint32_t *sub_port);
+bool gray_is_over(const struct gray *g, uint8_t local, int8_t remote, int8_t back);
 /* A gray sub-port whose next try is due. */
 bool gray_is_due(const struct gray *g, uint64_t now, enum gray_side *side, uint32_t *sub_port);
 void gray_tried(struct gray *g, enum gray_side side, uint32_t sub_port, uint32_t sequence,

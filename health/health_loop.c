@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cpu_idle.h"
 #include "health_limits.h"
 #include "prober.h"
 #include "reflector.h"
@@ -37,13 +36,11 @@ struct health_loop {
 	struct ev_loop *loop;
 	struct prober *prober;
 	struct reflector *reflector;
-	int timer_fd, stat_fd;
+	int timer_fd;
 	uint64_t armed_ns;
 	ev_io timer;
 	ev_prepare prepare;
-	bool watches; /* replies, as they come in */
-	uint64_t load_ns, idle_ticks, all_ticks;
-	unsigned n_full;    /* looks in a row without idle time */
+	bool watches;	    /* replies, as they come in */
 	uint64_t tick_ns;   /* a burst of probes is answered so often */
 	unsigned burst_min; /* so many probes within a tick are a burst */
 	uint32_t n_replies, n_probes;
@@ -74,39 +71,16 @@ static void watch_replies(struct health_loop *l, bool watch)
 			ev_io_stop(l->loop, &l->replies[i].io);
 }
 
-static void look_at_load(struct health_loop *l, uint64_t now)
-{
-	uint64_t idle, all, busy;
-
-	if (now < l->load_ns + HEALTH_LOOK_NS)
-		return;
-	l->load_ns = now;
-	if (l->stat_fd < 0 || cpu_idle_read(l->stat_fd, &idle, &all))
-		return;
-	busy = all - l->all_ticks - (idle - l->idle_ticks);
-	if (l->all_ticks && all > l->all_ticks &&
-	    100 * busy > HEALTH_BUSY_PERCENT * (all - l->all_ticks))
-		l->n_full++;
-	else
-		l->n_full = 0;
-	l->idle_ticks = idle;
-	l->all_ticks = all;
-	if (l->n_full >= HEALTH_FULL_LOOKS)
-		prober_machine_full(l->prober, now);
-}
-
 static void on_timer(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct health_loop *l = w->data;
-	uint64_t ticks, now;
+	uint64_t ticks;
 
 	(void)loop;
 	(void)revents;
 	if (read(l->timer_fd, &ticks, sizeof(ticks)) != sizeof(ticks))
 		return;
-	now = clock_now_ns();
-	look_at_load(l, now);
-	prober_run(l->prober, now);
+	prober_run(l->prober, clock_now_ns());
 	watch_replies(l, !prober_reads_by_tick(l->prober));
 }
 
@@ -134,7 +108,6 @@ static int start_prober(struct health_loop *l)
 	l->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 	if (!l->replies || l->timer_fd < 0)
 		return l->replies ? -errno : -ENOMEM;
-	l->stat_fd = cpu_idle_open(); /* done without if it must be */
 	for (uint32_t i = 0; i < l->n_replies; i++) {
 		struct reply_io *s = &l->replies[i];
 
@@ -252,7 +225,7 @@ int health_loop_create(struct health_loop **out, struct ev_loop *loop, struct pr
 	l->loop = loop;
 	l->prober = prober;
 	l->reflector = reflector;
-	l->timer_fd = l->stat_fd = -1;
+	l->timer_fd = -1;
 	ev_prepare_init(&l->prepare, on_prepare);
 	ev_init(&l->timer, on_timer);
 	l->prepare.data = l->timer.data = l;
@@ -280,8 +253,6 @@ void health_loop_destroy(struct health_loop *l)
 	}
 	if (l->timer_fd >= 0)
 		close(l->timer_fd);
-	if (l->stat_fd >= 0)
-		close(l->stat_fd);
 	free(l->replies);
 	free(l->probes);
 	free(l);

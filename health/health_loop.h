@@ -2,8 +2,8 @@
 /*
  * health_loop.h - prober and reflector in the process's event loop.
  *
- * Solely owns: their watchers, one timer, the clock that they are given, and the kernel's count of
- * idle time. In: the loop's events. Out: calls. Thread: the loop's.
+ * Solely owns: their watchers, one timer, and the clock that they are given. In: the loop's events.
+ * Out: calls. Thread: the loop's.
  *
  * While many probes or replies come, they are read by the clock instead of one by one: waking up
  * for each would cost more than it gains.

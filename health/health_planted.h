@@ -12,19 +12,23 @@
 #ifdef FARE_PLANTED
 /* name, what is wrong */
 #define HEALTH_PLANTED_LIST(X)                                                                     \
-	X(elsewhere_unasked, "a path goes down though its peer answers nowhere")                   \
-	X(queues_ignored, "there is no allowance for full queues, nor for lateness")               \
+	X(queues_ignored, "there is no allowance for full queues")                                 \
+	X(one_is_a_row, "one packet that is missing takes a path down")                            \
+	X(reports_unused, "what the peer finds of our packets is not used")                        \
+	X(flags_kept, "what the peer has found once it finds for ever")                            \
+	X(absence_counts, "what a peer that was away did not answer is lost")                      \
+	X(turns_stay, "successive probes leave by one sub-port")                                   \
+	X(gray_unsaid,                                                                             \
+	  "a peer does not learn that a sub-port which lost its packets is out of use")            \
+	X(counts_any, "packets that leave by one sub-port in a row count each")                    \
+	X(rows_go_on, "packets are missing in a row though others between them came")              \
+	X(queue_losses, "what a full queue drops is a fault of the plane")                         \
+	X(located_once, "where a fault is, other peers' later answers do not tell")                \
 	X(late_undrained, "a late prober judges before it reads what has come in")                 \
 	X(recovers_at_once, "one reply ends a path that is down")                                  \
 	X(rows_by_time, "replies are in a row though probes between them were lost")               \
-	X(old_word, "another plane tells of a silence before it can be a full queue's")            \
-	X(witness_unasked,                                                                         \
-	  "a full queue before the only peer that is asked passes for a dead plane")               \
 	X(notice_assumed, "a notice that was sent counts as acknowledged")                         \
-	X(acks_believed, "what a client says was acknowledged keeps a path up for ever")           \
 	X(gray_hasty, "a sub-port is marked gray whatever chance would do")                        \
-	X(fresh_believed, "a reply tells of other planes before theirs can arrive")                \
-	X(rate_alone, "losses are a fault though other planes lose as many")                       \
 	X(mtu_unprobed, "padded probes are never sent")                                            \
 	X(mtu_ignored, "padded probes may be lost for ever")                                       \
 	X(mtu_hasty, "a padded probe that is lost counts though short ones are, too")              \

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "health_limits.h"
+#include "health_planted.h"
 
 #define UNIT_US	      (REPORT_WIRE_UNIT_NS / 1000)
 #define PART_SHIFT    16u /* 65.5 ms; longer where probes are few */
@@ -33,7 +34,8 @@ static struct judge_part *part_of(struct judge *j, uint32_t plane, uint64_t cloc
 }
 
 /* A peer that has restarted, was not heard for long, or probes at another pace. */
-static void rebase(struct judge *j, const struct report_wire *r, unsigned part_shift)
+static void rebase(struct judge *j, uint32_t plane, const struct report_wire *r,
+		   unsigned part_shift)
 {
 	j->incarnation = r->incarnation;
 	/* larger than any difference, so that what was sent before is larger than 0, too */
@@ -41,10 +43,11 @@ static void rebase(struct judge *j, const struct report_wire *r, unsigned part_s
 	j->part_shift = part_shift;
 	j->n_planes = r->n_planes;
 	j->least_us[0] = j->least_us[1] = INT64_MAX;
-	for (uint32_t i = 0; i < r->n_planes; i++) {
+	for (uint32_t i = 0; i < REPORT_WIRE_MAX_PLANES; i++) { /* it may have had more planes */
 		struct judge_plane *p = &j->planes[i];
 
-		p->sent = r->planes[i].sent;
+		p->sent = r->planes[i].sent - (i == plane && !r->is_try); /* this one counts */
+		p->received_ns = 0;
 		p->n_missing = 0;
 		p->decide_ns = 0;
 		p->is_dead = false;
@@ -85,13 +88,19 @@ static void note_sent(struct judge *j, const struct judge_times *t, uint32_t pla
 {
 	struct judge_plane *p = &j->planes[plane];
 
+	uint32_t many = p->received_ns ? t->n_missing : t->n_missing_first;
+
 	part_of(j, plane, j->clock_us)->sent += (uint16_t)n;
 	p->n_missing += n;
-	if (!p->decide_ns && p->n_missing >= (p->received_ns ? t->n_missing : t->n_missing_first))
+	if (!p->decide_ns && p->n_missing >= (HEALTH_PLANTED(one_is_a_row) ? 1 : many))
 		p->decide_ns = now + allowance_ns;
 }
 
-/* A packet that counts came over the plane: of n that were sent since the last report it is one. */
+/*
+ * A packet that counts came over the plane: of n that were sent since the last report it is one. If
+ * another plane's report has counted it already, that may have been in the next part: so what a
+ * part has received beyond what was sent in it is the next one's.
+ */
 static void note_received(struct judge *j, uint32_t plane, uint32_t n, uint64_t clock_us,
 			  uint64_t came_ns)
 {
@@ -100,17 +109,20 @@ static void note_received(struct judge *j, uint32_t plane, uint32_t n, uint64_t 
 
 	if (delay > part->delay_us)
 		part->delay_us = delay;
-
 	part->sent += (uint16_t)n;
+	while (part->received >= part->sent && part->number < j->clock_us >> j->part_shift)
+		part = part_of(j, plane, (part->number + 1) << j->part_shift);
 	part->received++;
 }
 
-static void note_heard(struct judge_plane *p, uint64_t now)
+static void note_alive(struct judge_plane *p, uint64_t now)
 {
 	p->received_ns = now;
+	p->is_dead = false;
+	if (HEALTH_PLANTED(rows_go_on))
+		return;
 	p->n_missing = 0;
 	p->decide_ns = 0;
-	p->is_dead = false;
 }
 
 static void note_flags(struct judge *j, const struct report_wire *r)
@@ -120,7 +132,9 @@ static void note_flags(struct judge *j, const struct report_wire *r)
 
 		p->news |= r->planes[i].flags & (uint8_t)~p->reported;
 		p->news &= r->planes[i].flags;
-		p->reported = r->planes[i].flags;
+		p->reported = r->planes[i].flags | (HEALTH_PLANTED(flags_kept) ? p->reported : 0);
+		p->reported_lost = r->planes[i].lost;
+		p->reported_age_ns = r->planes[i].age * (uint64_t)REPORT_WIRE_UNIT_NS;
 	}
 }
 
@@ -146,18 +160,17 @@ void judge_report(struct judge *j, const struct judge_times *t, uint32_t plane,
 
 	if (plane >= r->n_planes)
 		return;
-	if (!j->reported_ns || r->incarnation != j->incarnation || r->n_planes != j->n_planes ||
+	if (!j->reported_ns || r->n_planes != j->n_planes || r->incarnation != j->incarnation ||
 	    (shift != j->part_shift && shift + 1 != j->part_shift) ||
 	    now > j->reported_ns + REBASE_NS)
-		rebase(j, r, shift), apart = 0;
-	note_heard(&j->planes[plane], now);
+		rebase(j, plane, r, shift), apart = 0;
+	note_alive(&j->planes[plane], now);
 	if (apart < 0) {
 		take_overtaken(j, plane, r, apart, came_ns);
 		return;
 	}
 	j->clock_us += (uint32_t)apart;
 	j->reported_ns = now;
-	j->late_ns = r->late * (uint64_t)REPORT_WIRE_UNIT_NS;
 	/* between packets further apart all planes may have lost what was sent */
 	throughout = (uint32_t)apart <= 2 * interval_us;
 	for (uint32_t i = 0; i < j->n_planes; i++) {
@@ -174,7 +187,7 @@ void judge_report(struct judge *j, const struct judge_times *t, uint32_t plane,
 		else if (i != plane && n && throughout)
 			note_sent(j, t, i, n, limits[i].allowance_ns, now);
 	}
-	if (flags_count)
+	if (flags_count && !HEALTH_PLANTED(reports_unused))
 		note_flags(j, r);
 }
 
@@ -187,6 +200,11 @@ bool judge_decide(struct judge *j, uint32_t plane, uint64_t now)
 	if (p->decide_ns && now >= p->decide_ns)
 		p->is_dead = true;
 	return p->is_dead;
+}
+
+bool judge_is_reported_dead(const struct judge *j, uint32_t plane, uint64_t now)
+{
+	return j->planes[plane].reported & REPORT_DEAD && now < j->reported_ns + HEALTH_BLIND_NS;
 }
 
 /* A queue stood when the part's packets were sent, or just before or after. */
@@ -224,13 +242,19 @@ struct judge_losses judge_losses(const struct judge *j, uint32_t plane,
 	return sum;
 }
 
-bool judge_is_lossy(const struct judge *j, const struct judge_times *t, uint32_t plane,
-		    const struct judge_limits *limits, uint32_t n_lost_min)
+bool judge_is_lossy(const struct judge_losses *l, const struct judge_times *t)
 {
-	struct judge_losses l = judge_losses(j, plane, limits);
+	return l->lost >= HEALTH_LOST_MIN && l->n_parts >= LOSSY_PARTS &&
+	       l->lost * UINT64_C(1000000) > (uint64_t)t->max_loss_ppm * l->sent;
+}
 
-	return l.lost >= n_lost_min && l.n_parts >= LOSSY_PARTS &&
-	       l.lost * UINT64_C(1000000) > (uint64_t)t->max_loss_ppm * l.sent;
+uint64_t judge_received_ns(const struct judge *j)
+{
+	uint64_t newest = 0;
+
+	for (uint32_t i = 0; i < j->n_planes; i++)
+		newest = larger(newest, j->planes[i].received_ns);
+	return newest;
 }
 
 uint8_t judge_take_news(struct judge *j, uint32_t plane)
@@ -249,16 +273,23 @@ void judge_forget(struct judge *j, uint32_t plane)
 	p->decide_ns = 0;
 	p->is_dead = false;
 	p->news = 0;
+	p->counted_number = 0;
 	memset(p->parts, 0, sizeof(p->parts));
 }
 
-void judge_fill(const struct judge *j, uint32_t plane, struct report_wire_plane *out, uint64_t now)
+void judge_fill(struct judge *j, uint32_t plane, struct report_wire_plane *out, uint64_t now)
 {
-	const struct judge_plane *p = &j->planes[plane];
+	uint64_t number = j->clock_us >> j->part_shift;
+	struct judge_plane *p = &j->planes[plane];
 	static const struct judge_limits none;
-	struct judge_losses l = judge_losses(j, plane, &none);
 
+	if (p->counted_number != number) {
+		struct judge_losses l = judge_losses(j, plane, &none);
+
+		p->counted_lost = (uint8_t)(l.sent ? l.lost * UINT64_C(255) / l.sent : 0);
+		p->counted_number = number;
+	}
 	out->age = p->received_ns ? report_wire_units(now - p->received_ns) : REPORT_WIRE_LONG;
-	out->lost = (uint8_t)(l.sent ? l.lost * UINT64_C(255) / l.sent : 0);
+	out->lost = p->counted_lost;
 	out->flags = p->is_dead ? REPORT_DEAD : 0;
 }

@@ -7,11 +7,11 @@
 #include "health_limits.h"
 #include "health_planted.h"
 
-/* of either side, and source ports, as far as ways are told apart */
-#define SUB_PORTS  8u
-#define PORTS	   16u
-#define WAYS_KNOWN (SUB_PORTS * SUB_PORTS * SUB_PORTS)
-#define WAYS	   (WAYS_KNOWN + SUB_PORTS * PORTS)
+/* of either side, and source ports, as far as routes are known */
+#define SUB_PORTS    8u
+#define PORTS	     16u
+#define ROUTES_KNOWN (SUB_PORTS * SUB_PORTS * SUB_PORTS)
+#define ROUTES	     (ROUTES_KNOWN + SUB_PORTS * PORTS)
 
 void loss_rtt_init(struct loss_rtt *l)
 {
@@ -33,86 +33,14 @@ static void decide(struct loss_rtt *l, uint32_t sequence, uint8_t outcome)
 	/* the slot's former outcome leaves the window */
 	if (l->n_decided == LOSS_RTT_WINDOW) {
 		l->n_lost -= *slot == LOSS_RTT_LOST;
-		l->n_queued -= *slot == LOSS_RTT_QUEUED;
 	} else {
 		l->n_decided++;
 	}
 	*slot = outcome;
 	l->n_lost += outcome == LOSS_RTT_LOST;
-	l->n_queued += outcome == LOSS_RTT_QUEUED;
 	l->n_lost_ever += outcome == LOSS_RTT_LOST;
 	l->settled = sequence;
 	l->undecided_ns = sequence + 1 == l->next ? 0 : at(l, sequence + 1)->sent_ns;
-}
-
-/* One after the other over the same cable: what waits there made both wait. */
-enum shared { SHARED_LOCAL, SHARED_REMOTE, SHARED_BACK, SHARED };
-
-static bool share(enum shared what, const struct loss_rtt_probe *a, const struct loss_rtt_probe *b)
-{
-	return what == SHARED_LOCAL    ? a->local_sub_port == b->local_sub_port
-	       : what == SHARED_REMOTE ? a->remote == b->remote
-				       : a->back == b->back;
-}
-
-/*
- * How long the answered probe took that shared that cable next before (step -1) or after (1) this
- * one; 0: none is near.
- */
-static uint64_t neighbour_ns(const struct loss_rtt *l, uint32_t sequence, enum shared what,
-			     int step)
-{
-	const struct loss_rtt_probe *p = &l->ring[sequence % LOSS_RTT_WINDOW];
-
-	for (uint32_t i = 1; i <= HEALTH_NEAR_PROBES; i++) {
-		uint32_t s = step > 0 ? sequence + i : sequence - i;
-		const struct loss_rtt_probe *q = &l->ring[s % LOSS_RTT_WINDOW];
-
-		if (s == 0 || s == l->next || l->next - s > LOSS_RTT_WINDOW)
-			return 0;
-		if (q->answered && share(what, p, q))
-			return q->sent_ns + HEALTH_RATE_NS < p->sent_ns ||
-					       q->sent_ns > p->sent_ns + HEALTH_RATE_NS
-				       ? 0
-				       : q->way_us * UINT64_C(1000);
-	}
-	return 0;
-}
-
-/*
- * Longer than that a reply takes only by way of a queue: half of what a full one takes, beyond what
- * replies usually take.
- */
-static uint64_t congested_ns(const struct loss_rtt *l)
-{
-	uint64_t half = l->full_ns / 2;
-
-	if (!half || half > HEALTH_CONGESTED_NS)
-		half = HEALTH_CONGESTED_NS;
-	return half + l->usual_ns;
-}
-
-/*
- * Only a full queue drops, and what gets through it just before or after takes about as long as any
- * did of late. The longest may have been a server that was late: so what gets through before and
- * after tells, too, if both took as long as a full queue makes them.
- */
-static bool was_full(const struct loss_rtt *l, uint32_t sequence)
-{
-	uint64_t congested = congested_ns(l), peak = l->way_peak_ns;
-	uint64_t full = l->full_ns && l->full_ns < peak ? l->full_ns : peak;
-
-	for (enum shared what = SHARED_LOCAL; what < SHARED; what++) {
-		uint64_t before = neighbour_ns(l, sequence, what, -1),
-			 after = neighbour_ns(l, sequence, what, 1);
-		uint64_t longer = before > after ? before : after,
-			 shorter = before > after ? after : before;
-
-		if ((longer > congested && longer >= peak / 2) ||
-		    (shorter > congested && shorter >= full / 2))
-			return true;
-	}
-	return false;
 }
 
 static uint8_t outcome_of(struct loss_rtt *l, uint32_t sequence)
@@ -123,7 +51,7 @@ static uint8_t outcome_of(struct loss_rtt *l, uint32_t sequence)
 		return LOSS_RTT_ANSWERED;
 	if (p->void_)
 		return LOSS_RTT_VOID;
-	return was_full(l, sequence) ? LOSS_RTT_QUEUED : LOSS_RTT_LOST;
+	return LOSS_RTT_LOST;
 }
 
 uint32_t loss_rtt_sent(struct loss_rtt *l, uint64_t now, const struct loss_rtt_probe *probe)
@@ -137,7 +65,7 @@ uint32_t loss_rtt_sent(struct loss_rtt *l, uint64_t now, const struct loss_rtt_p
 	*at(l, sequence) = *probe;
 	at(l, sequence)->sent_ns = now;
 	at(l, sequence)->answered = false;
-	at(l, sequence)->rtt_us = at(l, sequence)->way_us = 0;
+	at(l, sequence)->rtt_us = 0;
 	l->n_sent_ever++;
 	return sequence;
 }
@@ -167,7 +95,7 @@ static void note_peak(uint64_t *peak, uint64_t ns)
 {
 	if (ns > HEALTH_PEAK_MAX_NS)
 		ns = HEALTH_PEAK_MAX_NS;
-	*peak = ns >= *peak ? ns : *peak - (*peak - ns) / HEALTH_PEAK_MEMORY;
+	*peak = ns >= *peak ? ns : *peak - (*peak - ns) / (2 * LOSS_RTT_WINDOW);
 }
 
 static uint32_t microseconds(uint64_t ns)
@@ -175,31 +103,28 @@ static uint32_t microseconds(uint64_t ns)
 	return ns / 1000 < UINT32_MAX ? (uint32_t)(ns / 1000) : UINT32_MAX;
 }
 
+/* waited_ns: to be read, here and there; an operator is shown what the network takes. */
 static void note_rtt(struct loss_rtt *l, uint64_t now, uint64_t waited_ns, struct loss_rtt_probe *p)
 {
 	uint64_t ns = now > p->sent_ns ? now - p->sent_ns : 0;
-	uint64_t way = ns > waited_ns ? ns - waited_ns : 0;
 
 	p->rtt_us = microseconds(ns);
-	p->way_us = microseconds(way);
 	if (l->n_rtt >= HEALTH_RTT_MEMORY) {
 		l->n_rtt = 0;
 		for (unsigned i = 0; i < LOSS_RTT_BUCKETS; i++)
 			l->n_rtt += l->histogram[i] /= 2;
 	}
-	l->histogram[bucket_of(way)]++;
+	l->histogram[bucket_of(ns > waited_ns ? ns - waited_ns : 0)]++;
 	l->n_rtt++;
 	note_peak(&l->rtt_peak_ns, ns);
-	note_peak(&l->way_peak_ns, way);
 }
 
-/* What was taken for lost had been waiting in queues. It was told as lost, and stays so. */
+/* What was taken for lost had been waiting in queues. It was reported as lost, and stays so. */
 static void void_late(struct loss_rtt *l, uint32_t sequence)
 {
 	uint8_t *outcome = &l->outcome[sequence % LOSS_RTT_WINDOW];
 
 	l->n_lost -= *outcome == LOSS_RTT_LOST;
-	l->n_queued -= *outcome == LOSS_RTT_QUEUED;
 	*outcome = LOSS_RTT_VOID;
 }
 
@@ -217,10 +142,8 @@ bool loss_rtt_answered(struct loss_rtt *l, uint64_t now, uint32_t sequence, uint
 		note_rtt(l, now, waited_ns, p);
 		return false;
 	}
-	if (!l->newest_answered || (int32_t)(sequence - l->newest_answered) > 0) {
+	if (!l->newest_answered || (int32_t)(sequence - l->newest_answered) > 0)
 		l->newest_answered = sequence;
-		l->newest_answered_sent_ns = p->sent_ns;
-	}
 	note_rtt(l, now, waited_ns, p);
 	*probe = *p;
 	return true;
@@ -249,83 +172,16 @@ void loss_rtt_void(struct loss_rtt *l, uint8_t local_sub_port)
 			at(l, s)->void_ = true;
 }
 
-uint64_t loss_rtt_silent_since(const struct loss_rtt *l, uint64_t after, uint32_t nth, uint32_t *n,
-			       uint64_t *nth_sent_ns)
+uint64_t loss_rtt_silent_since(const struct loss_rtt *l)
 {
 	uint32_t first = l->newest_answered + 1;
-	uint64_t since = 0;
 
-	*n = 0;
-	*nth_sent_ns = 0;
 	if (l->next - first > LOSS_RTT_WINDOW)
 		first = l->next - LOSS_RTT_WINDOW;
-	for (uint32_t s = first; s != l->next; s++) {
-		const struct loss_rtt_probe *p = &l->ring[s % LOSS_RTT_WINDOW];
-
-		if (p->void_ || p->sent_ns < after)
-			continue;
-		if (!since)
-			since = p->sent_ns;
-		if (++*n == nth)
-			*nth_sent_ns = p->sent_ns;
-	}
-	return since;
-}
-
-uint64_t loss_rtt_answered_by(const struct loss_rtt *l, uint64_t by_ns)
-{
-	for (uint32_t i = 1; i <= LOSS_RTT_WINDOW && i <= l->n_sent_ever; i++) {
-		const struct loss_rtt_probe *p = &l->ring[(l->next - i) % LOSS_RTT_WINDOW];
-
-		if (p->answered && p->sent_ns + p->rtt_us * UINT64_C(1000) <= by_ns)
-			return p->sent_ns;
-	}
+	for (uint32_t s = first; s != l->next; s++)
+		if (!l->ring[s % LOSS_RTT_WINDOW].void_)
+			return l->ring[s % LOSS_RTT_WINDOW].sent_ns;
 	return 0;
-}
-
-uint64_t loss_rtt_longest_gap_ns(const struct loss_rtt *l, uint64_t since_ns, uint64_t now)
-{
-	uint64_t next = now, longest = 0;
-
-	for (uint32_t i = 1; i <= LOSS_RTT_WINDOW && i <= l->n_sent_ever; i++) {
-		const struct loss_rtt_probe *p = &l->ring[(l->next - i) % LOSS_RTT_WINDOW];
-		uint64_t came = p->sent_ns + p->rtt_us * UINT64_C(1000);
-
-		if (p->sent_ns < since_ns)
-			break;
-		if (!p->answered || came >= next)
-			continue;
-		if (next - p->sent_ns > longest)
-			longest = next - p->sent_ns;
-		next = came;
-	}
-	return next > since_ns && next - since_ns > longest ? next - since_ns : longest;
-}
-
-bool loss_rtt_answering(const struct loss_rtt *l, uint64_t before, uint64_t *from_ns,
-			uint64_t *to_ns)
-{
-	uint32_t n_strays = 0;
-
-	*from_ns = *to_ns = 0;
-	for (uint32_t i = 1; i <= LOSS_RTT_WINDOW && i <= l->n_sent_ever; i++) {
-		const struct loss_rtt_probe *p = &l->ring[(l->next - i) % LOSS_RTT_WINDOW];
-
-		if (p->sent_ns <= l->forgotten_ns)
-			break;
-		if (p->sent_ns >= before)
-			continue;
-		if (!p->answered) { /* void or not: nothing is known of that moment */
-			if (*to_ns && ++n_strays > HEALTH_STRAY_MAX)
-				break;
-			continue;
-		}
-		n_strays = 0;
-		*from_ns = p->sent_ns;
-		if (!*to_ns)
-			*to_ns = p->sent_ns;
-	}
-	return *to_ns != 0;
 }
 
 void loss_rtt_forget(struct loss_rtt *l)
@@ -334,8 +190,7 @@ void loss_rtt_forget(struct loss_rtt *l)
 	for (uint32_t s = l->settled + 1; s != l->next; s++)
 		at(l, s)->void_ = true;
 	memset(l->outcome, LOSS_RTT_VOID, sizeof(l->outcome));
-	l->n_lost = l->n_queued = 0;
-	l->n_decided = 0;
+	l->n_lost = l->n_decided = 0;
 }
 
 bool loss_rtt_decided(const struct loss_rtt *l, uint32_t *at_, const struct loss_rtt_probe **probe,
@@ -355,84 +210,39 @@ bool loss_rtt_decided(const struct loss_rtt *l, uint32_t *at_, const struct loss
 	return false;
 }
 
-uint32_t loss_rtt_lost_since(const struct loss_rtt *l, uint64_t since_ns, bool or_queued)
+uint32_t loss_rtt_lost_since(const struct loss_rtt *l, uint64_t since_ns)
 {
 	const struct loss_rtt_probe *p;
 	enum loss_rtt_outcome outcome;
 	uint32_t n = 0, i = 0;
 
 	while (loss_rtt_decided(l, &i, &p, &outcome) && p->sent_ns >= since_ns)
-		n += outcome == LOSS_RTT_LOST || (or_queued && outcome == LOSS_RTT_QUEUED);
+		n += outcome == LOSS_RTT_LOST;
 	return n;
 }
 
-bool loss_rtt_lost_span(const struct loss_rtt *l, uint32_t n_strays, uint64_t *from_ns,
-			uint64_t *to_ns)
-{
-	const struct loss_rtt_probe *p;
-	enum loss_rtt_outcome outcome;
-	uint32_t n = 0, i = 0, n_lost = 0;
-
-	while (loss_rtt_decided(l, &i, &p, &outcome))
-		n_lost += outcome == LOSS_RTT_LOST;
-	if (n_lost <= 2 * n_strays)
-		return false;
-	i = 0;
-	while (loss_rtt_decided(l, &i, &p, &outcome)) {
-		if (outcome != LOSS_RTT_LOST)
-			continue;
-		if (n == n_strays)
-			*to_ns = p->sent_ns;
-		if (++n == n_lost - n_strays)
-			*from_ns = p->sent_ns;
-	}
-	return true;
-}
-
-void loss_rtt_between(const struct loss_rtt *l, uint64_t from_ns, uint64_t to_ns, uint32_t *n,
-		      uint32_t *n_unanswered)
-{
-	*n = *n_unanswered = 0;
-	for (uint32_t i = 0; i < LOSS_RTT_WINDOW; i++) {
-		const struct loss_rtt_probe *p = &l->ring[i];
-
-		if (!p->sent_ns || p->sent_ns < from_ns || p->sent_ns > to_ns || p->void_)
-			continue;
-		++*n;
-		*n_unanswered += !p->answered;
-	}
-}
-
-uint64_t loss_rtt_known_since_ns(const struct loss_rtt *l)
-{
-	uint64_t oldest =
-		l->n_sent_ever >= LOSS_RTT_WINDOW ? l->ring[l->next % LOSS_RTT_WINDOW].sent_ns : 0;
-
-	return oldest > l->forgotten_ns ? oldest : l->forgotten_ns + 1;
-}
-
 /* The cables that a probe takes, there and back; where they are not known, its port. */
-static unsigned way_of(const struct loss_rtt_probe *p)
+static unsigned route_of(const struct loss_rtt_probe *p)
 {
 	unsigned local = p->local_sub_port % SUB_PORTS;
 
 	if (p->remote < 0 || p->back < 0)
-		return WAYS_KNOWN + local * PORTS + p->port % PORTS;
+		return ROUTES_KNOWN + local * PORTS + p->port % PORTS;
 	return (local * SUB_PORTS + (unsigned)p->remote % SUB_PORTS) * SUB_PORTS +
 	       (unsigned)p->back % SUB_PORTS;
 }
 
 uint32_t loss_rtt_clean_run(const struct loss_rtt *l, uint64_t now, uint64_t patience_ns,
-			    uint64_t skew_ns)
+			    uint64_t min_age_ns)
 {
-	uint64_t passed[(WAYS + 63) / 64] = {0}; /* by way: a later probe was answered */
+	uint64_t passed[(ROUTES + 63) / 64] = {0}; /* by route: a later probe was answered */
 	uint32_t n = 0;
 
 	for (uint32_t i = 1; i <= LOSS_RTT_WINDOW && i <= l->n_sent_ever; i++) {
 		const struct loss_rtt_probe *p = &l->ring[(l->next - i) % LOSS_RTT_WINDOW];
 		bool counts =
-			p->answered && now >= p->sent_ns + p->rtt_us * UINT64_C(1000) + skew_ns;
-		unsigned way = way_of(p);
+			p->answered && now >= p->sent_ns + p->rtt_us * UINT64_C(1000) + min_age_ns;
+		unsigned route = route_of(p);
 
 		if (p->sent_ns <= l->forgotten_ns)
 			return n;
@@ -440,10 +250,10 @@ uint32_t loss_rtt_clean_run(const struct loss_rtt *l, uint64_t now, uint64_t pat
 			continue;
 		if (!p->answered &&
 		    (now > p->sent_ns + patience_ns ||
-		     (passed[way / 64] >> way % 64 & 1 && !HEALTH_PLANTED(rows_by_time))))
+		     (passed[route / 64] >> route % 64 & 1 && !HEALTH_PLANTED(rows_by_time))))
 			return n;
 		n += counts;
-		passed[way / 64] |= (uint64_t)counts << way % 64;
+		passed[route / 64] |= (uint64_t)counts << route % 64;
 	}
 	return l->n_sent_ever >= LOSS_RTT_WINDOW ? UINT32_MAX : n;
 }

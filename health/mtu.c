@@ -138,22 +138,22 @@ static int nth(uint32_t mask, uint32_t n)
 	return __builtin_ctz(mask);
 }
 
-static void note_reach(struct mtu *m, const struct mtu_ways *ways)
+static void note_reach(struct mtu *m, const struct mtu_routes *routes)
 {
-	m->reach[GRAY_LOCAL] = ways->live;
+	m->reach[GRAY_LOCAL] = routes->live;
 	m->reach[GRAY_REMOTE] = 0;
-	for (unsigned i = 0; i < ways->n_ports; i++)
-		if (ways->remote[i] >= 0 && ways->remote[i] < (int8_t)GRAY_MAX_SUB_PORTS)
-			m->reach[GRAY_REMOTE] |= 1u << ways->remote[i];
+	for (unsigned i = 0; i < routes->n_ports; i++)
+		if (routes->remote[i] >= 0 && routes->remote[i] < (int8_t)GRAY_MAX_SUB_PORTS)
+			m->reach[GRAY_REMOTE] |= 1u << routes->remote[i];
 }
 
 /* The next port in turn that leads to that remote sub-port, or any if that is -1. */
-static uint8_t port_to(const struct mtu_ways *ways, int remote, uint32_t turn)
+static uint8_t port_to(const struct mtu_routes *routes, int remote, uint32_t turn)
 {
-	for (unsigned i = 0; i < ways->n_ports; i++) {
-		unsigned port = (turn + i) % ways->n_ports;
+	for (unsigned i = 0; i < routes->n_ports; i++) {
+		unsigned port = (turn + i) % routes->n_ports;
 
-		if (remote < 0 || ways->remote[port] == (int8_t)remote)
+		if (remote < 0 || routes->remote[port] == (int8_t)remote)
 			return (uint8_t)port;
 	}
 	return 0;
@@ -170,9 +170,10 @@ static uint32_t without(uint32_t all, uint32_t some)
  * other round is by that one and all others by the rest of its side: so each sub-port of the other
  * side, in turn, has a round by it and one by another.
  */
-static void choose(const struct mtu *m, const struct mtu_ways *ways, struct mtu_round *r)
+static void choose(const struct mtu *m, const struct mtu_routes *routes, struct mtu_round *r)
 {
-	uint32_t masks[GRAY_SIDES] = {ways->live, m->reach[GRAY_REMOTE]}, sub_port, turn = m->turn;
+	uint32_t masks[GRAY_SIDES] = {routes->live, m->reach[GRAY_REMOTE]}, sub_port,
+		 turn = m->turn;
 	enum gray_side side;
 	int remote;
 
@@ -186,7 +187,7 @@ static void choose(const struct mtu *m, const struct mtu_ways *ways, struct mtu_
 					     (uint32_t)__builtin_popcount(masks[GRAY_REMOTE])));
 	r->local = (uint8_t)nth(masks[GRAY_LOCAL], turn);
 	r->remote = (int8_t)remote;
-	r->port = port_to(ways, remote, turn);
+	r->port = port_to(routes, remote, turn);
 }
 
 /* Set in half of the turns, as chance would have it: it follows no turns that sub-ports take. */
@@ -208,18 +209,18 @@ static void choose_size(const struct mtu *m, struct mtu_round *r)
 	r->number += r->is_raise;
 }
 
-bool mtu_next(struct mtu *m, const struct mtu_ways *ways, uint64_t now, uint64_t nonce,
+bool mtu_next(struct mtu *m, const struct mtu_routes *routes, uint64_t now, uint64_t nonce,
 	      struct mtu_round *out)
 {
 	struct mtu_round *r = &m->rounds[m->next % MTU_ROUNDS];
 
-	note_reach(m, ways);
+	note_reach(m, routes);
 	m->sent_ns = now;
-	if (!m->wanted || !ways->live)
+	if (!m->wanted || !routes->live)
 		return false;
 	*r = (struct mtu_round){
 		.open = true, .sent_ns = now, .nonce = nonce, .sequence = 4 * m->next++};
-	choose(m, ways, r);
+	choose(m, routes, r);
 	choose_size(m, r);
 	r->has_short = (is_in_doubt(m) && !r->is_raise) || !m->takes_padding;
 	if (!m->takes_padding || HEALTH_PLANTED(mtu_unprobed))
@@ -252,7 +253,7 @@ static bool pass(struct mtu *m, const struct mtu_round *r, uint64_t now)
 		if (!part || part->passes > r->number)
 			continue;
 		if (part->passes < r->number) {
-			if (++part->n_raised < HEALTH_MTU_PASSES)
+			if (++part->n_raised < HEALTH_MTU_LOST)
 				continue;
 			part->passes = r->number;
 			part->n_raised = 0;
@@ -289,7 +290,7 @@ static void lower_all(struct mtu *m, unsigned number)
 static bool decide(struct mtu *m, enum gray_side side, struct mtu_part *part, uint64_t sent_ns)
 {
 	bool proven, searching = is_searching(m, part);
-	unsigned wanted = searching ? HEALTH_MTU_SEARCH : HEALTH_MTU_LOST;
+	unsigned wanted = searching ? HEALTH_MISSES_MAX : HEALTH_MTU_LOST;
 
 	if (part->n_lost < wanted ||
 	    (!searching && sent_ns < part->losing_ns + HEALTH_MTU_SPAN_NS) ||

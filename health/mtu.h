@@ -17,7 +17,7 @@
  *   sub-port alone carries less;
  * - if none has passed at all, the path carries less, by whatever sub-ports.
  * Then smaller path MTUs are tried, and now and then the next larger one, which is used again after
- * HEALTH_MTU_PASSES answers in a row. Path MTUs are numbers of path_mtu.h.
+ * HEALTH_MTU_LOST answers in a row. Path MTUs are numbers of path_mtu.h.
  */
 #ifndef MTU_H
 #define MTU_H
@@ -28,7 +28,7 @@
 #include "gray.h"
 #include "path_mtu.h"
 
-#define MTU_ROUNDS 16u /* a power of two: HEALTH_SETTLE_NS and HEALTH_PEAK_MAX_NS at full pace */
+#define MTU_ROUNDS 16u /* a power of two: HEALTH_QUEUE_MAX_NS and HEALTH_PEAK_MAX_NS at full pace */
 
 #define MTU_PROBES 3u
 #define MTU_PADDED 1u /* of a round's probes; the others are short */
@@ -65,7 +65,7 @@ struct mtu {
 };
 
 /* By which sub-ports a round may go: live local ones, and where each source port leads (-1). */
-struct mtu_ways {
+struct mtu_routes {
 	uint32_t live;
 	const int8_t *remote;
 	unsigned n_ports;
@@ -81,7 +81,7 @@ uint64_t mtu_due_ns(const struct mtu *m, uint64_t interval_ns);
  * Draws the next round; false: there is no way for one. Of its probes (MTU_PADDED is the padded
  * one) probe k has the sequence sequence + k.
  */
-bool mtu_next(struct mtu *m, const struct mtu_ways *ways, uint64_t now, uint64_t nonce,
+bool mtu_next(struct mtu *m, const struct mtu_routes *routes, uint64_t now, uint64_t nonce,
 	      struct mtu_round *out);
 /*
  * An answer came: from remote sub-port `remote`; bytes: the datagram's length as it arrived there.

@@ -19,7 +19,7 @@ enum element {
 	ELEMENT_CAPACITY = 3,
 	ELEMENT_ACK = 4,
 	ELEMENT_HMAC = 5,
-	ELEMENT_HEARD = 7,
+	ELEMENT_RECEIVED = 7,
 	ELEMENT_HELD = 10,
 	ELEMENT_RECEIVER = 12,
 	ELEMENT_SIZE = 13,
@@ -31,7 +31,7 @@ enum element {
 #define ARRIVAL_BYTES	    3u
 #define CAPACITY_HEAD_BYTES 17u
 #define ACK_BYTES	    12u
-#define HEARD_BYTES	    0u
+#define RECEIVED_BYTES	    0u
 #define HELD_BYTES	    4u
 #define RECEIVER_BYTES	    8u
 #define SIZE_BYTES	    2u
@@ -95,8 +95,8 @@ size_t notice_wire_encode(const struct notice_trailer *t, const struct notice_ke
 	}
 	if (t->has_held)
 		p = octets_store(begin(p, ELEMENT_HELD, HELD_BYTES), t->held_us, 4);
-	if (t->has_heard)
-		p = begin(p, ELEMENT_HEARD, HEARD_BYTES);
+	if (t->has_received)
+		p = begin(p, ELEMENT_RECEIVED, RECEIVED_BYTES);
 	if (t->has_receiver)
 		p = octets_store(begin(p, ELEMENT_RECEIVER, RECEIVER_BYTES), t->receiver, 8);
 	if (t->has_size)
@@ -178,10 +178,10 @@ static const char *take(enum element type, const uint8_t *v, size_t length,
 		out->has_ack = true;
 		out->ack = (struct notice_ack){octets_load(v, 8), (uint32_t)octets_load(v + 8, 4)};
 		return NULL;
-	case ELEMENT_HEARD:
-		if (length != HEARD_BYTES || out->has_heard)
+	case ELEMENT_RECEIVED:
+		if (length != RECEIVED_BYTES || out->has_received)
 			return "a HEARD element that is not empty, or a second one";
-		out->has_heard = true;
+		out->has_received = true;
 		return NULL;
 	case ELEMENT_HELD:
 		if (length != HELD_BYTES || out->has_held)

@@ -17,7 +17,7 @@
  * Notices and acknowledgements count only under an HMAC-SHA256, the last element, over everything
  * before it and both addresses. A notice counts only with its receiver's nonce of now: 64 random
  * bits (RECEIVER) that each reply of the receiver carries, and that are others after it has
- * forgotten which notices it has seen. In replies they need no HMAC: whoever can change them there
+ * forgotten which notices it has seen. In replies they need no HMAC: who can change them there
  * can drop the replies as well. A notice without them is of a release that did not have them; it
  * could have been recorded at any time, and is refused.
  *
@@ -26,7 +26,7 @@
  *
  * Stamps carry no HMAC: a reply has to repeat 64 random bits that only the probe's sender and the
  * path know, and can do no more than say that the path works. Neither does "answered" (HEARD):
- * whoever can send in a peer's name delays a verdict by it, no longer than docs/health.md says
+ * who can send in a peer's name delays a verdict by it, no longer than docs/health.md says
  * (HEALTH_SKIP_MAX), and prevents none.
  */
 #ifndef NOTICE_WIRE_H
@@ -89,7 +89,7 @@ struct notice_trailer {
 	bool has_stamp, has_arrival, has_held, has_capacity, has_ack, has_receiver, has_size,
 		has_report;
 	/* in a probe: the sender's last one over this path was answered */
-	bool has_heard;
+	bool has_received;
 	bool authentic;	 /* carries an HMAC, and it is right by one of the keys */
 	bool second_key; /* by the second one */
 	struct notice_stamp stamp;
@@ -114,7 +114,7 @@ struct notice_keys {
 	struct notice_key second; /* is accepted as well; length 0: none */
 };
 
-/* Between whom: part of what the HMAC covers, so that a notice cannot be replayed as another's. */
+/* Which two servers: the HMAC covers it, so that a notice cannot be replayed as another's. */
 struct notice_ends {
 	struct in6_addr from, to;
 };

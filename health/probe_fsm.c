@@ -2,6 +2,8 @@
 /* probe_fsm.c - see probe_fsm.h */
 #include "probe_fsm.h"
 
+#include <stdio.h>
+
 #include "health_limits.h"
 #include "health_planted.h"
 
@@ -40,16 +42,18 @@ static bool set(struct probe_fsm *f, enum probe_state state, enum probe_where wh
 	f->where = where;
 	f->reason = reason;
 	f->since_ns = now;
+	f->was_up |= state == PROBE_UP;
 	return true;
 }
 
 static bool go_down(struct probe_fsm *f, const struct probe_fsm_times *t, enum probe_where where,
-		    const char *reason, uint64_t now, struct probe_fsm_change *change)
+		    const char *reason, const struct probe_numbers *numbers, uint64_t now,
+		    struct probe_fsm_change *change)
 {
-	bool calm = f->state != PROBE_RECOVERING &&
-		    now >= f->recovered_ns + HEALTH_BGP_HOLD_NS + 2 * f->backoff_ns;
+	bool steady = f->state != PROBE_RECOVERING &&
+		      now >= f->recovered_ns + HEALTH_BGP_HOLD_NS + 2 * f->backoff_ns;
 
-	if (!f->n_downs || calm)
+	if (!f->n_downs || steady)
 		f->backoff_ns = t->hold_ns;
 	else if (f->backoff_ns < t->hold_max_ns / 2)
 		f->backoff_ns *= 2;
@@ -59,7 +63,10 @@ static bool go_down(struct probe_fsm *f, const struct probe_fsm_times *t, enum p
 	f->passes = f->punctual = 0;
 	f->passes_wanted = t->recover_probes;
 	f->n_downs++;
-	return set(f, PROBE_DOWN, where, reason, now, change);
+	f->last = *numbers;
+	set(f, PROBE_DOWN, where, reason, now, change);
+	change->numbers = *numbers;
+	return true;
 }
 
 void probe_fsm_init(struct probe_fsm *f, const struct probe_fsm_times *t, bool starts_down,
@@ -115,79 +122,57 @@ uint64_t probe_fsm_interval(const struct probe_fsm *f, const struct probe_fsm_ti
 	bool eager = f->state == PROBE_DOWN && f->passes_wanted > t->recover_probes &&
 		     f->punctual >= HEALTH_RUN;
 
-	return eager ? t->interval_ns / HEALTH_EAGER : t->interval_ns;
-}
-
-uint64_t probe_fsm_silence(const struct probe_fsm_times *t, uint64_t burst_ns)
-{
-	uint64_t schedule = t->interval_ns * 3 / 4 * (t->detect_multiplier - 1),
-		 bursts = 2 * burst_ns;
-
-	return t->interval_ns + (schedule > bursts ? schedule : bursts);
-}
-
-uint64_t probe_fsm_queue(uint64_t burst_ns)
-{
-	uint64_t full = HEALTH_QUEUE_BATCHES * burst_ns;
-
-	if (!burst_ns || full > HEALTH_QUEUE_MAX_NS)
-		return HEALTH_QUEUE_MAX_NS;
-	return full < HEALTH_QUEUE_MIN_NS ? HEALTH_QUEUE_MIN_NS : full;
-}
-
-static bool is_silent_for(const struct probe_evidence *e, uint64_t now, uint64_t ns)
-{
-	return e->silent_since_ns && now >= e->silent_since_ns + ns + e->margin_ns;
-}
-
-static bool is_lost(const struct probe_fsm *f, const struct probe_fsm_times *t, uint64_t now,
-		    const struct probe_evidence *e)
-{
-	if (f->state == PROBE_UNPROVEN && now < f->since_ns + t->unproven_ns)
-		return false;
-	return e->n_silent >= t->detect_multiplier && e->answers_elsewhere &&
-	       is_silent_for(e, now, probe_fsm_silence(t, e->burst_ns));
+	return eager ? t->interval_ns / HEALTH_TICKS : t->interval_ns;
 }
 
 bool probe_fsm_tick(struct probe_fsm *f, const struct probe_fsm_times *t, uint64_t now,
 		    const struct probe_evidence *e, struct probe_fsm_change *change)
 {
+	bool is_new =
+		!f->was_up && f->state == PROBE_UNPROVEN && now < f->since_ns + t->unproven_ns;
+
 	if (f->state == PROBE_DOWN) {
-		if (is_silent_for(e, now, probe_fsm_silence(t, e->burst_ns)))
+		if (e->silent)
 			f->passes = f->punctual = 0;
 		return false;
 	}
-	if (is_lost(f, t, now, e)) {
-		go_down(f, t, e->where, down_reason(e->where, false), now, change);
-		change->n_silent = e->n_silent;
-		change->silent_ns = now - e->silent_since_ns;
-		change->margin_ns = e->margin_ns;
-		return true;
-	}
+	if (e->dead && !is_new)
+		return go_down(f, t, e->where, down_reason(e->where, false), &e->numbers, now,
+			       change);
 	if (e->lossy && f->state != PROBE_UNPROVEN) {
-		go_down(f, t, e->where, down_reason(e->where, true), now, change);
+		go_down(f, t, e->where, down_reason(e->where, true), &e->numbers, now, change);
 		if (f->passes_wanted < run_wanted(t))
 			f->passes_wanted = run_wanted(t);
-		change->n_lost = e->n_lost;
-		change->n_window = e->n_window;
 		return true;
 	}
-	if (f->state == PROBE_UP && is_silent_for(e, now, t->interval_ns))
+	if (f->state == PROBE_UP && e->overdue)
 		return set(f, PROBE_SUSPECT, e->where, "a reply is overdue", now, change);
 	if (f->state == PROBE_RECOVERING && now >= f->since_ns + t->ramp_ns)
 		return set(f, PROBE_UP, PROBE_NOWHERE, "recovered", now, change);
 	return false;
 }
 
+bool probe_fsm_locate(struct probe_fsm *f, enum probe_where where)
+{
+	if (f->state != PROBE_DOWN || f->where != PROBE_UNLOCATED || where == PROBE_UNLOCATED)
+		return false;
+	f->where = where;
+	f->reason = down_reason(where, f->last.n_sent);
+	return true;
+}
+
 bool probe_fsm_cut(struct probe_fsm *f, const struct probe_fsm_times *t, uint64_t now,
 		   struct probe_fsm_change *change)
 {
+	static const struct probe_numbers none;
+
 	if (f->state == PROBE_DOWN) {
 		f->passes = f->punctual = 0;
 		return false;
 	}
 	return go_down(f, t, PROBE_LOCAL,
-		       "our ports or the route were away; waiting until probes pass", now, change);
+		       "our ports or the route were away; waiting until probes pass", &none, now,
+		       change);
 }
 
 bool probe_fsm_blind(struct probe_fsm *f, uint64_t silent_since_ns, uint64_t now,
@@ -224,6 +209,22 @@ uint32_t probe_fsm_permille(const struct probe_fsm *f, const struct probe_fsm_ti
 		break;
 	}
 	return 1000;
+}
+
+void probe_numbers_text(const struct probe_numbers *n, char *out, size_t size)
+{
+	const char *whose = n->by_peer ? "of ours, as the peer reports" : "of the peer's";
+
+	out[0] = '\0';
+	if (n->n_sent)
+		snprintf(out, size, "%u of %u packets lost, %s", n->n_lost, n->n_sent, whose);
+	else if (n->by_peer)
+		snprintf(out, size, "no packet for %.1f ms, %s", (double)n->silent_ns / 1e6, whose);
+	else if (n->n_missing)
+		snprintf(out, size,
+			 "%u packets in a row missing, none for %.1f ms, %s; %.1f ms allowed",
+			 n->n_missing, (double)n->silent_ns / 1e6, whose,
+			 (double)n->allowance_ns / 1e6);
 }
 
 const char *probe_state_name(enum probe_state state)

@@ -2,8 +2,8 @@
 /*
  * probe_fsm.h - whether one path works, judged by its probes alone.
  *
- * Solely owns: the state of one path, why it is so, and its back-off. In: replies, silence with
- * what else is known of the peer, and `now`. Out: the state, the share of its bandwidth that may be
+ * Solely owns: the state of one path, why it is so, and its back-off. In: replies,
+ * evidence (prober_judge.c), and `now`. Out: the state, the share of its bandwidth that may be
  * used, and one call per transition. Thread: any, one at a time. Pure.
  *
  *   unproven --reply--> up <--reply-- suspect            usable in full
@@ -12,18 +12,13 @@
  *   down --k replies in a row, hold-down over--> recovering --ramp--> up  usable in part
  *   recovering --a loss proven--> down, and the next hold-down is twice as long (capped, for ever)
  *
- * How long is long enough: the schedule (probe_fsm_silence()), if the whole plane has fallen
- * silent; with an allowance for full queues, if packets of others still come in over it.
- *
- * A path goes down only on evidence: `detect_multiplier` probes in a row unanswered for long
- * enough, and the same peer has answered, over another plane, a probe sent after the last of them.
- * So neither a prober nor a reflector that was late, stopped or restarted takes anything down: its
- * silence is the same on all planes, and then there is no plane left to move to either.
+ * What proves a loss is in docs/health.md; here are its consequences.
  */
 #ifndef PROBE_FSM_H
 #define PROBE_FSM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum probe_state {
@@ -53,8 +48,18 @@ struct probe_fsm_times {
 	uint32_t max_loss_ppm; /* of a window of probes */
 };
 
+/* What a path went down on: silence, or losses. */
+struct probe_numbers {
+	bool by_peer;	    /* of our packets, as the peer reports; else of the peer's */
+	uint32_t n_missing; /* in a row */
+	uint64_t silent_ns, allowance_ns;
+	uint32_t n_lost, n_sent;
+};
+
 struct probe_fsm {
+	struct probe_numbers last; /* it went down on these last */
 	enum probe_state state;
+	bool was_up; /* ever */
 	enum probe_where where;
 	const char *reason; /* static */
 	uint64_t since_ns;
@@ -66,25 +71,20 @@ struct probe_fsm {
 	uint64_t n_downs;
 };
 
-/* What is known when a path has not been heard for a while, or loses probes. */
+/* What is known of a path at a moment (prober_judge.c). */
 struct probe_evidence {
-	uint64_t silent_since_ns; /* oldest probe later than the newest answered one; 0: none */
-	uint32_t n_silent;
-	uint64_t margin_ns;	/* what replies may take beyond the schedule */
-	uint64_t burst_ns;	/* what one batch of data takes on the slowest link of the plane */
-	bool answers_elsewhere; /* ... a probe sent after the last silent one, over another plane */
-	bool lossy;		/* beyond max_loss_ppm, and another plane is clean */
-	uint32_t n_lost, n_window; /* lost, of those whose outcome is known */
+	bool dead;    /* docs/health.md, rule 1 */
+	bool lossy;   /* rule 2 */
+	bool overdue; /* a reply takes an interval longer than any of late */
+	bool silent;  /* ... so much longer that answers are in a row no more */
 	enum probe_where where;
+	struct probe_numbers numbers;
 };
 
 struct probe_fsm_change {
 	enum probe_state old_state, new_state;
 	const char *reason;
-	/* what a path went down on: silence, or losses; otherwise all 0 */
-	uint32_t n_silent;
-	uint64_t silent_ns, margin_ns;
-	uint32_t n_lost, n_window;
+	struct probe_numbers numbers; /* of one to down; otherwise all 0 */
 };
 
 /* starts_down: it was down before a restart, and has to pass as after any fault. */
@@ -104,22 +104,11 @@ bool probe_fsm_tick(struct probe_fsm *f, const struct probe_fsm_times *t, uint64
 /* The route or the local ports went away: when they return, replies come first. */
 bool probe_fsm_cut(struct probe_fsm *f, const struct probe_fsm_times *t, uint64_t now,
 		   struct probe_fsm_change *change);
+/* What took it down is located only now. true: it was not, and is. */
+bool probe_fsm_locate(struct probe_fsm *f, enum probe_where where);
 /* The peer is silent on every plane since then: nothing is known any more. */
 bool probe_fsm_blind(struct probe_fsm *f, uint64_t silent_since_ns, uint64_t now,
 		     struct probe_fsm_change *change);
-
-/*
- * Silence that says something where nothing at all comes in any more: the time in which
- * detect_multiplier probes go out at least, 75% of an interval apart, and an interval for the last
- * one's reply; or, on slow links, an interval and two batches of data, for a probe may wait behind
- * one out of our port and behind another out of the leaf's.
- */
-uint64_t probe_fsm_silence(const struct probe_fsm_times *t, uint64_t burst_ns);
-/*
- * How long full queues may keep a reply back: 256 batches (16 MiB) in one of a switch's ports; 5 to
- * 100 ms. 0: a slow link.
- */
-uint64_t probe_fsm_queue(uint64_t burst_ns);
 
 /*
  * How often to probe: a lossy path has a long row to show, and once it has begun one it is asked
@@ -130,6 +119,8 @@ uint64_t probe_fsm_interval(const struct probe_fsm *f, const struct probe_fsm_ti
 /* 0..1000 of the path's bandwidth. */
 uint32_t probe_fsm_permille(const struct probe_fsm *f, const struct probe_fsm_times *t,
 			    uint64_t now);
+/* Why a path went down, in figures; "": because of our own ports or route. */
+void probe_numbers_text(const struct probe_numbers *n, char *out, size_t size);
 const char *probe_state_name(enum probe_state state);
 const char *probe_where_name(enum probe_where where);
 

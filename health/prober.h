@@ -19,15 +19,16 @@
  * out all the same, and then the other end skips.
  *
  * One fast probe per path: successive probes take its live local sub-ports in turn and, as far as
- * replies have told which source port leads to which remote sub-port, the remote ones too. A reply
+ * replies have shown which source port leads to which remote sub-port, the remote ones too. A reply
  * counts only if it comes in over the same plane, with a hop limit of 254 or 255 (max_routers), our
  * discriminator and the 64 random bits of a probe still undecided. A reflector that returns no
  * stamp is not fared's: used, matched by its discriminator alone whatever plane it answers over
  * (so only the way there is proven), and marked; but not within ten seconds of a reply that did
  * return one, from the same peer over any plane.
  *
- * Probes of full size tell which path MTU each path carries (mtu.h), at a low rate. They say
- * nothing else of a path, and nothing of them is in its losses.
+ * Probes of full size tell which path MTU each path carries (mtu.h), and pairs of probes how their
+ * class is queued beside data (queue_class.h), at a low rate. They say nothing else of a path, and
+ * nothing of them is in its losses.
  */
 #ifndef PROBER_H
 #define PROBER_H
@@ -41,12 +42,13 @@
 #include "sub_ports.h"
 
 #define PROBER_MAX_PEERS 4096u /* (local GPU, peer) pairs */
-/* what daemons use unless told otherwise: 63 peers over 4 planes, every 10 ms */
+/* what daemons use unless configured otherwise: 63 peers over 4 planes, every 10 ms */
 #define PROBER_MAX_PROBES_PER_S 25200u
 /* UDP source ports per local address: some for each pair of ends, there and back */
 #define PROBER_PORTS 16u
 
 struct prober;
+struct queue_class;
 struct udp;
 
 /* One session, as an operator sees it. */
@@ -54,7 +56,8 @@ struct prober_view {
 	bool wanted; /* being probed */
 	enum probe_state state;
 	enum probe_where where;
-	const char *reason; /* static */
+	const char *reason;		/* static */
+	struct probe_numbers last_down; /* all 0: it never was, or our ports or route were */
 	uint64_t since_ns;
 	uint32_t permille; /* of the path's bandwidth that may be used */
 	uint32_t loss_ppm; /* of the last LOSS_RTT_WINDOW probes */
@@ -67,6 +70,8 @@ struct prober_view {
 	uint16_t source_port[PROBER_PORTS];
 	/* bit s: out of use, for it loses while the others do not */
 	uint8_t gray_local, gray_remote;
+	/* of the first that is gray: tries answered in a row, of so many; 0: none is gray */
+	uint16_t trial_passes, trial_wanted;
 	/* bit s: out of use until a probe out of it is answered; its carrier is back */
 	uint8_t returning_local;
 	uint8_t n_remote; /* remote sub-ports; 0: not known */
@@ -112,7 +117,7 @@ struct prober_handlers {
 	void (*on_gray)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
 			bool is_local, uint32_t sub_port, bool gray);
 	/*
-	 * The sockets are read by the tick, or were left waiting: prober_heard() is to be called
+	 * The sockets are read by the tick, or were left waiting: prober_received() is to be called
 	 * for every probe that has come in; may be NULL.
 	 */
 	void (*on_drain)(void *arg);
@@ -126,11 +131,18 @@ struct prober_options {
 	struct probe_fsm_times times;
 	uint64_t slow_interval_ns; /* for peers without traffic */
 	uint32_t max_probes_per_s; /* of paths probed fast, all together */
+	/* what a full queue of a port may take at most; 0: probes' class passes before data */
+	uint64_t queue_max_ns;
+};
+
+struct prober_totals {
+	uint64_t n_sent, n_lost, n_downs;
 };
 
 struct prober_counters {
 	uint64_t sent, answered, malformed, hop_limit, unknown, wrong_plane, acknowledged;
-	uint64_t mtu_sent, mtu_answered; /* of rounds that look for the path MTU */
+	uint64_t mtu_sent, mtu_answered;     /* of rounds that look for the path MTU */
+	uint64_t class_sent, class_answered; /* of pairs (queue_class.h) */
 	uint64_t skipped;    /* probes that acknowledgements, or peers' probes, made needless */
 	uint64_t refused;    /* packets that the kernel did not send, the reflector's included */
 	uint64_t late_ticks; /* the loop ran late; nothing is judged before replies are read */
@@ -162,8 +174,6 @@ const struct in6_addr *prober_take_ports(struct prober *p);
 uint64_t prober_tick_ns(const struct prober *p);
 /* So many replies that prober_run() reads them: waking up for each would cost more. */
 bool prober_reads_by_tick(const struct prober *p);
-/* No core has had idle time of late: packets may wait in queues of this machine's own. */
-void prober_machine_full(struct prober *p, uint64_t now);
 
 /*
  * Probe that path, or stop. was_down: only for a path not seen before, see probe_fsm_init(). A path
@@ -191,8 +201,8 @@ void prober_routes_unknown(struct prober *p); /* by all sub-ports toward all pee
  * plane, at once and again until acknowledged; repeated while anything is limited. Does nothing
  * without a key.
  */
-void prober_tell_capacity(struct prober *p, uint32_t local_gpu, const uint64_t *bps,
-			  uint32_t n_planes, uint64_t now);
+void prober_set_capacity(struct prober *p, uint32_t local_gpu, const uint64_t *bps,
+			 uint32_t n_planes, uint64_t now);
 
 /*
  * When data was last posted toward and acknowledged by a peer over a plane (CLOCK_MONOTONIC; 0:
@@ -204,21 +214,27 @@ void prober_tell_capacity(struct prober *p, uint32_t local_gpu, const uint64_t *
 void prober_traffic(struct prober *p, uint32_t local_gpu, const struct in6_addr *peer,
 		    uint32_t plane, uint64_t posted_ns, uint64_t acked_ns, uint64_t now);
 /*
- * Whether all packets that leave by that plane are known of: by prober_traffic(), or as our own
- * (prober_sent()). Until the first call they are not. While they are not, every peer may have
- * traffic there: those without posts share what the budget has left.
+ * Whether all packets that leave by that plane are known of: by prober_traffic(), or as our
+ * own (prober_sent(), reflector_sent()). Until the first call they are not. While they are not,
+ * every peer may have traffic there: those without posts share what the budget has left.
  */
-void prober_traffic_told(struct prober *p, uint32_t local_gpu, uint32_t plane, bool told,
-			 uint64_t now);
-/* Packets that probing has sent over that plane so far, replies to peers' probes included. */
+void prober_set_traffic_known(struct prober *p, uint32_t local_gpu, uint32_t plane, bool known,
+			      uint64_t now);
+/* Probes sent over that plane so far. */
 uint64_t prober_sent(const struct prober *p, uint32_t local_gpu, uint32_t plane);
 
 /*
- * A probe of that peer came over that plane (reflector.h). hears_us: it says that the peer's last
- * one was answered, which acknowledges as much as data does.
+ * A probe of that peer came over that plane (reflector.h). is_received: it says that the peer's
+ * last one was answered, which acknowledges as much as data does. report: the peer's, NULL: none;
+ * authentic: by a key. waited_ns: it waited to be read.
  */
-void prober_heard(struct prober *p, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
-		  bool hears_us, uint64_t now);
+void prober_received(struct prober *p, uint32_t local_gpu, const struct in6_addr *peer,
+		     uint32_t plane, bool is_received, const struct report_wire *report,
+		     bool authentic, uint64_t waited_ns, uint64_t now);
+/* What is reported to the peer in the answer to its probe over that plane. false: nothing. */
+bool prober_report(struct prober *p, uint32_t local_gpu, const struct in6_addr *peer,
+		   uint32_t plane, uint32_t sub_port, bool is_try, uint64_t now,
+		   struct report_wire *out);
 
 /*
  * From now on on_trace() is called for that path, and for no other. false: there is no such path,
@@ -236,6 +252,12 @@ bool prober_path(const struct prober *p, uint32_t local_gpu, const struct in6_ad
  */
 uint32_t prober_avoided(const struct prober *p, uint32_t local_gpu, const struct in6_addr *peer,
 			uint32_t plane);
+/* Of all paths over that plane, forgotten ones included: they never fall. */
+void prober_totals(const struct prober *p, uint32_t local_gpu, uint32_t plane,
+		   struct prober_totals *out);
 void prober_counters(const struct prober *p, struct prober_counters *out);
+/* How probes are queued beside data of that plane; valid until prober_destroy(). */
+const struct queue_class *prober_queue_class(const struct prober *p, uint32_t local_gpu,
+					     uint32_t plane);
 
 #endif

@@ -2,21 +2,24 @@
 /*
  * prober_internal.h - the prober's one struct, for its own files alone.
  *
- * prober.c holds sessions and what is done when; prober_told.c what the daemon says; prober_pace.c
- * how often; prober_judge.c their judgement; prober_io.c probes and replies; prober_mtu.c path
- * MTUs; prober_rx.c what comes in over a plane; prober_peers.c finds sessions again.
+ * From the top: prober.c runs sessions by the clock, prober_input.c takes what the daemon says;
+ * prober_judge.c has judgement and prober_io.c probes and replies, which call each other;
+ * prober_report.c has reports, prober_mtu.c path MTUs, prober_extra.c probes that are in no count;
+ * prober_pace.c how often and when,
+ * prober_view.c shows the daemon paths; prober_peers.c finds sessions again.
  */
 #ifndef PROBER_INTERNAL_H
 #define PROBER_INTERNAL_H
 
-#include "device_count.h"
 #include "gray.h"
 #include "health_limits.h"
 #include "health_planted.h"
+#include "judge.h"
 #include "loss_rtt.h"
 #include "mtu.h"
 #include "nonces.h"
 #include "prober.h"
+#include "queue_class.h"
 #include "udp.h"
 #include "wheel.h"
 
@@ -28,14 +31,16 @@ struct prober_path {
 	struct gray gray;
 	bool wanted, answered_ever, third_party;
 	uint32_t discriminator;
-	uint64_t next_ns;	     /* when the next probe is due */
-	uint64_t answering_since_ns; /* every probe sent since then, but for a stray one, was
-					answered */
+	uint64_t next_ns;	  /* when the next probe is due */
 	uint64_t silent_since_ns; /* as loss_rtt_silent_since() last said; 0: nothing is overdue */
 	uint64_t n_turns;	  /* probes sent that count: sub-ports take turns */
 	uint64_t acked_ns;	  /* data was acknowledged over it, or the peer hears us */
 	uint64_t sent_ns;	  /* the last probe */
-	uint64_t resumed_ns; /* first probe after a pause: what was lost before is no silence */
+	uint32_t counted_by;	  /* sub-port + 1 of the last packet that counts */
+	uint64_t gray_ns;	  /* a sub-port became gray last */
+	bool is_lossy;		  /* as is reported to the peer, until it is up again */
+	uint32_t n_probed;	  /* probes that are no tries */
+	uint32_t n_counted;	  /* packets to the peer over it that count, replies included */
 	/* one sub-port would explain what it loses, but so would chance */
 	bool suspicion;
 	/*
@@ -55,7 +60,7 @@ struct prober_path {
 	/* bit s: the kernel has no route by it, and has by others of the plane */
 	uint8_t unrouted;
 	uint64_t unrouted_until_ns;  /* until then that is no fault of the sub-port itself */
-	uint32_t permille;	     /* as last told */
+	uint32_t permille;	     /* as last shown */
 	int8_t remote[PROBER_PORTS]; /* where a probe from that port arrives, ... */
 	int8_t back[PROBER_PORTS];   /* ... and by which of our sub-ports the answer came */
 	uint8_t n_remote;
@@ -76,8 +81,7 @@ struct prober_peer {
 	uint32_t index;		  /* in prober.peers; another after one has been forgotten */
 	uint32_t place;		  /* in prober.places; its own as long as it is known */
 	uint64_t active_until_ns; /* it has traffic, or a path of it is suspect: probed fast */
-	uint64_t overdue_ns;	  /* a path of it was overdue, or asked as a witness, last */
-	uint64_t noted_ns;	  /* when was last noted what its replies usually take */
+	uint64_t overdue_ns;	  /* a path of it was overdue, or quiet, last */
 	uint64_t stamped_ns;	  /* it last repeated a stamp of ours; 0: never */
 	uint32_t acked;		  /* sequence of the newest notice that it has acknowledged */
 	/*
@@ -85,7 +89,10 @@ struct prober_peer {
 	 * 0: it does not
 	 */
 	uint64_t boot;
-	uint64_t receiver; /* the peer's nonce, for notices to it; 0: not known */
+	uint64_t receiver;	      /* the peer's nonce, for notices to it; 0: not known */
+	uint64_t cookie, peer_cookie; /* report_wire.h; 0: not known */
+	uint64_t report_came_ns;      /* one that counts */
+	struct judge judge;
 	struct prober_path paths[];
 };
 
@@ -97,24 +104,14 @@ struct prober_notice {
 	uint64_t refresh_ns; /* when it becomes news again */
 };
 
-/* A plane of a GPU: what comes in over it, whoever sent it; and what goes out. */
+/* A plane of a GPU. */
 struct prober_plane {
-	struct device_count rx[SUB_PORTS_MAX_SUB_PORTS]; /* packets that devices have received */
-	uint64_t sampled_ns;				 /* last sample; 0: not sampled of late */
-	/* something was read from it, or the last sample was larger than the one before */
-	uint64_t heard_ns;
-	uint64_t received_ns; /* likewise, but only if something surely was */
-	uint64_t asked_ns;    /* the first probe sent over it since */
-	uint64_t packets;
-	uint64_t plane_judged_ns; /* when its paths were last judged together */
-	uint64_t hurry_until_ns;  /* the leaf has lost one peer: ask for the idle ones at once */
-	uint64_t witnessed_ns;	  /* others were asked last, because nothing came in over it */
-	/* at that time: so many peers were looked at, and these would be heard */
-	uint64_t searched_ns;
-	uint32_t n_peers;
-	const struct prober_peer *witness[2];
-	uint64_t n_sent; /* probes, and replies to peers' probes */
-	bool told;	 /* see prober_traffic_told() */
+	uint64_t hurry_until_ns; /* the leaf has lost one peer: ask for the idle ones at once */
+	uint64_t n_sent;	 /* probes */
+	struct prober_totals forgotten; /* of paths that are gone */
+	bool traffic_known;		/* see prober_set_traffic_known() */
+	uint64_t pair_ns;		/* the next pair is due */
+	struct queue_class queued;
 };
 
 struct prober_socket {
@@ -135,10 +132,8 @@ struct prober {
 	struct nonces nonces; /* of stamps and discriminators */
 	bool said_clock_back; /* that a peer knows a later incarnation of ours */
 	uint64_t tick_ns, armed_ns, counted_ns;
-	/* we ran late: until then silence may be our own before it is a plane's */
-	uint64_t late_ns, late_until_ns;
-	uint64_t full_until_ns; /* the machine is full: likewise */
-	uint64_t overdue_ns;	/* a reply was, last */
+	uint64_t longest_ns, longest_until_ns; /* delay of the loop; reported until then */
+	uint32_t incarnation;
 	/* so many replies that the sockets are read by the tick, not by what comes */
 	bool by_tick;
 	uint64_t answered_before; /* replies by counted_ns */
@@ -146,6 +141,7 @@ struct prober {
 	struct wheel *wheel;	  /* of sessions, by their places */
 	struct udp *udp;
 	struct prober_counters counters;
+	uint32_t pair_at; /* place + 1 of the path that the next pair is for; 0: none is due */
 	const struct prober_peer *traced; /* of which a path is; NULL: none */
 	uint32_t traced_plane;
 	struct prober_plane planes[SUB_PORTS_MAX_GPUS][SUB_PORTS_MAX_PLANES];
@@ -161,9 +157,7 @@ struct prober {
 	uint32_t index[PROBER_INDEX_SIZE]; /* place + 1; 0: free */
 };
 
-/* Beside the sessions' in the wheel: when each plane's counts are read first. */
-#define PROBER_PLANE_PLACE (PROBER_MAX_PEERS * SUB_PORTS_MAX_PLANES)
-#define PROBER_PLACES	   (PROBER_PLANE_PLACE + SUB_PORTS_MAX_GPUS * SUB_PORTS_MAX_PLANES)
+#define PROBER_PLACES (PROBER_MAX_PEERS * SUB_PORTS_MAX_PLANES)
 
 /* A session's place: in the wheel, and in its discriminator. */
 static inline uint32_t prober_place(const struct prober_peer *peer, uint32_t plane)
@@ -187,8 +181,6 @@ static inline uint32_t prober_without(uint32_t all, uint32_t some)
 	return all & ~some ? all & ~some : all;
 }
 
-uint64_t prober_random(struct prober *p);
-
 /* prober_peers.c */
 struct prober_peer *prober_peer_find(const struct prober *p, uint32_t gpu,
 				     const struct in6_addr *address);
@@ -198,6 +190,12 @@ int prober_peer_get(struct prober *p, uint32_t gpu, const struct in6_addr *addre
 struct prober_peer *prober_peer_of(const struct prober *p, uint32_t discriminator, uint32_t *plane);
 
 /* prober_pace.c */
+bool prober_is_overdue(const struct prober *p, const struct prober_path *path, uint64_t now);
+/* The peer's packets should come over it, and have not for a while. */
+bool prober_is_quiet(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
+		     uint64_t now);
+/* Bit s: see prober_routed(). */
+uint32_t prober_unrouted(const struct prober_path *path, uint64_t now);
 /*
  * Shares the budget out: more fast paths than it pays for at the interval asked for are all asked
  * less often.
@@ -220,15 +218,25 @@ uint64_t prober_pace_ns(const struct prober *p, const struct prober_peer *peer, 
 /* When the probe after one that is sent now is due. */
 uint64_t prober_pace_next_ns(struct prober *p, const struct prober_peer *peer, uint32_t plane,
 			     uint64_t now);
+/* When the path is to be looked at again: for its next probe, or for a verdict. */
+void prober_schedule(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now);
+/* Some time within an interval. */
+uint64_t prober_soon(struct prober *p, uint64_t now);
+/* The path is asked by then, if it is asked at all. */
+void prober_ask(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t at_ns,
+		uint64_t now);
+/* The idle paths of a plane are asked within an interval. */
+void prober_wake_idle(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now);
 
-/* prober_io.c */
-int prober_io_open(struct prober *p);
-void prober_io_close(struct prober *p);
-/* Whether the peer is still to be told what our ports carry. */
-bool prober_io_has_news(const struct prober *p, const struct prober_peer *peer, uint64_t now);
-void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now);
-/* reads whatever has come in: answers, and by on_drain() probes */
-void prober_io_drain(struct prober *p, uint64_t now);
+/* prober_view.c */
+/* Tells the daemon of a transition (change), or of a step of the ramp if there was one. */
+void prober_show(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now,
+		 const struct probe_fsm_change *change);
+/* Which of our sub-ports may be used has changed, because of carrier or its return. */
+void prober_show_links(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now);
+/* A sub-port of the path became gray, or is so no longer. */
+void prober_show_gray(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now,
+		      enum gray_side side, uint32_t sub_port);
 
 /* prober_trace.c: of the path that is traced. */
 static inline bool prober_is_traced(const struct prober *p, const struct prober_peer *peer,
@@ -250,78 +258,57 @@ uint64_t prober_mtu_run(struct prober *p, struct prober_peer *peer, uint32_t pla
 /* A reply that reports a size. */
 void prober_mtu_arrived(struct prober *p, struct prober_peer *peer, uint32_t plane,
 			const struct notice_trailer *t, uint64_t now);
-void prober_mtu_view(const struct prober_path *path, struct prober_view *out);
 
-/* prober_rx.c */
-void prober_rx_close(struct prober *p);
-/* A probe or a reply came over the plane. */
-void prober_plane_heard(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now);
+/* prober_extra.c */
+struct prober_extra {
+	uint8_t local, port;
+	struct notice_stamp stamp;
+	bool is_sized; /* the answer is to say how long it was */
+	size_t bytes;  /* it is padded to that; 0: it is not */
+	bool is_data;  /* in data's class */
+};
+
+/* A probe that is in no count; the caller fills in what its answer is known by. */
+void prober_extra_send(struct prober *p, const struct prober_peer *peer, uint32_t plane,
+		       const struct prober_extra *e);
+/* Of a path that is probed every interval_ns: the next pair is for it, if one is due. */
+void prober_extra_want_pair(struct prober *p, const struct prober_peer *peer, uint32_t plane,
+			    uint64_t interval_ns, uint64_t now);
+/* Sends the pair that is wanted at once, while `now` is the time. */
+void prober_extra_send_pair(struct prober *p, uint64_t now);
+/* Takes the answer to a probe of a pair; false: it is none. */
+bool prober_extra_is_of_pair(struct prober *p, const struct prober_peer *peer, uint32_t plane,
+			     const struct notice_trailer *t, const struct udp_packet *in);
+
+/* prober_report.c */
+struct judge_limits prober_limits(const struct prober *p, const struct prober_peer *peer,
+				  uint32_t plane);
+struct judge_times prober_judge_times(const struct prober *p);
+/* The sender's side of a report; counts the packet that carries it over that plane. */
+void prober_report_fill(struct prober *p, struct prober_peer *peer, uint32_t plane,
+			uint32_t sub_port, bool is_try, uint64_t now, struct report_wire *out);
 /*
- * Looks whether anything at all comes in over a plane of which we have read nothing for half an
- * interval. At most once a tick.
+ * A report came over that plane. is_answer: in the answer to a probe of ours, so it is the peer's
+ * whatever its cookie. waited_ns: it waited to be read.
  */
-void prober_sample_plane(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now);
-/*
- * A probe was sent over it. If nothing has come in a quarter of an interval after the first one, by
- * when a plane without queues has answered, its counts are read: later readings are compared with
- * that.
- */
-void prober_plane_asked(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now);
-/* That place of the wheel is due. */
-void prober_plane_due(struct prober *p, uint32_t place, uint64_t now);
+void prober_report_take(struct prober *p, struct prober_peer *peer, uint32_t plane,
+			const struct report_wire *r, bool is_answer, bool authentic,
+			uint64_t waited_ns, uint64_t now);
+/* An answer without a report: what it says of other planes, see docs/health.md. */
+void prober_report_infer(struct prober *p, struct prober_peer *peer, uint32_t plane,
+			 const struct loss_rtt_probe *probe, uint64_t now);
+
+/* prober_io.c */
+int prober_io_open(struct prober *p);
+void prober_io_close(struct prober *p);
+void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now);
+/* reads whatever has come in: answers, and by on_drain() probes */
+void prober_io_drain(struct prober *p, uint64_t now);
 
 /* prober_judge.c */
-/*
- * What the way to the peer and back takes without queues: the fastest hundredth of replies over the
- * plane where that is least, for where a queue stands all are slow.
- */
-void prober_note_usual(struct prober_peer *peer, uint64_t now);
-bool prober_is_overdue(const struct prober *p, const struct prober_path *path, uint64_t now);
-/*
- * Probes answered over a path since the newest one that is missing, and since the newest one that
- * is overdue.
- */
-void prober_runs(struct prober *p, const struct prober_peer *peer, uint32_t plane, uint64_t now,
-		 uint32_t *clean, uint32_t *punctual);
-/* So many, in full queues or not, that a gray sub-port is to be searched for. */
-bool prober_has_losses(const struct prober_path *path);
-/* Overdue, and for an interval nothing at all has come in over its plane. */
-bool prober_is_quiet(const struct prober *p, const struct prober_peer *peer, uint32_t plane,
-		     uint64_t now);
-/*
- * Whether the peer has still to be asked, over that plane, something whose answer tells of the
- * silence of path `of`.
- */
-bool prober_is_to_tell(const struct prober *p, const struct prober_peer *peer, uint32_t of,
-		       uint32_t plane, uint64_t now);
-/* true: the path went down. */
-bool prober_judge(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now);
+/* A reply has come. */
+void prober_answered(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now);
+void prober_judge(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now);
 void prober_judge_blindness(struct prober *p, struct prober_peer *peer, uint64_t now);
-
-/*
- * prober.c: when the path is to be looked at again, for its next probe, or because a reply is
- * overdue.
- */
-void prober_schedule(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now);
-/* prober_told.c: bit s: see prober_routed(). */
-uint32_t prober_unrouted(const struct prober_path *path, uint64_t now);
-/* prober.c: some time within an interval. */
-uint64_t prober_soon(struct prober *p, uint64_t now);
-/* prober.c: the path is asked by then, if it is asked at all. */
-void prober_ask(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t at_ns,
-		uint64_t now);
-/* prober.c: the idle paths of a plane are asked within an interval. */
-void prober_wake_idle(struct prober *p, uint32_t gpu, uint32_t plane, uint64_t now);
-/* prober.c: tells of a transition (change), or of a step of the ramp if there was one. */
-void prober_tell(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now,
-		 const struct probe_fsm_change *change);
-/* Which of our sub-ports may be used has changed, because of carrier or its return. */
-void prober_tell_links(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now);
-/* A sub-port of the path became gray, or is so no longer. */
-void prober_tell_gray(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now,
-		      enum gray_side side, uint32_t sub_port);
-/* prober.c: a reply has come; the newest answered probe before it was that one. */
-void prober_answered(struct prober *p, struct prober_peer *peer, uint32_t plane,
-		     uint32_t answered_before, uint64_t now);
 
 #endif

@@ -33,7 +33,7 @@ static uint8_t best_port(const struct prober_path *path, uint8_t local, int8_t w
 
 		if (path->remote[port] < 0)
 			continue;
-		score = 4 * !gray_touches(&path->gray, local, path->remote[port],
+		score = 4 * !gray_is_over(&path->gray, local, path->remote[port],
 					  path->back[port]) +
 			2 * (path->remote[port] == wanted) + (path->back[port] == (int8_t)local);
 		if (score > best_score) {
@@ -71,7 +71,7 @@ static bool take_unknown_port(struct prober_path *path, uint64_t turn, uint64_t 
 	return true;
 }
 
-struct way {
+struct departure {
 	uint8_t sub_port, port;
 	bool is_try; /* of a gray sub-port, or of a port of which nothing is known */
 	bool trial;  /* of a gray sub-port */
@@ -81,7 +81,7 @@ struct way {
 
 /* A port that leads to a gray remote sub-port, to try it. false: none does. */
 static bool take_gray_port(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now,
-			   struct way *w)
+			   struct departure *w)
 {
 	for (uint8_t port = 0; port < PROBER_PORTS; port++)
 		if (peer->paths[plane].remote[port] == (int8_t)w->gray_port) {
@@ -90,13 +90,13 @@ static bool take_gray_port(struct prober *p, struct prober_peer *peer, uint32_t 
 		}
 	/* none leads there any more, so nothing is gray */
 	gray_forget(&peer->paths[plane].gray, GRAY_REMOTE, w->gray_port);
-	prober_tell_gray(p, peer, plane, now, GRAY_REMOTE, w->gray_port);
+	prober_show_gray(p, peer, plane, now, GRAY_REMOTE, w->gray_port);
 	return false;
 }
 
 /* A gray local sub-port, to try it. false: it is not live. */
 static bool take_gray_local(const struct sub_ports_gpu *g, const struct prober_path *path,
-			    uint32_t plane, uint64_t turn, struct way *w)
+			    uint32_t plane, uint64_t turn, struct departure *w)
 {
 	if (!(g->live[plane] >> w->gray_port & 1) || g->ifindex[plane][w->gray_port] <= 0)
 		return false;
@@ -110,15 +110,15 @@ static bool take_gray_local(const struct sub_ports_gpu *g, const struct prober_p
  * then a try, never two in a row: a path that is seldom probed must be, too. false: no local
  * sub-port is live.
  */
-static bool take_way(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now,
-		     struct way *w)
+static bool take_departure(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now,
+			   struct departure *w)
 {
 	const struct sub_ports_gpu *g = &p->ports->gpus[peer->gpu];
 	struct prober_path *path = &peer->paths[plane];
 	uint32_t live = prober_without(prober_without(g->live[plane], path->gray.mask[GRAY_LOCAL]),
 				       prober_unrouted(path, now));
 	unsigned n_live = (unsigned)__builtin_popcount(live);
-	uint64_t turn = path->n_turns;
+	uint64_t turn = HEALTH_PLANTED(turns_stay) ? path->n_turns / HEALTH_RUN : path->n_turns;
 	int8_t wanted = 0;
 
 	w->trial = !path->tried && gray_is_due(&path->gray, now, &w->side, &w->gray_port);
@@ -140,7 +140,7 @@ static bool take_way(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	return true;
 }
 
-bool prober_io_has_news(const struct prober *p, const struct prober_peer *peer, uint64_t now)
+static bool has_news(const struct prober *p, const struct prober_peer *peer, uint64_t now)
 {
 	const struct prober_notice *n = &p->notices[peer->gpu];
 
@@ -148,7 +148,7 @@ bool prober_io_has_news(const struct prober *p, const struct prober_peer *peer, 
 	       (n->limited || now < n->until_ns);
 }
 
-/* Which incarnation of ours a peer is told of. */
+/* Which incarnation of ours a peer is sent. */
 static uint64_t boot_to(const struct prober *p, const struct prober_peer *peer)
 {
 	return peer->boot > p->options.boot ? peer->boot : p->options.boot;
@@ -157,13 +157,13 @@ static uint64_t boot_to(const struct prober *p, const struct prober_peer *peer)
 static void add_notice(struct prober *p, struct prober_peer *peer, uint64_t now,
 		       struct notice_trailer *t)
 {
-	if (!prober_io_has_news(p, peer, now))
+	if (!has_news(p, peer, now))
 		return;
 	t->has_capacity = t->has_receiver = true;
 	t->receiver = peer->receiver;
 	t->capacity = p->notices[peer->gpu].capacity;
 	t->capacity.boot = boot_to(p, peer);
-	t->capacity.expiry_ms = HEALTH_EXPIRY_MS;
+	t->capacity.expiry_ms = HEALTH_EXPIRY_NS / HEALTH_MS_NS;
 	if (HEALTH_PLANTED(notice_assumed))
 		peer->acked = t->capacity.sequence;
 }
@@ -180,7 +180,7 @@ static void miss_sub_ports(struct prober *p, struct prober_peer *peer, uint32_t 
 	if (!(missing & ~(uint32_t)path->returning))
 		return;
 	path->returning |= (uint8_t)missing;
-	prober_tell_links(p, peer, plane, now);
+	prober_show_links(p, peer, plane, now);
 }
 
 /* That port, or the next one that we have; false: none. */
@@ -207,7 +207,8 @@ void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	struct prober_path *path = &peer->paths[plane];
 	struct notice_trailer trailer = {
 		.has_stamp = true,
-		.has_heard = path->fsm.state == PROBE_UP && !path->silent_since_ns && path->sent_ns,
+		.has_received =
+			path->fsm.state == PROBE_UP && !path->silent_since_ns && path->sent_ns,
 	};
 	struct sbfd_packet bfd = {
 		.state = path->fsm.state == PROBE_DOWN ? SBFD_DOWN : SBFD_UP,
@@ -221,11 +222,12 @@ void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	struct prober_socket *s;
 	struct notice_ends ends;
 	struct udp_packet *out;
-	struct way way;
+	struct departure departure;
 
-	if (!take_way(p, peer, plane, now, &way) || !prober_io_find_port(p, peer, &way.port))
+	if (!take_departure(p, peer, plane, now, &departure) ||
+	    !prober_io_find_port(p, peer, &departure.port))
 		return;
-	s = &p->sockets[peer->gpu][!IN6_IS_ADDR_V4MAPPED(&peer->address)][way.port];
+	s = &p->sockets[peer->gpu][!IN6_IS_ADDR_V4MAPPED(&peer->address)][departure.port];
 	/*
 	 * A cable is up before the routes over it are: until one probe comes back that way, none
 	 * counts. Nor does a try; but where no way avoids what is gray, probes
@@ -233,22 +235,27 @@ void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	 */
 	probe = (struct loss_rtt_probe){
 		.nonce = nonces_next(&p->nonces),
-		.local_sub_port = way.sub_port,
-		.port = way.port,
-		.remote = path->remote[way.port],
-		.back = path->back[way.port],
-		.void_ = way.is_try ||
-			 ((path->proven & g->live[plane]) && !(path->proven & 1u << way.sub_port)),
+		.local_sub_port = departure.sub_port,
+		.port = departure.port,
+		.remote = path->remote[departure.port],
+		.back = path->back[departure.port],
+		.void_ = departure.is_try || ((path->proven & g->live[plane]) &&
+					      !(path->proven & 1u << departure.sub_port)),
 	};
+	probe.is_try = probe.void_;
 	trailer.stamp.nonce = probe.nonce;
 	trailer.stamp.sequence = loss_rtt_sent(&path->loss, now, &probe);
-	path->tried = way.is_try;
-	path->n_turns += !way.is_try; /* what counts meets all sub-ports, whatever is tried */
-	if (way.trial)
-		gray_tried(&path->gray, way.side, way.gray_port, trailer.stamp.sequence, now);
+	path->tried = departure.is_try;
+	path->n_turns += !departure.is_try; /* what counts meets all sub-ports, whatever is tried */
+	if (departure.trial)
+		gray_tried(&path->gray, departure.side, departure.gray_port, trailer.stamp.sequence,
+			   now);
 	if (!path->silent_since_ns && !probe.void_)
 		path->silent_since_ns = now;
 	add_notice(p, peer, now, &trailer);
+	trailer.has_report = true;
+	path->n_probed += !probe.void_;
+	prober_report_fill(p, peer, plane, departure.sub_port, probe.void_, now, &trailer.report);
 	ends = (struct notice_ends){s->address, peer->address};
 	out = udp_next(p->udp);
 	sbfd_wire_encode(&bfd, out->bytes);
@@ -257,14 +264,9 @@ void prober_io_probe(struct prober *p, struct prober_peer *peer, uint32_t plane,
 	out->from_port = s->port;
 	out->to = peer->address;
 	out->to_port = SBFD_WIRE_PORT;
-	out->ifindex = g->ifindex[plane][way.sub_port];
-	/* due so late, and not sent so late; one that is unproven may be asked seldom for good */
-	if (path->fsm.state != PROBE_UNPROVEN &&
-	    path->next_ns > path->sent_ns + probe_fsm_silence(&p->times, g->burst_ns[plane]))
-		path->resumed_ns = now;
+	out->ifindex = g->ifindex[plane][departure.sub_port];
 	path->sent_ns = now;
 	p->planes[peer->gpu][plane].n_sent++;
-	prober_plane_asked(p, peer->gpu, plane, now);
 	p->counters.sent++;
 	if (prober_is_traced(p, peer, plane))
 		prober_trace(p, PROBER_TRACE_SENT, &probe, trailer.stamp.sequence, now);
@@ -291,7 +293,7 @@ static void take_trial(struct prober *p, struct prober_peer *peer, uint32_t plan
 
 	if ((g->mask[GRAY_LOCAL] | g->mask[GRAY_REMOTE]) &&
 	    gray_answered(g, sequence, now, &side, &sub_port))
-		prober_tell_gray(p, peer, plane, now, side, sub_port);
+		prober_show_gray(p, peer, plane, now, side, sub_port);
 }
 
 /*
@@ -381,7 +383,7 @@ static void note_crossed(struct prober *p, struct prober_peer *peer, uint32_t pl
 	if (path->crossed & bit)
 		return;
 	path->crossed |= bit;
-	prober_tell_links(p, peer, plane, now);
+	prober_show_links(p, peer, plane, now);
 }
 
 /* A probe out of that sub-port was answered as it should be. */
@@ -393,7 +395,7 @@ static void note_uncrossed(struct prober *p, struct prober_peer *peer, uint32_t 
 	if (!(path->crossed >> local_sub_port & 1) || now < path->crossed_ns + CROSSED_AGAIN_NS)
 		return;
 	path->crossed &= (uint8_t) ~(1u << local_sub_port);
-	prober_tell_links(p, peer, plane, now);
+	prober_show_links(p, peer, plane, now);
 }
 
 /* Ordered guards; each is counted. */
@@ -410,7 +412,6 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 	uint32_t plane, arrived, sub_port;
 	bool is_sub_port;
 	uint64_t *counter = &p->counters.malformed;
-	uint32_t before;
 
 	if (sbfd_wire_decode(in->bytes, in->length, &bfd, &error) || bfd.demand ||
 	    in->from_port != SBFD_WIRE_PORT)
@@ -434,23 +435,29 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 		note_crossed(p, peer, plane, &t, is_sub_port ? (int)arrived : -1, now);
 		goto drop;
 	}
+	if (prober_extra_is_of_pair(p, peer, plane, &t, in))
+		return;
 	if (t.has_size) { /* says nothing else of the path */
-		prober_plane_heard(p, s->gpu, arrived, now);
+		if (t.has_report)
+			prober_report_take(p, peer, plane, &t.report, false, t.authentic,
+					   in->waited_ns, now);
 		prober_mtu_arrived(p, peer, plane, &t, now);
 		return;
 	}
 	counter = &p->counters.unknown;
 	path = &peer->paths[plane];
-	before = path->loss.newest_answered;
-	prober_plane_heard(p, s->gpu, arrived, now);
-	if (!is_answer(peer, path, &t, in->waited_ns, now, &probe))
+	if (!is_answer(peer, path, &t, in->waited_ns, now, &probe)) {
+		if (t.has_report) /* too late for its probe, and it came all the same */
+			prober_report_take(p, peer, plane, &t.report, false, t.authentic,
+					   in->waited_ns, now);
 		goto drop;
+	}
 	path->third_party = !t.has_stamp;
 	path->proven |= 1u << probe.local_sub_port;
 	note_uncrossed(p, peer, plane, probe.local_sub_port, now);
 	if (path->returning >> probe.local_sub_port & 1) {
 		path->returning &= (uint8_t) ~(1u << probe.local_sub_port);
-		prober_tell_links(p, peer, plane, now);
+		prober_show_links(p, peer, plane, now);
 	}
 	if (path->n_to_answer && !--path->n_to_answer)
 		miss_sub_ports(p, peer, plane, now);
@@ -458,6 +465,11 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 		learn(path, &probe, &t.arrival, sub_port);
 		take_trial(p, peer, plane, t.stamp.sequence, now);
 	}
+	if (t.has_report)
+		prober_report_take(p, peer, plane, &t.report, true, t.authentic, in->waited_ns,
+				   now);
+	else
+		prober_report_infer(p, peer, plane, &probe, now);
 	if (t.has_receiver && t.has_stamp)
 		prober_io_take_receiver(peer, t.receiver);
 	if (t.has_ack && t.authentic)
@@ -465,7 +477,7 @@ static void take_reply(struct prober *p, const struct prober_socket *s, const st
 	p->counters.answered++;
 	if (prober_is_traced(p, peer, plane))
 		prober_trace(p, PROBER_TRACE_ANSWERED, &probe, t.stamp.sequence, now);
-	prober_answered(p, peer, plane, before, now);
+	prober_answered(p, peer, plane, now);
 	return;
 drop:
 	(*counter)++;

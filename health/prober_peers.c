@@ -16,10 +16,10 @@ _Static_assert(SUB_PORTS_MAX_PLANES == 1u << PLANE_BITS, "planes fit 4 bits");
 /* Where the search for it begins. */
 static uint32_t home(uint32_t gpu, const struct in6_addr *address)
 {
-	uint64_t words[2], h;
+	uint64_t halves[2], h;
 
-	memcpy(words, address, sizeof(words));
-	h = (words[0] ^ (words[1] * UINT64_C(0x9e3779b97f4a7c15))) + gpu;
+	memcpy(halves, address, sizeof(halves));
+	h = (halves[0] ^ (halves[1] * UINT64_C(0x9e3779b97f4a7c15))) + gpu;
 	h = (h ^ (h >> 32)) * UINT64_C(0xd6e8feb86659fd93);
 	return (uint32_t)(h >> 32) % PROBER_INDEX_SIZE;
 }
@@ -103,6 +103,7 @@ int prober_peer_get(struct prober *p, uint32_t gpu, const struct in6_addr *addre
 		peer->index = p->n_peers;
 		peer->place = free_place(p);
 		peer->n_planes = n_planes;
+		peer->cookie = nonces_next(&p->nonces) | 1;
 		for (uint32_t i = 0; i < n_planes; i++)
 			init_path(p, &peer->paths[i], prober_place(peer, i));
 		p->peers[p->n_peers++] = peer;
@@ -111,6 +112,21 @@ int prober_peer_get(struct prober *p, uint32_t gpu, const struct in6_addr *addre
 	}
 	*out = p->places[*entry - 1];
 	return 0;
+}
+
+static void add_totals(struct prober_totals *to, const struct prober_path *path)
+{
+	to->n_sent += path->loss.n_sent_ever;
+	to->n_lost += path->loss.n_lost_ever;
+	to->n_downs += path->fsm.n_downs;
+}
+
+void prober_totals(const struct prober *p, uint32_t gpu, uint32_t plane, struct prober_totals *out)
+{
+	*out = p->planes[gpu][plane].forgotten;
+	for (uint32_t i = 0; i < p->n_peers; i++)
+		if (p->peers[i]->gpu == gpu)
+			add_totals(out, &p->peers[i]->paths[plane]);
 }
 
 void prober_forget(struct prober *p, uint32_t gpu, const struct in6_addr *address)
@@ -123,8 +139,10 @@ void prober_forget(struct prober *p, uint32_t gpu, const struct in6_addr *addres
 	for (uint32_t i = 0; i < peer->n_planes; i++)
 		if (peer->paths[i].wanted)
 			return;
-	for (uint32_t i = 0; i < peer->n_planes; i++)
+	for (uint32_t i = 0; i < peer->n_planes; i++) {
 		wheel_clear(p->wheel, prober_place(peer, i));
+		add_totals(&p->planes[gpu][i].forgotten, &peer->paths[i]);
+	}
 	if (p->traced == peer)
 		prober_trace_end(p);
 	index_remove(p, (uint32_t)(entry - p->index));

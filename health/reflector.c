@@ -19,7 +19,7 @@ struct socket {
 	struct udp_socket *udp;
 };
 
-static const struct token_rate reply_rate = {HEALTH_REPLIES_PER_S, HEALTH_REPLIES_BURST};
+static const struct token_rate reply_rate = {HEALTH_REPLIES_PER_S, HEALTH_REPLIES_PER_S / 10};
 
 struct reflector {
 	const struct sub_ports *ports;
@@ -31,6 +31,7 @@ struct reflector {
 	struct token_bucket replies;
 	struct nonces nonces;
 	uint64_t nonce; /* that notices to us have to repeat */
+	uint64_t n_sent[SUB_PORTS_MAX_GPUS][SUB_PORTS_MAX_PLANES];
 	uint32_t n_sockets;
 	struct socket sockets[2 * SUB_PORTS_MAX_GPUS]; /* families */
 };
@@ -65,8 +66,8 @@ static void take_notice(struct reflector *r, uint32_t gpu, const struct in6_addr
  * Where the answer leaves: by the device of arrival, or by another of the plane if that one has no
  * routes.
  */
-static int way_back(const struct reflector *r, const struct socket *s, const struct udp_packet *in,
-		    uint32_t plane, uint32_t sub_port)
+static int reply_device(const struct reflector *r, const struct socket *s,
+			const struct udp_packet *in, uint32_t plane, uint32_t sub_port)
 {
 	const struct sub_ports_gpu *g = &r->ports->gpus[s->gpu];
 	uint32_t avoided =
@@ -101,14 +102,15 @@ static bool reflect(struct reflector *r, const struct socket *s, const struct ud
 	counter = &r->counters.wrong_device;
 	if (!sub_ports_find(r->ports, s->gpu, in->ifindex, &plane, &sub_port))
 		goto drop;
-	counter = &r->counters.limited;
-	if (!token_bucket_take(&r->replies, reply_rate, now))
-		goto drop;
 	counter = &r->counters.malformed;
 	if (notice_wire_decode(in->bytes, in->length, r->keys, &ends, &t, &error))
 		goto drop;
-	if (r->handlers->on_heard)
-		r->handlers->on_heard(r->arg, s->gpu, &in->from, plane, t.has_heard);
+	if (r->handlers->on_received)
+		r->handlers->on_received(r->arg, s->gpu, &in->from, plane, &t, in->waited_ns);
+	/* what a report says was sent is read by now: a flood of others' makes none missing */
+	counter = &r->counters.limited;
+	if (!token_bucket_take(&r->replies, reply_rate, now))
+		goto drop;
 	p = sbfd_wire_reflection(&p, REQUIRED_RX_US);
 	sbfd_wire_encode(&p, out->bytes);
 	out->length = SBFD_WIRE_BYTES;
@@ -123,6 +125,9 @@ static bool reflect(struct reflector *r, const struct socket *s, const struct ud
 		reply.held_us = (uint32_t)(in->waited_ns / 1000);
 		reply.has_receiver = r->keys->own.length > 0;
 		reply.receiver = r->nonce;
+		reply.has_report = t.has_report && r->handlers->report &&
+				   r->handlers->report(r->arg, s->gpu, &in->from, plane, sub_port,
+						       t.report.is_try, &reply.report);
 		reply.has_size = t.has_size;
 		reply.size.bytes = (uint16_t)in->length;
 		out->length = notice_wire_encode(&reply, &r->keys->own, &back, out->bytes);
@@ -131,8 +136,10 @@ static bool reflect(struct reflector *r, const struct socket *s, const struct ud
 	out->from_port = SBFD_WIRE_PORT;
 	out->to = in->from;
 	out->to_port = in->from_port;
-	out->ifindex = way_back(r, s, in, plane, sub_port);
+	out->ifindex = reply_device(r, s, in, plane, sub_port);
+	out->is_data = in->is_data;
 	r->counters.answered++;
+	r->n_sent[s->gpu][plane]++;
 	return true;
 drop:
 	(*counter)++;
@@ -243,6 +250,11 @@ void reflector_destroy(struct reflector *r)
 	for (uint32_t i = 0; i < r->n_sockets; i++)
 		udp_close(r->sockets[i].udp);
 	free(r);
+}
+
+uint64_t reflector_sent(const struct reflector *r, uint32_t gpu, uint32_t plane)
+{
+	return r->n_sent[gpu][plane];
 }
 
 void reflector_counters(const struct reflector *r, struct reflector_counters *out)

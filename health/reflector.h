@@ -28,23 +28,27 @@ struct udp;
 
 enum reflector_refusal {
 	REFLECTOR_NOT_AUTHENTIC, /* by no key of ours */
-	REFLECTOR_OLD_RELEASE,	 /* it cannot be told from a replay, see notice_wire.h */
+	REFLECTOR_OLD_RELEASE,	 /* it looks like a replay, see notice_wire.h */
 };
 
 struct reflector_handlers {
 	/*
 	 * An authentic notice of peer to local_gpu. Called for repetitions too. true: *held is the
-	 * newest that is held of that peer, and is told to it; another than this one, if this one
-	 * is older. false: none is held, and none told.
+	 * newest that is held of that peer, and is reported to it; another than this one, if
+	 * this one is older. false: none is held, and none reported.
 	 */
 	bool (*on_capacity)(void *arg, uint32_t local_gpu, const struct in6_addr *peer,
 			    const struct notice_capacity *capacity, struct notice_ack *held);
 	/*
-	 * A probe of peer that is answered came over that plane; hears_us: its last one was
-	 * answered. May be NULL.
+	 * A probe of peer came over that plane, with that trailer, and waited so long to be read.
+	 * It is answered, unless too many are. May be NULL.
 	 */
-	void (*on_heard)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
-			 bool hears_us);
+	void (*on_received)(void *arg, uint32_t local_gpu, const struct in6_addr *peer,
+			    uint32_t plane, const struct notice_trailer *trailer,
+			    uint64_t waited_ns);
+	/* What is reported in the answer to a probe with a report; false: nothing. May be NULL. */
+	bool (*report)(void *arg, uint32_t local_gpu, const struct in6_addr *peer, uint32_t plane,
+		       uint32_t sub_port, bool is_try, struct report_wire *out);
 	/*
 	 * Bit s: what is sent to peer out of sub-port s of that plane is not known to leave. May be
 	 * NULL.
@@ -84,6 +88,8 @@ uint32_t reflector_n_sockets(const struct reflector *r);
 int reflector_fd(const struct reflector *r, uint32_t i);
 /* Answers what has come in there. Returns how many packets that were. */
 unsigned reflector_read(struct reflector *r, uint32_t i, uint64_t now);
+/* Replies sent over that plane so far. */
+uint64_t reflector_sent(const struct reflector *r, uint32_t gpu, uint32_t plane);
 void reflector_counters(const struct reflector *r, struct reflector_counters *out);
 
 #endif

@@ -33,6 +33,7 @@
 enum report_flag {
 	REPORT_DEAD = 1,  /* the receiver's packets do not arrive over this plane */
 	REPORT_LOSSY = 2, /* ... too few of them do */
+	REPORT_GRAY = 4,  /* a sub-port that lost the sender's packets is just out of use */
 };
 
 struct report_wire_plane {

@@ -2,7 +2,7 @@
 /*
  * sub_ports.h - which device is which sub-port, as the prober and the reflector both need it.
  *
- * Solely owns: nothing; a table that whoever watches links fills in. Thread: the loop's. Pure.
+ * Solely owns: nothing; a table that the watcher of links fills in. Thread: the loop's. Pure.
  */
 #ifndef SUB_PORTS_H
 #define SUB_PORTS_H

@@ -34,6 +34,8 @@ static int set_options(int fd, bool v4)
 	if (!rc)
 		rc = dgram_set_ip(fd, v4, IP_RECVTTL, IPV6_RECVHOPLIMIT, 1);
 	if (!rc)
+		rc = dgram_set_ip(fd, v4, IP_RECVTOS, IPV6_RECVTCLASS, 1);
+	if (!rc)
 		rc = dgram_set_ip(fd, v4, IP_FREEBIND, IPV6_FREEBIND, 1);
 	if (!rc)
 		rc = dgram_set(fd, SOL_SOCKET, SO_TIMESTAMPNS, 1);
@@ -132,7 +134,9 @@ static void read_control(struct msghdr *m, const struct udp_age_clocks *emptied,
 {
 	p->ifindex = 0;
 	p->hop_limit = -1;
+	p->is_data = false;
 	p->waited_ns = 0;
+	p->read_ns = (uint64_t)now->mono_ns;
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
 		unsigned ifindex;
 
@@ -141,6 +145,13 @@ static void read_control(struct msghdr *m, const struct udp_age_clocks *emptied,
 		} else if ((c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TTL) ||
 			   (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_HOPLIMIT)) {
 			memcpy(&p->hop_limit, CMSG_DATA(c), sizeof(p->hop_limit));
+		} else if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TOS) {
+			p->is_data = *(const uint8_t *)CMSG_DATA(c) >> 2 == FARE_DSCP;
+		} else if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_TCLASS) {
+			int tclass;
+
+			memcpy(&tclass, CMSG_DATA(c), sizeof(tclass));
+			p->is_data = tclass >> 2 == FARE_DSCP;
 		} else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SO_TIMESTAMPNS) {
 			struct timespec ts;
 

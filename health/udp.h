@@ -4,9 +4,9 @@
  * in batches; received with the device and hop limit that they arrived with, and how long they
  * waited to be read.
  *
- * Solely owns: one raw socket per address family to send by, the receiving sockets, the buffers of
- * both directions. In: addresses, packets. Out: packets. Thread: the loop's. Nothing is allocated
- * per packet.
+ * Solely owns: two raw sockets per address family to send by (one for data's class), the receiving
+ * sockets, the buffers of both directions. In: addresses, packets. Out: packets. Thread: the
+ * loop's. Nothing is allocated per packet.
  *
  * Sending. Packets leave by a raw socket, with IP and UDP headers of our own (IP_HDRINCL). So one
  * socket serves all devices and all source ports; a device that was made anew needs no new socket.
@@ -28,7 +28,11 @@
 #define UDP_BATCH	 32u
 #define UDP_PACKET_BYTES 4136u /* a probe of the largest path MTU (path_mtu.h), and some */
 #define UDP_POLL_MAX	 512u
-#define UDP_ROUNDS	 8 /* batches taken from one socket before others get their turn */
+/*
+ * Batches taken from one socket before others get their turn. What is left is judged by newer
+ * reports of other planes: so it is more than 40 peers send while this server has no CPU time.
+ */
+#define UDP_ROUNDS 32
 
 struct udp_packet {
 	uint8_t *bytes; /* UDP_PACKET_BYTES of room */
@@ -37,8 +41,11 @@ struct udp_packet {
 	uint16_t from_port;
 	uint16_t to_port; /* of packets to send */
 	int ifindex;
-	int hop_limit;	    /* of received packets; -1: unknown. To send: 0 means 255 */
+	int hop_limit; /* of received packets; -1: unknown. To send: 0 means 255 */
+	/* DSCP FARE_DSCP, in which data is queued; to send: instead of udp_create()'s */
+	bool is_data;
 	uint64_t waited_ns; /* received, until it was read; 0: not known */
+	uint64_t read_ns;   /* received: when it was read (CLOCK_MONOTONIC) */
 };
 
 struct udp;

@@ -22,7 +22,7 @@ struct udp_buffers {
 };
 
 struct udp {
-	int fds[2]; /* that send: IPv4, IPv6 */
+	int fds[2][2]; /* that send: [1]: in data's class; IPv4, IPv6 */
 	uint8_t dscp;
 	uint32_t short_bytes; /* of the smaller send buffer, if it is smaller than asked for */
 	uint64_t n_refused;

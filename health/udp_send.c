@@ -13,6 +13,7 @@
 
 #include "base/address.h"
 #include "base/dgram.h"
+#include "roce_ports.h"
 #include "sbfd_wire.h"
 /* where the payload begins: room for IPv6 and UDP headers, and aligned */
 #define PAYLOAD_AT (sizeof(struct ip6_hdr) + UDP_HEADER_BYTES)
@@ -53,6 +54,11 @@ static int set_class(int fd, int family, uint8_t dscp)
 		       : dgram_set(fd, SOL_SOCKET, SO_PRIORITY, PRIORITY_MAX);
 }
 
+static uint8_t class_of(const struct udp *u, bool is_data)
+{
+	return is_data ? FARE_DSCP : u->dscp;
+}
+
 /* The kernel doubles what is asked for, and gives less than that without CAP_NET_ADMIN. */
 static void size_buffer(struct udp *u, int fd)
 {
@@ -65,7 +71,7 @@ static void size_buffer(struct udp *u, int fd)
 }
 
 /* IPPROTO_RAW: headers are ours (IP_HDRINCL). */
-static int open_fd(struct udp *u, int family)
+static int open_fd(struct udp *u, int family, uint8_t dscp)
 {
 	int fd = socket(family, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_RAW);
 	int rc;
@@ -74,7 +80,7 @@ static int open_fd(struct udp *u, int family)
 		return -errno;
 	rc = receive_nothing(fd);
 	if (!rc)
-		rc = set_class(fd, family, u->dscp);
+		rc = set_class(fd, family, dscp);
 	if (!rc)
 		rc = dgram_ignore_path_mtu(fd, family == AF_INET);
 	if (rc) {
@@ -109,12 +115,14 @@ int udp_create(struct udp **out, uint8_t dscp)
 	u->dscp = dscp;
 	set_up(&u->in);
 	set_up(&u->out);
-	u->fds[0] = open_fd(u, AF_INET);
-	u->fds[1] = open_fd(u, AF_INET6);
-	if (u->fds[0] < 0)
-		rc = u->fds[0];
-	else if (u->fds[1] < 0 && u->fds[1] != -EAFNOSUPPORT) /* a kernel without IPv6 */
-		rc = u->fds[1];
+	for (int data = 0; data < 2; data++)
+		for (int v6 = 0; v6 < 2; v6++) {
+			int fd = open_fd(u, v6 ? AF_INET6 : AF_INET, class_of(u, data));
+
+			u->fds[data][v6] = fd;
+			if (fd < 0 && !rc && !(v6 && fd == -EAFNOSUPPORT)) /* no IPv6 */
+				rc = fd;
+		}
 	if (rc)
 		udp_destroy(u);
 	else
@@ -136,9 +144,9 @@ void udp_destroy(struct udp *u)
 {
 	if (!u)
 		return;
-	for (int i = 0; i < 2; i++)
-		if (u->fds[i] >= 0)
-			close(u->fds[i]);
+	for (int i = 0; i < 4; i++)
+		if (u->fds[i / 2][i % 2] >= 0)
+			close(u->fds[i / 2][i % 2]);
 	free(u);
 }
 
@@ -148,15 +156,15 @@ void udp_destroy(struct udp *u)
 static uint64_t sum_of(const void *bytes, size_t n, uint64_t sum)
 {
 	const uint8_t *at = bytes;
-	uint32_t word;
+	uint32_t part;
 
-	for (; n >= sizeof(word); n -= sizeof(word), at += sizeof(word)) {
-		memcpy(&word, at, sizeof(word));
-		sum += word;
+	for (; n >= sizeof(part); n -= sizeof(part), at += sizeof(part)) {
+		memcpy(&part, at, sizeof(part));
+		sum += part;
 	}
-	word = 0;
-	memcpy(&word, at, n);
-	return sum + word;
+	part = 0;
+	memcpy(&part, at, n);
+	return sum + part;
 }
 
 /*
@@ -195,7 +203,7 @@ static size_t write_ip4(const struct udp *u, const struct udp_packet *p)
 {
 	struct ip ip = {.ip_v = 4,
 			.ip_hl = sizeof(ip) / 4,
-			.ip_tos = (uint8_t)(u->dscp << 2),
+			.ip_tos = (uint8_t)(class_of(u, p->is_data) << 2),
 			.ip_off = htons(IP_DF),
 			.ip_ttl = hop_limit_of(p),
 			.ip_p = IPPROTO_UDP};
@@ -211,7 +219,8 @@ static size_t write_ip6(const struct udp *u, const struct udp_packet *p)
 {
 	struct ip6_hdr ip = {.ip6_src = p->from, .ip6_dst = p->to};
 
-	ip.ip6_flow = htonl(6u << 28 | (uint32_t)u->dscp << 22 | 1u << 16 | p->from_port);
+	ip.ip6_flow =
+		htonl(6u << 28 | (uint32_t)class_of(u, p->is_data) << 22 | 1u << 16 | p->from_port);
 	ip.ip6_plen = htons((uint16_t)(UDP_HEADER_BYTES + p->length));
 	ip.ip6_nxt = IPPROTO_UDP;
 	ip.ip6_hlim = hop_limit_of(p);
@@ -263,6 +272,7 @@ struct udp_packet *udp_next(struct udp *u)
 		udp_send(u);
 	p = &u->out.packets[u->n_out++];
 	p->hop_limit = 0;
+	p->is_data = false;
 	return p;
 }
 
@@ -271,9 +281,11 @@ void udp_put_back(struct udp *u)
 	u->n_out--;
 }
 
-static bool is_v4(const struct udp *u, unsigned i)
+static int fd_of(const struct udp *u, unsigned i)
 {
-	return IN6_IS_ADDR_V4MAPPED(&u->out.packets[i].to);
+	const struct udp_packet *p = &u->out.packets[i];
+
+	return u->fds[p->is_data][!IN6_IS_ADDR_V4MAPPED(&p->to)];
 }
 
 /* Those from `at` on that one socket takes. */
@@ -281,7 +293,7 @@ static unsigned run_of(const struct udp *u, unsigned at)
 {
 	unsigned n = 1;
 
-	while (at + n < u->n_out && is_v4(u, at + n) == is_v4(u, at))
+	while (at + n < u->n_out && fd_of(u, at + n) == fd_of(u, at))
 		n++;
 	return n;
 }
@@ -293,8 +305,7 @@ unsigned udp_send(struct udp *u)
 	for (unsigned i = 0; i < u->n_out; i++)
 		frame(u, i);
 	while (at < u->n_out) {
-		int n = sendmmsg(u->fds[!is_v4(u, at)], u->out.headers + at, run_of(u, at),
-				 MSG_DONTWAIT);
+		int n = sendmmsg(fd_of(u, at), u->out.headers + at, run_of(u, at), MSG_DONTWAIT);
 
 		if (n < 0 && errno == EINTR)
 			continue;

@@ -27,53 +27,76 @@ static struct frr_config_speaker speaker_of(const struct topology *t, struct pla
 				       .keepalive_s = t->keepalive_s,
 				       .hold_s = t->hold_s,
 				       .graceful_restart_s = t->graceful_restart_s,
-				       .extended_bandwidth = release->has_extended_bandwidth};
+				       .extended_bandwidth = release->has_extended_bandwidth,
+				       .internal = t->ibgp};
 
 	plan_router_id(t, host, s.router_id);
 	return s;
 }
 
-static struct in6_addr end_of(const struct plan_link *link, bool leaf, bool six)
+/* Families in which a link has sessions: one for both, if it is unnumbered. */
+static unsigned first_family(const struct topology *t)
 {
-	if (leaf)
-		return address_of(six ? link->leaf_v6 : link->leaf_v4);
-	return address_of(six ? link->far_v6 : link->far_v4);
+	return !t->ipv4 && !t->unnumbered;
+}
+
+static unsigned last_family(const struct topology *t)
+{
+	return t->ipv6 && !t->unnumbered;
+}
+
+/* That end of a link, as the other one sees it. */
+static struct frr_config_peer end_of(const struct topology *t, const struct plan_link *link,
+				     bool leaf, bool six)
+{
+	struct frr_config_peer peer = {0};
+
+	if (t->unnumbered)
+		peer.address = address_of("fe80::");
+	else if (leaf)
+		peer.address = address_of(six ? link->leaf_v6 : link->leaf_v4);
+	else
+		peer.address = address_of(six ? link->far_v6 : link->far_v4);
+	memcpy(peer.dev, leaf ? link->far_dev : link->leaf_dev, sizeof(peer.dev));
+	return peer;
 }
 
 /*
- * Addresses at the other end of the links of a switch that lead to hosts of that role, a family
+ * What is at the other end of the links of a switch that lead to hosts of that role, a family
  * after the other. Room for 2 * plan_links(). Returns how many.
  */
 static size_t neighbors_of(const struct topology *t, struct plan_host host, enum plan_role role,
-			   struct in6_addr *out)
+			   struct frr_config_peer *out)
 {
-	bool at_leaf = host.role != PLAN_LEAF;
 	struct plan_link link;
 	size_t n = 0;
 
-	for (unsigned six = !t->ipv4; six <= t->ipv6; six++)
+	for (unsigned six = first_family(t); six <= last_family(t); six++)
 		PLAN_EACH_LINK(t, host, k)
 		{
+			bool at_leaf;
+
 			plan_link_at(t, k, &link);
+			at_leaf = !plan_at_leaf(&link, host);
 			if ((at_leaf ? link.leaf.role : link.far.role) == role)
-				out[n++] = end_of(&link, at_leaf, six);
+				out[n++] = end_of(t, &link, at_leaf, six);
 		}
 	return n;
 }
 
 /* The leaves of one GPU of a server, and what it announces of its sub-ports. */
 static size_t leaves_of(const struct topology *t, struct plan_gpu gpu,
-			const unsigned *announced_mbps, struct in6_addr *out, unsigned *mbps)
+			const unsigned *announced_mbps, struct frr_config_peer *out, unsigned *mbps)
 {
 	unsigned first = plan_link_number(t, gpu, 0, 0), n_links = t->planes * t->sub_ports;
 	struct plan_link link;
 	size_t n = 0;
 
-	for (unsigned six = !t->ipv4; six <= t->ipv6; six++)
+	for (unsigned six = first_family(t); six <= last_family(t); six++)
 		for (unsigned k = 0; k < n_links; k++) {
 			plan_link_at(t, first + k, &link);
 			mbps[n] = config_link_units(t, announced_mbps[first + k]);
-			out[n++] = end_of(&link, true, six);
+			out[n++] = end_of(t, &link, true, six);
 		}
 	return n;
 }
@@ -108,7 +131,7 @@ static int server_bgpd(FILE *out, const struct topology *t, struct plan_host hos
 		speaker_of(t, host, plan_server_as(t, host.index), release);
 	size_t per_gpu = 2u * t->planes * t->sub_ports;
 	struct frr_config_gpu *gpus = calloc(t->gpus_per_server, sizeof(*gpus));
-	struct in6_addr *leaves = calloc(t->gpus_per_server * per_gpu, sizeof(*leaves));
+	struct frr_config_peer *leaves = calloc(t->gpus_per_server * per_gpu, sizeof(*leaves));
 	struct in6_addr(*own)[2] = calloc(t->gpus_per_server, sizeof(*own));
 	unsigned *mbps = calloc(t->gpus_per_server * per_gpu, sizeof(*mbps));
 	int rc = gpus && leaves && own && mbps ? 0 : -ENOMEM;
@@ -138,7 +161,7 @@ unsigned config_link_units(const struct topology *t, unsigned announced_mbps)
 {
 	if (t->announce_rates)
 		return announced_mbps;
-	return t->spines_per_plane ? t->spines_per_plane : 1;
+	return t->spines_per_plane ? topology_pod_spines(t) : 1;
 }
 
 static int switch_bgpd(FILE *out, const struct topology *t, struct plan_host host,
@@ -148,15 +171,22 @@ static int switch_bgpd(FILE *out, const struct topology *t, struct plan_host hos
 		speaker_of(t, host, plan_switch_as(t, host), release);
 	const struct bgp_prefix loopbacks[] = {{address_of("198.19.0.0"), 96 + 16},
 					       {address_of("2001:db8:19::"), 48}};
-	size_t room = 2u * plan_links(t), n;
-	struct in6_addr *below = calloc(room, sizeof(*below)),
-			*above = calloc(room, sizeof(*above));
+	size_t room = 2u * plan_links(t);
+	struct frr_config_peer *below = calloc(room, sizeof(*below)),
+			       *above = calloc(room, sizeof(*above));
 	int rc = below && above ? 0 : -ENOMEM;
 
-	if (!rc && host.role == PLAN_SPINE) {
-		n = neighbors_of(t, host, PLAN_LEAF, below);
-		frr_config_spine(out, &speaker, below, n, loopbacks + !t->ipv4,
-				 (size_t)t->ipv4 + t->ipv6);
+	if (!rc && host.role != PLAN_LEAF) {
+		const struct frr_config_spine spine = {
+			.below_name = host.role == PLAN_SPINE ? "LEAF" : "SPINE",
+			.below = below,
+			.n_below = neighbors_of(t, host, host.role - 1, below),
+			.superspines = above,
+			.n_superspines = neighbors_of(t, host, PLAN_SUPERSPINE, above),
+			.loopbacks = loopbacks + !t->ipv4,
+			.n_loopbacks = (size_t)t->ipv4 + t->ipv6};
+
+		frr_config_spine(out, &speaker, &spine);
 	} else if (!rc) {
 		const struct frr_config_leaf leaf = {
 			.servers = below,
@@ -187,9 +217,9 @@ void config_link_rate(FILE *out, const struct topology *t, unsigned number, unsi
 
 	plan_link_at(t, number, &link);
 	for (unsigned six = !t->ipv4; six <= t->ipv6; six++) {
-		const struct in6_addr leaf = end_of(&link, true, six);
+		const struct frr_config_peer leaf = end_of(t, &link, true, six);
 
-		frr_config_leaf_mbps(out, &leaf, mbps);
+		frr_config_leaf_mbps(out, &leaf, six, mbps);
 	}
 }
 
@@ -215,7 +245,10 @@ static void fared_plane(FILE *out, const struct topology *t, struct plan_gpu gpu
 		plan_link_at(t, plan_link_number(t, gpu, plane, sub), &link);
 		fprintf(out, "          - {dev: %s, speed_mbps: %u, neighbors: ", link.far_dev,
 			announced_mbps[link.number]);
-		print_pair(out, t, link.leaf_v4, link.leaf_v6);
+		if (t->unnumbered)
+			fputs("[unnumbered]", out);
+		else
+			print_pair(out, t, link.leaf_v4, link.leaf_v6);
 		fputs("}\n", out);
 	}
 }
@@ -226,6 +259,12 @@ static double bandwidth_scale(const struct topology *t)
 	unsigned mbps = t->rate_mbps ? t->rate_mbps : VETH_MBPS;
 
 	return t->announce_rates ? 1 : (double)mbps / config_link_units(t, 0);
+}
+
+/* Of switches: as many of them up as down, but the highest, are on the longest path. */
+static unsigned tiers(const struct topology *t)
+{
+	return t->pods > 1 ? 3 : t->spines_per_plane ? 2 : 1;
 }
 
 void config_fared(FILE *out, const struct topology *t, unsigned server,
@@ -247,8 +286,7 @@ void config_fared(FILE *out, const struct topology *t, unsigned server,
 		"  max_as_path: %u\n"
 		"  stale_s: 120\n"
 		"  zserv_path: %s\n",
-		server, run_dir, CONFIG_BMP_PORT, bandwidth_scale(t), t->spines_per_plane ? 4 : 2,
-		zserv_path);
+		server, run_dir, CONFIG_BMP_PORT, bandwidth_scale(t), 2 * tiers(t), zserv_path);
 	if (*frr_version)
 		fprintf(out, "  frr_version: \"%s\"\n", frr_version);
 	fputs("  peer_prefixes: ", out);
@@ -258,8 +296,10 @@ void config_fared(FILE *out, const struct topology *t, unsigned server,
 		fprintf(out, "  interval_ms: %u\n", t->probe_interval_ms);
 	if (t->probe_multiplier)
 		fprintf(out, "  multiplier: %u\n", t->probe_multiplier);
+	if (t->priority_band)
+		fputs("  queue_ms: 0\n", out); /* leaves send probes before data */
 	if (t->spines_per_plane)
-		fputs("  max_routers: 3\n", out); /* leaf, spine, leaf */
+		fprintf(out, "  max_routers: %u\n", 2 * tiers(t) - 1);
 	fputs("local_gpus:\n", out);
 	for (unsigned j = 0; j < t->gpus_per_server; j++) {
 		struct plan_gpu gpu = {server, j};

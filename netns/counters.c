@@ -9,17 +9,21 @@
 #include <netlink/netlink.h>
 #include <netlink/route/link.h>
 #include <netlink/route/qdisc.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "ecn.h"
 #include "netns.h"
+#include "pfc_agent.h"
+#include "pfc_lab.h"
 
 /* Sums over the lab. */
 struct counters_sum {
-	uint64_t sent;	  /* packets handed to the servers' ports */
-	uint64_t dropped; /* anywhere */
+	uint64_t sent;		      /* packets handed to the servers' ports */
+	uint64_t dropped;	      /* anywhere */
+	const struct pfc_slot *slots; /* NULL: no PFC */
 };
 
 struct queue {
@@ -58,7 +62,27 @@ static struct queue queue_of(struct nl_cache *qdiscs, int ifindex)
 	return queue;
 }
 
-static json_t *device_json(struct rtnl_link *link, struct nl_cache *qdiscs, bool is_server,
+/* Of packets that came in there. */
+static uint64_t headroom_drops(const struct topology *t, struct plan_host host, const char *dev,
+			       const struct pfc_slot *slots)
+{
+	struct plan_link link;
+	bool leaf_end;
+
+	if (!slots)
+		return 0;
+	PLAN_EACH_LINK(t, host, k)
+	{
+		plan_link_at(t, k, &link);
+		leaf_end = plan_at_leaf(&link, host);
+		if (!strcmp(leaf_end ? link.leaf_dev : link.far_dev, dev))
+			return slots[pfc_agent_slot(k, leaf_end)].drops;
+	}
+	return 0;
+}
+
+static json_t *device_json(struct rtnl_link *link, struct nl_cache *qdiscs,
+			   const struct topology *t, struct plan_host host,
 			   struct counters_sum *sum)
 {
 	struct queue queue = queue_of(qdiscs, rtnl_link_get_ifindex(link));
@@ -66,25 +90,28 @@ static json_t *device_json(struct rtnl_link *link, struct nl_cache *qdiscs, bool
 		 dropped = rtnl_link_get_stat(link, RTNL_LINK_TX_DROPPED) +
 			   rtnl_link_get_stat(link, RTNL_LINK_RX_DROPPED);
 	const char *dev = rtnl_link_get_name(link);
+	uint64_t no_headroom = headroom_drops(t, host, dev, sum->slots);
 	struct ecn_counters marks = {0};
 
 	ecn_read(dev, &marks); /* without marks there are none */
-	if (is_server)
+	if (host.role == PLAN_SERVER)
 		sum->sent += tx + queue.drops;
-	sum->dropped += queue.drops + queue.gray_drops + dropped;
-	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "dev", dev,
+	sum->dropped += queue.drops + queue.gray_drops + dropped + no_headroom;
+	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "dev", dev,
 			 "tx_bytes", (json_int_t)rtnl_link_get_stat(link, RTNL_LINK_TX_BYTES),
 			 "tx_packets", (json_int_t)tx, "rx_bytes",
 			 (json_int_t)rtnl_link_get_stat(link, RTNL_LINK_RX_BYTES), "rx_packets",
 			 (json_int_t)rtnl_link_get_stat(link, RTNL_LINK_RX_PACKETS), "queue_drops",
 			 (json_int_t)queue.drops, "gray_drops", (json_int_t)queue.gray_drops,
-			 "device_drops", (json_int_t)dropped, "marked", (json_int_t)marks.marked,
+			 "device_drops", (json_int_t)dropped, "headroom_drops",
+			 (json_int_t)no_headroom, "marked", (json_int_t)marks.marked,
 			 "backlog_bytes", (json_int_t)queue.bytes, "backlog_packets",
 			 (json_int_t)queue.packets);
 }
 
 /* Of the namespace that the thread is in. */
-static int devices_json(json_t *devices, bool is_server, struct counters_sum *sum)
+static int devices_json(json_t *devices, const struct topology *t, struct plan_host host,
+			struct counters_sum *sum)
 {
 	struct nl_sock *socket = nl_socket_alloc();
 	struct nl_cache *links = NULL, *qdiscs = NULL;
@@ -99,7 +126,7 @@ static int devices_json(json_t *devices, bool is_server, struct counters_sum *su
 		struct rtnl_link *link = (struct rtnl_link *)o;
 
 		if (strcmp(rtnl_link_get_name(link), "lo"))
-			json_array_append_new(devices, device_json(link, qdiscs, is_server, sum));
+			json_array_append_new(devices, device_json(link, qdiscs, t, host, sum));
 	}
 	nl_cache_free(qdiscs);
 	nl_cache_free(links);
@@ -163,7 +190,7 @@ static int host_json(const struct lab *lab, struct plan_host host, json_t *hosts
 	int home, rc = lab_enter(lab, host, &home);
 
 	if (!rc) {
-		rc = devices_json(devices, host.role == PLAN_SERVER, sum);
+		rc = devices_json(devices, &lab->topology, host, sum);
 		netns_leave(home);
 	}
 	plan_host_name(host, name);
@@ -177,10 +204,13 @@ int counters_read(const struct lab *lab, json_t **out)
 	struct counters_sum sum = {0};
 	json_t *hosts = json_array();
 	uint64_t now = clock_now_ns();
-	int rc = 0;
+	struct pfc_slot *slots = NULL;
+	int rc = lab->topology.pfc.xoff_bytes ? pfc_lab_slots(lab, &slots) : 0;
 
+	sum.slots = slots;
 	for (unsigned k = 0; !rc && k < plan_hosts(&lab->topology); k++)
 		rc = host_json(lab, plan_host_at(&lab->topology, k), hosts, &sum);
+	free(slots);
 	*out = json_pack("{s:s, s:I, s:I, s:I, s:o}", "lab", lab->name, "monotonic_ns",
 			 (json_int_t)now, "sent_packets", (json_int_t)sum.sent, "dropped_packets",
 			 (json_int_t)sum.dropped, "hosts", hosts);
@@ -208,19 +238,21 @@ void counters_print(const json_t *counters, FILE *out)
 	const json_t *host, *item;
 	size_t i, k;
 
-	fprintf(out, "%-6s %-10s %14s %12s %10s %10s %10s %10s %10s\n", "HOST", "DEVICE",
-		"SENT (bytes)", "(packets)", "QUEUE DROP", "GRAY DROP", "DEV DROP", "MARKED",
-		"QUEUED (B)");
+	fprintf(out, "%-6s %-10s %14s %12s %10s %10s %10s %10s %10s %10s\n", "HOST", "DEVICE",
+		"SENT (bytes)", "(packets)", "QUEUE DROP", "GRAY DROP", "DEV DROP", "HEADROOM",
+		"MARKED", "QUEUED (B)");
 	json_array_foreach (json_object_get(counters, "hosts"), i, host)
 		json_array_foreach (json_object_get(host, "devices"), k, item)
 			fprintf(out,
-				"%-6s %-10s %14lld %12lld %10lld %10lld %10lld %10lld %10lld\n",
+				"%-6s %-10s %14lld %12lld %10lld %10lld %10lld %10lld %10lld "
+				"%10lld\n",
 				counters_text(host, "name"), counters_text(item, "dev"),
 				counters_number(item, "tx_bytes"),
 				counters_number(item, "tx_packets"),
 				counters_number(item, "queue_drops"),
 				counters_number(item, "gray_drops"),
 				counters_number(item, "device_drops"),
+				counters_number(item, "headroom_drops"),
 				counters_number(item, "marked"),
 				counters_number(item, "backlog_bytes"));
 	fprintf(out, "%-6s %-10s %14s %12s\n", "HOST", "DAEMON", "CPU (s)", "RSS (KiB)");

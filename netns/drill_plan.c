@@ -151,9 +151,9 @@ double drill_plan_loss(const char *text)
  */
 static bool planned_mbps(const struct parsed_step *w, const struct topology *t, unsigned *mbps)
 {
-	struct plan_host leaf, spine;
+	struct plan_host lower, upper;
 	struct plan_gpu gpu;
-	unsigned plane, sub;
+	unsigned plane, sub, number;
 
 	if (w->n_named == 3 && !strcmp(w->named[1], "all")) {
 		*mbps = t->rate_mbps;
@@ -167,9 +167,9 @@ static bool planned_mbps(const struct parsed_step *w, const struct topology *t, 
 		return true;
 	}
 	if (w->n_named == 5 && !strcmp(w->named[1], "uplink") &&
-	    !plan_parse_host(t, w->named[2], &leaf) && leaf.role == PLAN_LEAF &&
-	    !plan_parse_host(t, w->named[3], &spine) && spine.role == PLAN_SPINE) {
-		*mbps = t->spine_rate_mbps;
+	    !plan_parse_host(t, w->named[2], &lower) && !plan_parse_host(t, w->named[3], &upper) &&
+	    !plan_uplink_between(t, lower, upper, &number)) {
+		*mbps = plan_link_mbps(t, number);
 		return true;
 	}
 	return false;

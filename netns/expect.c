@@ -25,20 +25,34 @@ struct expect_range expect_sub_links(const struct fault_state *f, struct plan_gp
 	return r;
 }
 
-/* Spines that lead from one leaf to another. */
+/*
+ * Spines by which one leaf reaches another: with their links to both, or in another pod to a
+ * superspine and by the spine that this one joins there.
+ */
 static struct expect_range spines_between(const struct fault_state *f, struct plan_host from,
 					  struct plan_host to)
 {
+	const struct topology *t = f->topology;
+	bool pods = plan_pod(t, from) != plan_pod(t, to);
 	struct expect_range r = {0, 0};
 
-	for (unsigned spine = 0; spine < f->topology->spines_per_plane; spine++) {
-		unsigned up = plan_uplink_number(f->topology, from.index, spine),
-			 down = plan_uplink_number(f->topology, to.index, spine);
+	for (unsigned spine = 0; spine < topology_pod_spines(t); spine++) {
+		unsigned links[] = {plan_uplink_number(t, from.index, spine),
+				    plan_uplink_number(t, to.index, spine), 0, 0},
+			 live = 0, whole = 0, n = pods ? 4 : 2;
 
-		if (fault_state_live(f, up) && !fault_state_gray(f, up))
-			expect_add(&r, f, down, 1);
-		else if (fault_state_live(f, up) && fault_state_live(f, down))
-			r.most++;
+		for (unsigned i = 0; pods && i < 2; i++) {
+			struct plan_link up;
+
+			plan_link_ends(t, links[i], &up);
+			links[2 + i] = plan_spine_uplink(t, up.far.index);
+		}
+		for (unsigned i = 0; i < n; i++) {
+			live += fault_state_live(f, links[i]);
+			whole += fault_state_live(f, links[i]) && !fault_state_gray(f, links[i]);
+		}
+		r.most += live == n;
+		r.least += whole == n;
 	}
 	return r;
 }

@@ -21,6 +21,8 @@
 #include "fault_commands.h"
 #include "faults.h"
 #include "lab.h"
+#include "pfc_agent.h"
+#include "pfc_lab.h"
 #include "run.h"
 #include "print_error.h"
 #include "status.h"
@@ -176,26 +178,39 @@ static int command_status(const struct options *o, int argc, char **argv)
 	return rc ? 1 : result;
 }
 
-static int command_counters(const struct options *o, int argc, char **argv)
+static int print_counters(const struct options *o, const char *name,
+			  int (*read)(const struct lab *, json_t **),
+			  void (*print)(const json_t *, FILE *))
 {
 	struct lab lab;
 	json_t *all;
 	int rc;
 
-	(void)argc;
-	if (lab_open(argv[0], &lab))
+	if (lab_open(name, &lab))
 		return 1;
-	rc = counters_read(&lab, &all);
+	rc = read(&lab, &all);
 	if (rc) {
 		print_error("cannot read the counters of lab %s: %s", lab.name, strerror(-rc));
 		return 1;
 	}
 	if (!o->json)
-		counters_print(all, stdout);
+		print(all, stdout);
 	else if (json_dumpf(all, stdout, JSON_COMPACT) || putchar('\n') == EOF)
 		rc = -EIO;
 	json_decref(all);
 	return farelab_failed(rc);
+}
+
+static int command_counters(const struct options *o, int argc, char **argv)
+{
+	(void)argc;
+	return print_counters(o, argv[0], counters_read, counters_print);
+}
+
+static int command_pfc(const struct options *o, int argc, char **argv)
+{
+	return argc == 1 ? print_counters(o, argv[0], pfc_lab_read, pfc_lab_print)
+			 : fault_commands_pfc(argc, argv);
 }
 
 static int command_exec(const struct options *o, int argc, char **argv)
@@ -302,6 +317,12 @@ static int command_ecn(const struct options *o, int argc, char **argv)
 	return fault_commands_ecn(argv);
 }
 
+static int command_lb(const struct options *o, int argc, char **argv)
+{
+	(void)o;
+	return fault_commands_lb(argc, argv);
+}
+
 static int command_reload(const struct options *o, int argc, char **argv)
 {
 	struct plan_host host;
@@ -334,23 +355,28 @@ static const struct command commands[] = {
 	{"sweep", 0, command_sweep, ""},
 	{"status", 1, command_status, "NAME [--json] [--wait SECONDS]"},
 	{"counters", 1, command_counters, "NAME [--json]"},
+	{"pfc", 1, command_pfc,
+	 "NAME [--json] | NAME headroom BYTES | NAME watchdog MS | "
+	 "NAME xoff BYTES"},
 	{"exec", 3, command_exec, "NAME HOST -- COMMAND..."},
 	{"run", 2, command_run,
 	 "TOPOLOGY [--name NAME] [--fared PATH] [--frr DIR] [--wait SECONDS] -- COMMAND..."},
 	{"fail", 3, command_fail,
-	 "NAME subport GPU PLANE SUB | plane GPU PLANE | uplink LEAF SPINE | leaf LEAF | "
-	 "spine SPINE | bgpd HOST | zebra HOST | "
+	 "NAME subport GPU PLANE SUB | plane GPU PLANE | uplink LOWER UPPER | leaf LEAF | "
+	 "spine SPINE | superspine SUPERSPINE | bgpd HOST | zebra HOST | "
 	 "fared HOST"},
 	{"heal", 3, command_heal, "NAME (as for fail)"},
 	{"gray", 3, command_gray,
-	 "NAME leaf LEAF | subport GPU PLANE SUB | uplink LEAF SPINE [--loss-percent P] "
+	 "NAME leaf LEAF | subport GPU PLANE SUB | uplink LOWER UPPER [--loss-percent P] "
 	 "[--direction "
 	 "both|from-leaf|to-leaf]"},
 	{"rate", 3, command_rate, "NAME subport GPU PLANE SUB MBPS | all MBPS"},
 	{"reload", 2, command_reload, "NAME HOST"},
 	{"throttle", 5, command_throttle,
-	 "NAME subport GPU PLANE SUB MBPS | uplink LEAF SPINE MBPS"},
+	 "NAME subport GPU PLANE SUB MBPS | uplink LOWER UPPER MBPS"},
 	{"ecn", 2, command_ecn, "NAME KIB"},
+	{"lb", 3, command_lb,
+	 "NAME LEAF|all kernel|spray|adaptive | ecmp|bth [SEED] | flowlet [GAP_US]"},
 	{"drill", 2, command_drill, "NAME PLAN [--seed N] [--faults N] [--json]"},
 	{"vtysh", 2, command_vtysh, "NAME HOST -- -c COMMAND..."},
 	{"frr", 0, command_frr, "[--frr DIR]"},
@@ -367,7 +393,8 @@ static const char options_help[] =
 	"                       usual directories that has both; `farelab frr` prints it)\n"
 	"  --wait SECONDS       0 to 86400: wait up to so long until the lab has converged\n"
 	"                       (up, status: do not wait; run: 120)\n"
-	"  --json               status, counters: one JSON object; drill: one JSON object a line\n"
+	"  --json               status, counters, pfc: one JSON object; drill: one JSON object a "
+	"line\n"
 	"  --seed N             0 to 4294967295: seed of a random plan (random; it is printed)\n"
 	"  --faults N           1 to 5000: random faults, instead of the plan's number; 0: the "
 	"plan's (0)\n"
@@ -476,6 +503,11 @@ int main(int argc, char **argv)
 		return farelab_usage(stderr, NULL);
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "help"))
 		return written(farelab_usage(stdout, NULL));
+	if (!strcmp(argv[1], "pfc-agent") && argc == 3) { /* pfc_lab.c starts it */
+		struct lab lab;
+
+		return lab_open(argv[2], &lab) ? 1 : pfc_agent_run(&lab);
+	}
 	if (!strcmp(argv[1], "--version"))
 		return written(printf("farelab %s\n", FARE_VERSION) < 0);
 	for (size_t i = 0; i < N_COMMANDS; i++)

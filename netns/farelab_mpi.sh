@@ -13,7 +13,7 @@ usage: farelab-mpi run NAME TRANSPORT RANKS [OPTION...] -- PROGRAM [ARG...]
        farelab-mpi net NAME
        farelab-mpi ssh [OPTION...] HOST COMMAND...
 
-run   mpirun, on a rank of each server of the lab in turn; OPTIONs are mpirun's
+run   mpirun, a rank on each GPU of the lab, server by server; OPTIONs are mpirun's
 net   makes the management network, which run does as well
 ssh   what mpirun starts daemons by: a command in the namespace of HOST ($FARELAB_NAME says of which lab)
 
@@ -37,39 +37,45 @@ FARELAB=${FARELAB:-$(dirname "$SELF")/farelab}
 	FI_PROVIDER_PATH=$(readlink -f "$(dirname "$SELF")/../sched")
 export FI_PROVIDER_PATH=${FI_PROVIDER_PATH:-}
 
-# servers NAME: "NAME NAMESPACE RUN_DIRECTORY ADDRESS" of each, the address that of its first GPU
+# servers NAME: "NAME NAMESPACE RUN_DIRECTORY ADDRESS..." of each, the addresses those of its GPUs
 servers() {
-	"$FARELAB" status "$1" --json | jq -er '.servers[] | "\(.name) \(.netns) \(.fared_run_dir) \(.gpus[0].ipv4 // "")"' ||
+	"$FARELAB" status "$1" --json | jq -er '.servers[] | "\(.name) \(.netns) \(.fared_run_dir) \([.gpus[].ipv4 // empty] | join(" "))"' ||
 		die "$1: no lab, or jq is not installed: farelab list shows the labs"
 }
 
-# in_gpu_net NAMESPACE ADDRESS: the GPU's address on a device that is no loopback
+# in_gpu_net NAMESPACE ADDRESS...: each GPU's address on a device that is no loopback
 in_gpu_net() {
-	ip -n "$1" link add gpu0 type veth peer name gpu0-peer
-	ip -n "$1" link set gpu0-peer up
-	ip -n "$1" link set gpu0 up
-	ip -n "$1" addr add "$2/32" dev gpu0
+	local netns=$1 gpu=gpu0
+	shift
+	while [ $# -gt 0 ]; do
+		ip -n "$netns" link add "$gpu" type veth peer name "$gpu-peer"
+		ip -n "$netns" link set "$gpu-peer" up
+		ip -n "$netns" link set "$gpu" up
+		ip -n "$netns" addr add "$1/32" dev "$gpu"
+		shift
+		gpu=gpu$((${gpu#gpu} + 1))
+	done
 }
 
-# from_gpu LAB SERVER ADDRESS: what is sent by BGP's routes comes from the GPU's address, as operators configure it; a link's
-# address, which the kernel would choose, has no way back
+# from_gpu LAB SERVER ADDRESS: what is sent by BGP's routes comes from the first GPU's address, unless its socket is bound, as
+# operators configure it; a link's address, which the kernel would choose, has no way back
 from_gpu() {
 	"$FARELAB" vtysh "$1" "$2" -- -c 'configure terminal' -c 'route-map GPU permit 10' -c "set src $3" -c exit \
 		-c 'ip protocol bgp route-map GPU' >/dev/null
 }
 
-# make_net LAB: the lab whose servers are in SERVERS whose servers are in SERVERS
+# make_net LAB: the lab whose servers are in SERVERS
 make_net() {
-	local i=0 name netns dir address hub=
-	while read -r name netns dir address; do
-		[ -n "$address" ] || die "$name: MPI runs in labs with IPv4 alone"
+	local i=0 name netns dir addresses hub=
+	while read -r name netns dir addresses; do
+		[ -n "$addresses" ] || die "$name: MPI runs in labs with IPv4 alone"
 		i=$((i + 1))
 		if ip -n "$netns" link show mgmt >/dev/null 2>&1; then
 			hub=${hub:-$netns}
 			continue
 		fi
-		in_gpu_net "$netns" "$address"
-		from_gpu "$1" "$name" "$address"
+		in_gpu_net "$netns" $addresses
+		from_gpu "$1" "$name" "${addresses%% *}"
 		if [ -z "$hub" ]; then
 			hub=$netns
 			ip -n "$hub" link add mgmt type bridge
@@ -114,14 +120,21 @@ transport() {
 	case $1 in
 	fare) OPTIONS=(--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include fare "${by_messages[@]}") ;;
 	fare-rdma) OPTIONS=("${rdma[@]}" --mca osc rdma --mca osc_rdma_btls ofi --mca btl ofi,self --mca btl_ofi_provider_include fare) ;;
-	ofi-tcp) OPTIONS=(--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include "tcp;ofi_rxm" "${by_messages[@]}" -x FI_TCP_IFACE=gpu0) ;;
-	ucx-tcp) OPTIONS=(--mca pml ucx "${by_messages[@]}" -x UCX_TLS=tcp,self,sm -x UCX_NET_DEVICES=gpu0 --mca pml_ucx_tls any --mca pml_ucx_devices any) ;;
+	ofi-tcp) OPTIONS=(--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include "tcp;ofi_rxm" "${by_messages[@]}") ;;
+	ucx-tcp) OPTIONS=(--mca pml ucx "${by_messages[@]}" -x UCX_TLS=tcp,self,sm --mca pml_ucx_tls any --mca pml_ucx_devices any) ;;
 	*) usage >&2; exit 2 ;;
 	esac
 }
 
+# run_rank GPUS PROGRAM...: what mpirun starts, a rank with the address of its own GPU: by each transport's variable
+run_rank() {
+	local gpu=$((OMPI_COMM_WORLD_LOCAL_RANK % $1))
+	shift
+	FI_FARE_DOMAIN=fare$gpu FI_TCP_IFACE=gpu$gpu UCX_NET_DEVICES=gpu$gpu exec "$@"
+}
+
 run_mpi() {
-	local lab=$1 ranks=$3 hosts first yield=0
+	local lab=$1 ranks=$3 hosts first gpus map=slot yield=0
 	# a rank that waits spins; where they have no core each, it lets others run meanwhile
 	[ "$ranks" -le "$(nproc)" ] || yield=1
 	command -v mpirun >/dev/null || die "mpirun is not there: install openmpi-bin"
@@ -136,11 +149,15 @@ run_mpi() {
 	SERVERS=$(servers "$lab")
 	make_net "$lab"
 	first=${SERVERS%% *}
-	hosts=$(awk -v n="$ranks" '{ printf "%s%s:%d", (NR > 1 ? "," : ""), $1, n }' <<<"$SERVERS")
+	gpus=$(awk 'NR == 1 { print NF - 3 }' <<<"$SERVERS")
+	# more ranks than GPUs: a server more of them in turn
+	[ "$ranks" -le $((gpus * $(wc -l <<<"$SERVERS"))) ] || map=node
+	hosts=$(awk -v n="$([ $map = slot ] && echo "$gpus" || echo "$ranks")" '{ printf "%s%s:%d", (NR > 1 ? "," : ""), $1, n }' <<<"$SERVERS")
 	export FARELAB_NAME=$lab FARELAB_MPI_TMP=/run/farelab/$lab/mpi FARE_TRUSTED_NETWORK=1
 	exec bash "$SELF" ssh "$first" "$(printf "%q " exec mpirun --allow-run-as-root --oversubscribe -np "$ranks" --host "$hosts" \
-		--map-by node --bind-to none --mca plm_rsh_agent "$SELF ssh" --mca plm_rsh_no_tree_spawn 1 --mca oob_tcp_if_include mgmt \
-		--mca mpi_yield_when_idle "$yield" "${OPTIONS[@]}" -x FI_PROVIDER_PATH -x FARE_TRUSTED_NETWORK -x FARELAB_NAME -x FARELAB_MPI_TMP "$@")"
+		--map-by "$map" --bind-to none --mca plm_rsh_agent "$SELF ssh" --mca plm_rsh_no_tree_spawn 1 --mca oob_tcp_if_include mgmt \
+		--mca mpi_yield_when_idle "$yield" "${OPTIONS[@]}" -x FI_PROVIDER_PATH -x FARE_TRUSTED_NETWORK -x FARELAB_NAME -x FARELAB_MPI_TMP \
+		bash "$SELF" rank "$gpus" "$@")"
 }
 
 case ${1:-} in
@@ -153,6 +170,10 @@ net)
 	[ $# -eq 2 ] || { usage >&2; exit 2; }
 	SERVERS=$(servers "$2")
 	make_net "$2"
+	;;
+rank)
+	shift
+	run_rank "$@"
 	;;
 ssh)
 	shift

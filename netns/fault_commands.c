@@ -8,18 +8,19 @@
 #include <string.h>
 
 #include "faults.h"
+#include "pfc_lab.h"
 #include "print_error.h"
 
 int fault_commands_host(const struct lab *lab, const char *text, struct plan_host *host)
 {
-	if (!plan_parse_host(&lab->topology, text, host))
+	const struct topology *t = &lab->topology;
+
+	if (!plan_parse_host(t, text, host))
 		return 0;
 	print_error("%s is no host of lab %s: servers are s0 to s%u, leaves l0 to l%u, and there "
-		    "are %u "
-		    "spines%s",
-		    text, lab->name, lab->topology.servers - 1, plan_leaves(&lab->topology) - 1,
-		    plan_spines(&lab->topology),
-		    plan_spines(&lab->topology) ? ", from sp0 on" : "");
+		    "are %u spines (sp0 and on) and %u superspines (ss0 and on)",
+		    text, lab->name, t->servers - 1, plan_leaves(t) - 1, plan_spines(t),
+		    plan_superspines(t));
 	return -EINVAL;
 }
 
@@ -30,7 +31,7 @@ static int parse_switch(const struct lab *lab, const char *text, enum plan_role 
 		return -EINVAL;
 	if (host->role == role)
 		return 0;
-	print_error("%s is no %s", text, role == PLAN_LEAF ? "leaf" : "spine");
+	print_error("%s is no %s", text, plan_role_name(role));
 	return -EINVAL;
 }
 
@@ -66,27 +67,25 @@ static int parse_port(const struct lab *lab, char **argv, bool all, struct links
 	return 0;
 }
 
-/* LEAF SPINE, of one plane. */
+/* LEAF SPINE or SPINE SUPERSPINE, of one plane and pod. */
 static int parse_uplink(const struct lab *lab, char **argv, struct links *out)
 {
-	const struct topology *t = &lab->topology;
-	struct plan_host leaf, spine;
+	struct plan_host lower, upper;
 
-	if (parse_switch(lab, argv[0], PLAN_LEAF, &leaf) ||
-	    parse_switch(lab, argv[1], PLAN_SPINE, &spine))
+	*out = (struct links){.n = 1};
+	if (fault_commands_host(lab, argv[0], &lower) || fault_commands_host(lab, argv[1], &upper))
 		return -EINVAL;
-	if (plan_plane(t, leaf) != plan_plane(t, spine)) {
-		print_error("%s is of plane %u, %s of plane %u: no link joins them", argv[0],
-			    plan_plane(t, leaf), argv[1], plan_plane(t, spine));
-		return -EINVAL;
-	}
-	*out = (struct links){plan_uplink_number(t, leaf.index, spine.index % t->spines_per_plane),
-			      1};
-	return 0;
+	if (!plan_uplink_between(&lab->topology, lower, upper, &out->first))
+		return 0;
+	print_error(
+		"no uplink joins %s and %s: give a leaf and a spine, or a spine and a superspine, "
+		"of one plane and pod",
+		argv[0], argv[1]);
+	return -EINVAL;
 }
 
 /*
- * "subport GPU PLANE SUB" or "uplink LEAF SPINE", n words in all. 1: they name something else.
+ * "subport GPU PLANE SUB" or "uplink LOWER UPPER", n words in all. 1: they name something else.
  * -EINVAL after saying why.
  */
 static int parse_link(const struct lab *lab, char **argv, int n, struct links *out)
@@ -106,9 +105,10 @@ static int break_link(struct lab *lab, int argc, char **argv, bool fail)
 		      : parse_link(lab, argv + 1, argc - 1, &links);
 
 	if (rc == 1)
-		print_error("what to %s: subport GPU PLANE SUB, plane GPU PLANE, uplink LEAF "
-			    "SPINE, leaf "
-			    "LEAF, spine SPINE, bgpd HOST, zebra HOST or fared HOST",
+		print_error("what to %s: subport GPU PLANE SUB, plane GPU PLANE, uplink LOWER "
+			    "UPPER, leaf "
+			    "LEAF, spine SPINE, superspine SUPERSPINE, bgpd HOST, zebra HOST or "
+			    "fared HOST",
 			    fail ? "fail" : "heal");
 	return rc || faults_links(lab, links.first, links.n, fail);
 }
@@ -118,10 +118,6 @@ int fault_commands_break(int argc, char **argv, bool fail)
 {
 	static const struct {
 		const char *what;
-		enum plan_role role;
-	} switches[] = {{"leaf", PLAN_LEAF}, {"spine", PLAN_SPINE}};
-	static const struct {
-		const char *what;
 		enum lab_daemon daemon;
 	} daemons[] = {{"bgpd", LAB_BGPD}, {"zebra", LAB_ZEBRA}, {"fared", LAB_FARED}};
 	struct plan_host host;
@@ -129,9 +125,9 @@ int fault_commands_break(int argc, char **argv, bool fail)
 
 	if (lab_open(argv[0], &lab))
 		return 1;
-	for (size_t i = 0; argc == 3 && i < sizeof(switches) / sizeof(switches[0]); i++)
-		if (!strcmp(argv[1], switches[i].what))
-			return parse_switch(&lab, argv[2], switches[i].role, &host) ||
+	for (enum plan_role r = PLAN_LEAF; argc == 3 && r <= PLAN_SUPERSPINE; r++)
+		if (!strcmp(argv[1], plan_role_name(r)))
+			return parse_switch(&lab, argv[2], r, &host) ||
 			       faults_switch(&lab, host, fail);
 	for (size_t i = 0; argc == 3 && i < sizeof(daemons) / sizeof(daemons[0]); i++)
 		if (!strcmp(argv[1], daemons[i].what))
@@ -159,8 +155,8 @@ int fault_commands_gray(int argc, char **argv, double loss_percent, const char *
 		       faults_gray_leaf(&lab, leaf, from, to);
 	rc = parse_link(&lab, argv + 1, argc - 1, &links);
 	if (rc == 1)
-		print_error(
-			"what to make gray: leaf LEAF, subport GPU PLANE SUB or uplink LEAF SPINE");
+		print_error("what to make gray: leaf LEAF, subport GPU PLANE SUB or uplink LOWER "
+			    "UPPER");
 	return rc || faults_gray_link(&lab, links.first, from, to);
 }
 
@@ -179,7 +175,7 @@ static int set_rate(int argc, char **argv, int (*set)(struct lab *, unsigned, un
 	rc = parse_link(&lab, argv + 1, argc - 2, &links);
 	if (rc == 1)
 		print_error("whose rate: subport GPU PLANE SUB MBPS%s",
-			    set == faults_rate ? ", or all MBPS" : " or uplink LEAF SPINE MBPS");
+			    set == faults_rate ? ", or all MBPS" : " or uplink LOWER UPPER MBPS");
 	return rc || parse_number("rate in Mbit/s", argv[argc - 1], 100001, &mbps) ||
 	       set(&lab, links.first, mbps);
 }
@@ -201,4 +197,58 @@ int fault_commands_ecn(char **argv)
 
 	return lab_open(argv[0], &lab) || parse_number("threshold in KiB", argv[1], 262145, &kb) ||
 	       faults_ecn(&lab, kb);
+}
+
+/* NAME headroom BYTES | watchdog MS | xoff BYTES */
+int fault_commands_pfc(int argc, char **argv)
+{
+	static const struct {
+		const char *name, *what;
+		unsigned limit;
+		int (*set)(const struct lab *lab, unsigned n);
+	} settings[] = {{"headroom", "headroom in bytes", (1u << 28) + 1, pfc_lab_set_headroom},
+			{"watchdog", "watchdog in ms", 60001, pfc_lab_set_watchdog},
+			{"xoff", "xoff in bytes", (1u << 26) + 1, pfc_lab_set_xoff}};
+	struct lab lab;
+	unsigned n, i = 0;
+	int rc;
+
+	while (i < 3 && strcmp(argv[1], settings[i].name))
+		i++;
+	if (argc != 3 || i == 3) {
+		print_error("give headroom BYTES, watchdog MS or xoff BYTES");
+		return 1;
+	}
+	if (lab_open(argv[0], &lab) ||
+	    parse_number(settings[i].what, argv[2], settings[i].limit, &n))
+		return 1;
+	rc = settings[i].set(&lab, n);
+	if (rc && rc != -EINVAL)
+		print_error("cannot change PFC of lab %s: %s", lab.name, strerror(-rc));
+	return rc;
+}
+
+/* NAME LEAF|all MODE [SEED or GAP_US] */
+int fault_commands_lb(int argc, char **argv)
+{
+	struct plan_host leaf = {PLAN_LEAF, 0};
+	struct topology_lb lb;
+	struct lab lab;
+	unsigned *number, n;
+
+	if (lab_open(argv[0], &lab))
+		return 1;
+	n = strcmp(argv[1], "all") ? 1 : plan_leaves(&lab.topology);
+	if (n == 1 && strcmp(argv[1], "all") && parse_switch(&lab, argv[1], PLAN_LEAF, &leaf))
+		return 1;
+	lb = lab.topology.lb;
+	if (topology_lb_parse(argv[2], &lb.mode)) {
+		print_error("%s: give kernel, ecmp, bth, flowlet, spray or adaptive", argv[2]);
+		return 1;
+	}
+	number = lb.mode == TOPOLOGY_LB_FLOWLET ? &lb.gap_us : &lb.seed;
+	if (argc == 4 && (parse_number(number == &lb.seed ? "seed" : "gap in us", argv[3],
+				       TOPOLOGY_LB_GAP_MAX_US + 1, number)))
+		return 1;
+	return faults_lb(&lab, leaf.index, n, &lb);
 }

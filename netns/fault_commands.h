@@ -10,7 +10,7 @@
 
 #include "lab.h"
 
-/* "s3", "l0" or "sp1"; -EINVAL after saying which there are. */
+/* "s3", "l0", "sp1" or "ss0"; -EINVAL after saying which there are. */
 int fault_commands_host(const struct lab *lab, const char *text, struct plan_host *host);
 
 /* `fail`, or `heal`. argc: 3 or more. */
@@ -22,5 +22,8 @@ int fault_commands_rate(int argc, char **argv);
 int fault_commands_throttle(int argc, char **argv);
 /* argv[1]: KiB. */
 int fault_commands_ecn(char **argv);
+int fault_commands_pfc(int argc, char **argv);
+/* argc: 3 or more. */
+int fault_commands_lb(int argc, char **argv);
 
 #endif

@@ -46,6 +46,12 @@ static void links_read(const json_t *links, struct fault_state *out)
 	}
 }
 
+static const char *const failed_keys[] = {
+	[PLAN_LEAF] = "failed_leaves",
+	[PLAN_SPINE] = "failed_spines",
+	[PLAN_SUPERSPINE] = "failed_superspines",
+};
+
 static void switches_read(const json_t *list, bool failed[PLAN_SWITCHES_MAX])
 {
 	json_t *one;
@@ -89,8 +95,8 @@ int fault_state_load(const struct lab *lab, struct fault_state *out)
 		return -EBADMSG;
 	}
 	links_read(json_object_get(o, "links"), out);
-	switches_read(json_object_get(o, "failed_leaves"), out->leaf_failed);
-	switches_read(json_object_get(o, "failed_spines"), out->spine_failed);
+	for (enum plan_role role = PLAN_LEAF; role <= PLAN_SUPERSPINE; role++)
+		switches_read(json_object_get(o, failed_keys[role]), out->switch_failed[role]);
 	json_decref(o);
 	return 0;
 }
@@ -133,9 +139,10 @@ int fault_state_save(const struct lab *lab, const struct fault_state *state)
 					      "rate_mbps", (int)f->rate_mbps, "announced_mbps",
 					      (int)state->announced_mbps[k]));
 	}
-	o = json_pack("{s:o, s:o, s:o}", "links", links, "failed_leaves",
-		      switches_json(state->leaf_failed), "failed_spines",
-		      switches_json(state->spine_failed));
+	o = json_pack("{s:o}", "links", links);
+	for (enum plan_role role = PLAN_LEAF; role <= PLAN_SUPERSPINE; role++)
+		json_object_set_new(o, failed_keys[role],
+				    switches_json(state->switch_failed[role]));
 	faults_path(lab, "", path);
 	faults_path(lab, ".next", next);
 	if (!o || json_dump_file(o, next, 0) || rename(next, path))
@@ -154,9 +161,7 @@ void fault_state_fini(struct fault_state *state)
 
 bool fault_state_host_failed(const struct fault_state *state, struct plan_host host)
 {
-	return host.role == PLAN_LEAF	 ? state->leaf_failed[host.index]
-	       : host.role == PLAN_SPINE ? state->spine_failed[host.index]
-					 : false;
+	return host.role != PLAN_SERVER && state->switch_failed[host.role][host.index];
 }
 
 bool fault_state_live(const struct fault_state *state, unsigned link)
@@ -211,11 +216,13 @@ void fault_state_each(const struct fault_state *state, void (*visit)(const char 
 {
 	const struct text_visitor w = {visit, arg};
 
-	for (unsigned k = 0; k < PLAN_SWITCHES_MAX; k++) {
-		if (state->leaf_failed[k])
-			visit_text(&w, "fail leaf l%u", k);
-		if (state->spine_failed[k])
-			visit_text(&w, "fail spine sp%u", k);
+	for (unsigned k = state->topology->servers; k < plan_hosts(state->topology); k++) {
+		struct plan_host host = plan_host_at(state->topology, k);
+		char name[PLAN_HOST_NAME_MAX];
+
+		plan_host_name(host, name);
+		if (fault_state_host_failed(state, host))
+			visit_text(&w, "fail %s %s", plan_role_name(host.role), name);
 	}
 	for (unsigned k = 0; k < state->n_links; k++) {
 		const struct fault_link *f = &state->links[k];

@@ -12,7 +12,7 @@
 #include "lab.h"
 
 struct fault_link {
-	bool failed; /* by itself; what a failed leaf or spine takes along is not counted here */
+	bool failed; /* by itself; what a failed switch takes along is not counted here */
 	unsigned from_leaf_loss_ppm; /* gray: what the leaf's end drops of what it sends */
 	unsigned to_leaf_loss_ppm;   /* and of what it receives */
 	unsigned rate_mbps;	     /* in force now; 0: unshaped */
@@ -23,7 +23,7 @@ struct fault_state {
 	struct fault_link *links;	 /* by number (plan.h) */
 	unsigned *announced_mbps;	 /* by number: the rate that BGP and fared have */
 	unsigned n_links;
-	bool leaf_failed[PLAN_SWITCHES_MAX], spine_failed[PLAN_SWITCHES_MAX];
+	bool switch_failed[PLAN_SUPERSPINE + 1][PLAN_SWITCHES_MAX]; /* by role and index */
 };
 
 /* What the file says, or all well without one. The caller frees with fault_state_fini(). */

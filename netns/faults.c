@@ -11,10 +11,12 @@
 #include "fault_state.h"
 #include "forwarding.h"
 #include "lab_record.h"
+#include "lb.h"
 #include "links.h"
 #include "marking.h"
-#include "process.h"
+#include "pfc_lab.h"
 #include "print_error.h"
+#include "process.h"
 #include "announce_rate.h"
 
 static int faults_begin(struct lab *lab, struct fault_state *state)
@@ -92,8 +94,7 @@ int faults_switch(struct lab *lab, struct plan_host host, bool fail)
 
 	if (rc)
 		return rc;
-	*(host.role == PLAN_LEAF ? &state.leaf_failed[host.index]
-				 : &state.spine_failed[host.index]) = fail;
+	state.switch_failed[host.role][host.index] = fail;
 	PLAN_EACH_LINK(&lab->topology, host, k)
 	if (!rc)
 		rc = link_apply(lab, &state, k);
@@ -204,7 +205,8 @@ static int gray(struct lab *lab, struct plan_host leaf, unsigned number, const u
 	else
 		PLAN_EACH_LINK(&lab->topology, leaf, k)
 	gray_lines(batch.in, &state, k, ppm);
-	return faults_end(lab, &state, process_batch_end(&batch));
+	rc = process_batch_end(&batch);
+	return faults_end(lab, &state, rc ? rc : lb_apply(lab, &state));
 }
 
 int faults_gray_link(struct lab *lab, unsigned number, unsigned from_leaf_ppm, unsigned to_leaf_ppm)
@@ -232,6 +234,9 @@ static int shape(const struct lab *lab, struct fault_state *state, unsigned numb
 	struct plan_link link;
 	int rc;
 
+	rc = pfc_lab_check(lab, rate_mbps);
+	if (rc)
+		return rc;
 	plan_link_at(&lab->topology, number, &link);
 	lab_netns(lab, link.far, far);
 	lab_netns(lab, link.leaf, leaf);
@@ -240,9 +245,10 @@ static int shape(const struct lab *lab, struct fault_state *state, unsigned numb
 		rc = links_shape(leaf, link.leaf_dev, &lab->topology, old_mbps, rate_mbps);
 	if (!rc && lab->topology.ecn_threshold_kb)
 		rc = marking_apply_link(lab, number, rate_mbps);
-	if (!rc)
-		state->links[number].rate_mbps = rate_mbps;
-	return rc;
+	if (rc)
+		return rc;
+	state->links[number].rate_mbps = rate_mbps;
+	return lb_apply(lab, state);
 }
 
 int faults_throttle(struct lab *lab, unsigned number, unsigned rate_mbps)
@@ -260,7 +266,7 @@ static int check_announced(const struct lab *lab, unsigned number, unsigned rate
 	const struct topology *t = &lab->topology;
 
 	if (number >= plan_sub_links(t))
-		print_error("FRR cannot announce the rate of a link between leaf and spine; use "
+		print_error("FRR cannot announce the rate of a link between switches; use "
 			    "throttle");
 	else if (!t->announce_rates)
 		print_error("BGP carries numbers of sub-links in lab %s, not rates: use throttle, "
@@ -301,7 +307,7 @@ int faults_rate_all(struct lab *lab, unsigned rate_mbps)
 	}
 	if (lab->topology.announce_rates && (rc = check_announced(lab, 0, rate_mbps)))
 		return rc;
-	if ((rc = faults_begin(lab, &state)))
+	if ((rc = pfc_lab_check(lab, rate_mbps)) || (rc = faults_begin(lab, &state)))
 		return rc;
 	lab->topology.rate_mbps = rate_mbps;
 	for (unsigned k = 0; k < state.n_links; k++)
@@ -309,6 +315,8 @@ int faults_rate_all(struct lab *lab, unsigned rate_mbps)
 	rc = links_shape_all(lab);
 	if (!rc && lab->topology.ecn_threshold_kb)
 		rc = marking_apply(lab, state.announced_mbps);
+	if (!rc)
+		rc = lb_apply(lab, &state);
 	if (!rc)
 		rc = lab_record_set(lab->name, "rate_mbps", rate_mbps);
 	if (!rc)
@@ -333,5 +341,19 @@ int faults_ecn(struct lab *lab, unsigned threshold_kb)
 	if (!rc)
 		rc = lab_record_set(lab->name, "ecn_threshold_kb", threshold_kb);
 	free(rate_mbps);
+	return faults_end(lab, &state, rc);
+}
+
+int faults_lb(struct lab *lab, unsigned first, unsigned n, const struct topology_lb *lb)
+{
+	struct fault_state state;
+	int rc = faults_begin(lab, &state);
+
+	if (rc)
+		return rc;
+	for (unsigned k = first; !rc && k < first + n; k++)
+		rc = lb_record(lab, k, lb);
+	if (!rc)
+		rc = lb_apply(lab, &state);
 	return faults_end(lab, &state, rc);
 }

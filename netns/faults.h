@@ -16,7 +16,7 @@
 int faults_links(struct lab *lab, unsigned first, unsigned n, bool fail);
 
 /*
- * A leaf or a spine. SIGKILL to its FRR and every link down; back: links up as they were, FRR
+ * A switch. SIGKILL to its FRR and every link down; back: links up as they were, FRR
  * started anew, and it forwards, whatever stopped that.
  */
 int faults_switch(struct lab *lab, struct plan_host host, bool fail);
@@ -61,5 +61,8 @@ int faults_rate_all(struct lab *lab, unsigned rate_mbps);
 
 /* Another ecn_threshold_kb, as if the topology file had it; the counters begin anew. */
 int faults_ecn(struct lab *lab, unsigned threshold_kb);
+
+/* How n leaves from number first on spread what they forward, as if the topology had it. */
+int faults_lb(struct lab *lab, unsigned first, unsigned n, const struct topology_lb *lb);
 
 #endif

@@ -43,7 +43,7 @@ static int each_family(const struct topology *t, int (*one)(unsigned family, con
 {
 	int rc = t->ipv4 ? one(4, what) : 0;
 
-	return rc || !t->ipv6 ? rc : one(6, what);
+	return rc || !(t->ipv6 || t->unnumbered) ? rc : one(6, what);
 }
 
 /*
@@ -68,7 +68,7 @@ static int each(const struct lab *lab, struct plan_host host,
 			break;
 		plan_link_at(t, k, &link);
 		snprintf(what, IFNAMSIZ, "%s",
-			 host.role == PLAN_LEAF ? link.leaf_dev : link.far_dev);
+			 plan_at_leaf(&link, host) ? link.leaf_dev : link.far_dev);
 		rc = each_family(t, one, what);
 	}
 	netns_leave(home);

@@ -12,9 +12,11 @@
 
 #include "lab_files.h"
 #include "lab_record.h"
+#include "lb.h"
 #include "links.h"
 #include "marking.h"
 #include "netns.h"
+#include "pfc_lab.h"
 #include "print_error.h"
 
 #define KEY_BYTES 24 /* written as twice as many hexadecimal digits */
@@ -46,7 +48,7 @@ static void raise_limits(const struct topology *t)
 	/* The neighbour table is one for all namespaces. */
 	raise_limit("/proc/sys/net/ipv4/neigh/default/gc_thresh3", 4 * ends);
 	raise_limit("/proc/sys/net/ipv4/neigh/default/gc_thresh2", 2 * ends);
-	if (t->ipv6) {
+	if (t->ipv6 || t->unnumbered) {
 		raise_limit("/proc/sys/net/ipv6/neigh/default/gc_thresh3", 8 * ends);
 		raise_limit("/proc/sys/net/ipv6/neigh/default/gc_thresh2", 4 * ends);
 	}
@@ -66,7 +68,8 @@ static int make_host(const struct lab *lab, unsigned k, const unsigned *announce
 {
 	struct plan_host host = plan_host_at(&lab->topology, k);
 	const struct netns_settings settings = {.forwards = host.role != PLAN_SERVER,
-						.ipv6 = lab->topology.ipv6,
+						.ipv6 = lab->topology.ipv6 ||
+							lab->topology.unnumbered,
 						.hash_seed = hash_seed(k)};
 	char netns[PLAN_NETNS_NAME_MAX];
 	int rc;
@@ -88,6 +91,18 @@ static int make_hosts(const struct lab *lab, const unsigned *announced_mbps)
 	return rc;
 }
 
+static int lb_begin(const struct lab *lab)
+{
+	struct fault_state state;
+	int rc = lab->topology.lb.mode ? fault_state_load(lab, &state) : 0;
+
+	if (rc || !lab->topology.lb.mode)
+		return rc;
+	rc = lb_apply(lab, &state);
+	fault_state_fini(&state);
+	return rc;
+}
+
 static int make_network(const struct lab *lab)
 {
 	const struct topology *t = &lab->topology;
@@ -99,8 +114,10 @@ static int make_network(const struct lab *lab)
 	if (!rc && !(rc = make_hosts(lab, rate_mbps)) && !(rc = links_make(lab)) &&
 	    t->ecn_threshold_kb)
 		rc = marking_apply(lab, rate_mbps);
+	if (!rc && t->pfc.xoff_bytes)
+		rc = pfc_lab_attach(lab); /* before what places packets itself */
 	free(rate_mbps);
-	return rc;
+	return rc ? rc : lb_begin(lab);
 }
 
 static int start_daemons(const struct lab *lab)
@@ -175,9 +192,10 @@ static int build(const struct lab *lab, const struct lab_up_options *options)
 		return -errno;
 	if ((rc = lab_record_write(lab, "building", options->owners)) ||
 	    (rc = copy_topology(lab, options->topology_path)) || (rc = make_key(lab)) ||
-	    (rc = make_network(lab)) || (rc = start_daemons(lab)))
+	    (rc = make_network(lab)) || (rc = start_daemons(lab)) ||
+	    (rc = lab_record_write(lab, "up", options->owners)))
 		return rc;
-	return lab_record_write(lab, "up", options->owners);
+	return lab->topology.pfc.xoff_bytes ? pfc_lab_start(lab) : 0;
 }
 
 /* Ctrl-C in the middle must not leave half a lab: such signals wait until it is whole, and then

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "netns.h"
+#include "pfc_agent.h"
 #include "process.h"
 #include "print_error.h"
 #include "roce_ports.h"
@@ -20,14 +21,22 @@
 static void pair_line(FILE *in, const struct lab *lab, unsigned number)
 {
 	char far[PLAN_NETNS_NAME_MAX], leaf[PLAN_NETNS_NAME_MAX];
-	unsigned mtu = lab->topology.mtu;
+	const struct topology *t = &lab->topology;
+	/* within one AS, FRR takes paths with one next hop for one path */
+	bool one_mac = t->unnumbered && !t->ibgp;
+	/* no super-packet is larger than a bucket; PFC counts frames one by one */
+	unsigned segments = t->pfc.xoff_bytes ? 1 : t->bucket_frames, mtu = t->mtu;
+	char gso[40] = "";
 	struct plan_link link;
 
 	plan_link_at(&lab->topology, number, &link);
 	lab_netns(lab, link.far, far);
 	lab_netns(lab, link.leaf, leaf);
-	fprintf(in, "link add %s mtu %u netns %s type veth peer name %s mtu %u netns %s\n",
-		link.far_dev, mtu, far, link.leaf_dev, mtu, leaf);
+	if (segments)
+		snprintf(gso, sizeof(gso), "gso_max_segs %u ", segments);
+	fprintf(in, "link add %s mtu %u %snetns %s type veth peer name %s mtu %u %snetns %s%s\n",
+		link.far_dev, mtu, gso, far, link.leaf_dev, mtu, gso, leaf,
+		one_mac ? " address " PLAN_LEAF_MAC : "");
 }
 
 static void loopback_lines(FILE *in, const struct topology *t, struct plan_gpu gpu)
@@ -48,9 +57,9 @@ static void address_lines(FILE *in, const struct topology *t, const struct plan_
 {
 	const char *dev = leaf ? link->leaf_dev : link->far_dev;
 
-	if (t->ipv4)
+	if (t->ipv4 && !t->unnumbered)
 		fprintf(in, "addr add %s/31 dev %s\n", leaf ? link->leaf_v4 : link->far_v4, dev);
-	if (t->ipv6)
+	if (t->ipv6 && !t->unnumbered)
 		fprintf(in, "addr add %s/127 dev %s nodad\n", leaf ? link->leaf_v6 : link->far_v6,
 			dev);
 	fprintf(in, "link set %s up\n", dev);
@@ -85,10 +94,21 @@ static void rate_lines(FILE *in, const char *dev, const struct topology *t, unsi
 			dev, rate_mbps, bucket, bucket, QUANTUM_BYTES);
 }
 
-/* htb lets a super-packet pass as one; tbf before it, far too fast to shape, cuts it up. */
+/*
+ * htb lets a super-packet pass as one; tbf before it, far too fast to shape, cuts it up. With PFC
+ * an agent stops that one, and a frame of MAC control starts it again: it goes no further.
+ */
 static void queue_line(FILE *in, const char *dev, const struct topology *t)
 {
-	if (t->bucket_frames)
+	if (t->pfc.xoff_bytes)
+		fprintf(in,
+			"qdisc replace dev %s parent 1:2 handle 2: tbf rate %ugbit burst %u limit "
+			"%u\n"
+			"filter add dev %s parent 1: pref 3 protocol 0x8808 bpf da bytecode \"1,6 "
+			"0 0 "
+			"4\"\n",
+			dev, PFC_QUEUE_GBIT, t->mtu + ETH_HLEN, PFC_QUEUE_BYTES, dev);
+	else if (t->bucket_frames)
 		fprintf(in,
 			"qdisc replace dev %s parent 1:2 handle 2: tbf rate 100gbit burst %u "
 			"limit %u\n",
@@ -141,7 +161,7 @@ static void each_link_of(FILE *in, const struct topology *t, struct plan_host ho
 	PLAN_EACH_LINK(t, host, k)
 	{
 		plan_link_at(t, k, &link);
-		line(in, t, &link, host.role == PLAN_LEAF);
+		line(in, t, &link, plan_at_leaf(&link, host));
 	}
 }
 

@@ -16,8 +16,12 @@ static int apply(const struct topology *t, unsigned number, unsigned rate_mbps)
 	plan_link_at(t, number, &link);
 	if (!t->ecn_threshold_kb || !rate_mbps)
 		return ecn_detach(link.leaf_dev);
-	return ecn_attach(link.leaf_dev, rate_mbps, topology_bucket_bytes(t),
-			  t->ecn_threshold_kb * 1024);
+	return ecn_attach(link.leaf_dev,
+			  &(const struct ecn_ramp){.rate_mbps = rate_mbps,
+						   .bucket_bytes = topology_bucket_bytes(t),
+						   .min_bytes = t->ecn_threshold_kb * 1024,
+						   .max_bytes = t->ecn_max_kb * 1024,
+						   .max_percent = t->ecn_max_percent});
 }
 
 /* Calls apply for the links of a leaf, or for the one of that number. */
@@ -55,6 +59,8 @@ int marking_apply_link(const struct lab *lab, unsigned number, unsigned rate_mbp
 	struct plan_link link;
 
 	plan_link_ends(&lab->topology, number, &link);
+	if (link.leaf.role != PLAN_LEAF)
+		return 0;
 	return apply_at(lab, link.leaf, number, &rate_mbps);
 }
 

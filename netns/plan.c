@@ -6,15 +6,28 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LINKS_V4       0xc6120000u /* 198.18.0.0 */
-#define LOOPBACKS_V4   0xc6130001u /* 198.19.0.1 */
-#define UPLINKS_V4     0xc6138000u /* 198.19.128.0: 4,096 of them end below 198.19.160.0 */
-#define SPINE_IDS_V4   0xc613fe00u /* 198.19.254.0, 256 of them */
-#define LEAF_IDS_V4    0xc613ff00u /* 198.19.255.0, 256 of them */
-#define LEAF_AS	       65101u
-#define SPINE_AS       65401u
-#define SERVER_AS      64513u
-#define SERVER_AS_LONG 4200000000u
+#define LINKS_V4	  0xc6120000u /* 198.18.0.0 */
+#define LOOPBACKS_V4	  0xc6130001u /* 198.19.0.1 */
+#define UPLINKS_V4	  0xc6138000u /* 198.19.128.0: 4,096 of them end below 198.19.160.0 */
+#define SUPERSPINE_IDS_V4 0xc613fd00u /* 198.19.253.0, 128 of them */
+#define SPINE_IDS_V4	  0xc613fe00u /* 198.19.254.0, 256 of them */
+#define LEAF_IDS_V4	  0xc613ff00u /* 198.19.255.0, 256 of them */
+#define LEAF_AS		  65101u
+#define SUPERSPINE_AS	  65371u /* 16 */
+#define SPINE_AS	  65401u
+#define ONE_AS		  64512u
+#define SERVER_AS	  64513u
+#define SERVER_AS_LONG	  4200000000u
+
+static bool same_host(struct plan_host a, struct plan_host b)
+{
+	return a.role == b.role && a.index == b.index;
+}
+
+bool plan_at_leaf(const struct plan_link *link, struct plan_host host)
+{
+	return same_host(link->leaf, host);
+}
 
 unsigned plan_leaves(const struct topology *t)
 {
@@ -26,25 +39,36 @@ unsigned plan_spines(const struct topology *t)
 	return t->planes * t->spines_per_plane;
 }
 
+unsigned plan_superspines(const struct topology *t)
+{
+	return t->pods > 1 ? t->planes * topology_pod_spines(t) : 0;
+}
+
 unsigned plan_hosts(const struct topology *t)
 {
-	return t->servers + plan_leaves(t) + plan_spines(t);
+	return t->servers + plan_leaves(t) + plan_spines(t) + plan_superspines(t);
 }
 
 struct plan_host plan_host_at(const struct topology *t, unsigned k)
 {
-	unsigned leaves = plan_leaves(t);
+	const unsigned n[] = {t->servers, plan_leaves(t), plan_spines(t), plan_superspines(t)};
+	enum plan_role role = PLAN_SERVER;
 
-	if (k < t->servers)
-		return (struct plan_host){PLAN_SERVER, k};
-	if (k < t->servers + leaves)
-		return (struct plan_host){PLAN_LEAF, k - t->servers};
-	return (struct plan_host){PLAN_SPINE, k - t->servers - leaves};
+	for (; role < PLAN_SUPERSPINE && k >= n[role]; role++)
+		k -= n[role];
+	return (struct plan_host){role, k};
+}
+
+const char *plan_role_name(enum plan_role role)
+{
+	static const char *const names[] = {"server", "leaf", "spine", "superspine"};
+
+	return names[role];
 }
 
 void plan_host_name(struct plan_host host, char name[PLAN_HOST_NAME_MAX])
 {
-	static const char *const stems[] = {"s", "l", "sp"};
+	static const char *const stems[] = {"s", "l", "sp", "ss"};
 
 	snprintf(name, PLAN_HOST_NAME_MAX, "%s%u", stems[host.role], host.index % 100000);
 }
@@ -64,12 +88,23 @@ unsigned plan_global(const struct topology *t, struct plan_gpu gpu)
 
 uint32_t plan_server_as(const struct topology *t, unsigned server)
 {
+	if (t->ibgp)
+		return ONE_AS;
 	return (t->servers > 500 ? SERVER_AS_LONG : SERVER_AS) + server;
 }
 
 unsigned plan_plane(const struct topology *t, struct plan_host host)
 {
-	return host.index / (host.role == PLAN_LEAF ? t->leaves_per_plane : t->spines_per_plane);
+	return host.index / (host.role == PLAN_LEAF    ? t->leaves_per_plane
+			     : host.role == PLAN_SPINE ? t->spines_per_plane
+						       : topology_pod_spines(t));
+}
+
+unsigned plan_pod(const struct topology *t, struct plan_host host)
+{
+	unsigned n = host.role == PLAN_LEAF ? t->leaves_per_plane : t->spines_per_plane;
+
+	return t->pods > 1 ? host.index % n / (n / t->pods) : 0;
 }
 
 struct plan_host plan_leaf_of(const struct topology *t, unsigned server, unsigned plane)
@@ -80,7 +115,13 @@ struct plan_host plan_leaf_of(const struct topology *t, unsigned server, unsigne
 
 uint32_t plan_switch_as(const struct topology *t, struct plan_host host)
 {
-	return host.role == PLAN_LEAF ? LEAF_AS + host.index : SPINE_AS + plan_plane(t, host);
+	if (t->ibgp)
+		return ONE_AS;
+	if (host.role == PLAN_LEAF)
+		return LEAF_AS + host.index;
+	if (host.role == PLAN_SUPERSPINE)
+		return SUPERSPINE_AS + plan_plane(t, host);
+	return SPINE_AS + plan_plane(t, host) * (t->pods > 1 ? t->pods : 1) + plan_pod(t, host);
 }
 
 static void v4_text(uint32_t address, char text[INET_ADDRSTRLEN])
@@ -114,10 +155,16 @@ void plan_loopback_v6(unsigned global, char text[INET6_ADDRSTRLEN])
 
 void plan_router_id(const struct topology *t, struct plan_host host, char text[INET_ADDRSTRLEN])
 {
+	static const uint32_t first[] = {
+		[PLAN_LEAF] = LEAF_IDS_V4,
+		[PLAN_SPINE] = SPINE_IDS_V4,
+		[PLAN_SUPERSPINE] = SUPERSPINE_IDS_V4,
+	};
+
 	if (host.role == PLAN_SERVER)
 		plan_loopback_v4(plan_global(t, (struct plan_gpu){host.index, 0}), text);
 	else
-		v4_text((host.role == PLAN_LEAF ? LEAF_IDS_V4 : SPINE_IDS_V4) + host.index, text);
+		v4_text(first[host.role] + host.index, text);
 }
 
 unsigned plan_link_number(const struct topology *t, struct plan_gpu gpu, unsigned plane,
@@ -133,17 +180,37 @@ unsigned plan_sub_links(const struct topology *t)
 
 unsigned plan_links(const struct topology *t)
 {
-	return plan_sub_links(t) + plan_leaves(t) * t->spines_per_plane;
+	return plan_spine_uplink(t, 0) + (t->pods > 1 ? plan_spines(t) : 0);
 }
 
 unsigned plan_uplink_number(const struct topology *t, unsigned leaf, unsigned spine)
 {
-	return plan_sub_links(t) + leaf * t->spines_per_plane + spine;
+	return plan_sub_links(t) + leaf * topology_pod_spines(t) + spine;
+}
+
+unsigned plan_spine_uplink(const struct topology *t, unsigned spine)
+{
+	return plan_uplink_number(t, plan_leaves(t), 0) + spine;
+}
+
+int plan_uplink_between(const struct topology *t, struct plan_host lower, struct plan_host upper,
+			unsigned *number)
+{
+	struct plan_link link;
+
+	for (unsigned k = plan_sub_links(t); k < plan_links(t); k++) {
+		plan_link_ends(t, k, &link);
+		if (same_host(link.leaf, lower) && same_host(link.far, upper)) {
+			*number = k;
+			return 0;
+		}
+	}
+	return -ENOENT;
 }
 
 void plan_link_ends(const struct topology *t, unsigned number, struct plan_link *out)
 {
-	unsigned uplink = number - plan_sub_links(t);
+	unsigned uplink = number - plan_sub_links(t), pod_spines = topology_pod_spines(t), spine;
 
 	*out = (struct plan_link){.number = number};
 	if (number < plan_sub_links(t)) {
@@ -157,10 +224,18 @@ void plan_link_ends(const struct topology *t, unsigned number, struct plan_link 
 		out->far = (struct plan_host){PLAN_SERVER, out->gpu.server};
 		return;
 	}
-	out->leaf = (struct plan_host){PLAN_LEAF, uplink / t->spines_per_plane};
+	if (number >= plan_spine_uplink(t, 0)) {
+		spine = number - plan_spine_uplink(t, 0);
+		out->leaf = (struct plan_host){PLAN_SPINE, spine};
+		out->plane = plan_plane(t, out->leaf);
+		out->far = (struct plan_host){PLAN_SUPERSPINE,
+					      out->plane * pod_spines + spine % pod_spines};
+		return;
+	}
+	out->leaf = (struct plan_host){PLAN_LEAF, uplink / pod_spines};
 	out->plane = plan_plane(t, out->leaf);
-	out->far = (struct plan_host){PLAN_SPINE, out->plane * t->spines_per_plane +
-							  uplink % t->spines_per_plane};
+	spine = plan_pod(t, out->leaf) * pod_spines + uplink % pod_spines;
+	out->far = (struct plan_host){PLAN_SPINE, out->plane * t->spines_per_plane + spine};
 }
 
 void plan_link_at(const struct topology *t, unsigned number, struct plan_link *out)
@@ -171,8 +246,8 @@ void plan_link_at(const struct topology *t, unsigned number, struct plan_link *o
 	plan_link_ends(t, number, out);
 	if (uplink) {
 		snprintf(out->leaf_dev, sizeof(out->leaf_dev), "up%u",
-			 out->far.index % t->spines_per_plane);
-		snprintf(out->far_dev, sizeof(out->far_dev), "l%u", out->leaf.index);
+			 out->leaf.role == PLAN_LEAF ? out->far.index % topology_pod_spines(t) : 0);
+		plan_host_name(out->leaf, out->far_dev);
 	} else {
 		snprintf(out->leaf_dev, sizeof(out->leaf_dev), "s%ug%us%u", out->gpu.server % 10000,
 			 out->gpu.gpu % 100, out->sub % 100);
@@ -190,8 +265,8 @@ unsigned plan_link_mbps(const struct topology *t, unsigned number)
 	struct plan_link link;
 
 	plan_link_ends(t, number, &link);
-	if (link.far.role == PLAN_SPINE)
-		return t->spine_rate_mbps;
+	if (link.far.role != PLAN_SERVER)
+		return link.far.role == PLAN_SPINE ? t->spine_rate_mbps : t->superspine_rate_mbps;
 	return topology_rate(t, link.gpu.server, link.gpu.gpu, link.plane, link.sub);
 }
 
@@ -201,10 +276,8 @@ unsigned plan_link_next(const struct topology *t, struct plan_host host, unsigne
 	struct plan_link link;
 
 	for (; number < n; number++) {
-		const struct plan_host *end = host.role == PLAN_LEAF ? &link.leaf : &link.far;
-
 		plan_link_ends(t, number, &link);
-		if (end->role == host.role && end->index == host.index)
+		if (same_host(link.leaf, host) || same_host(link.far, host))
 			return number;
 	}
 	return n;
@@ -212,11 +285,14 @@ unsigned plan_link_next(const struct topology *t, struct plan_host host, unsigne
 
 void plan_link_text(const struct topology *t, unsigned number, char text[PLAN_TEXT_MAX])
 {
+	char lower[PLAN_HOST_NAME_MAX], upper[PLAN_HOST_NAME_MAX];
 	struct plan_link link;
 
 	plan_link_ends(t, number, &link);
-	if (link.far.role == PLAN_SPINE)
-		snprintf(text, PLAN_TEXT_MAX, "uplink l%u sp%u", link.leaf.index, link.far.index);
+	plan_host_name(link.leaf, lower);
+	plan_host_name(link.far, upper);
+	if (link.far.role != PLAN_SERVER)
+		snprintf(text, PLAN_TEXT_MAX, "uplink %s %s", lower, upper);
 	else
 		snprintf(text, PLAN_TEXT_MAX, "subport s%u/g%u %u %u", link.gpu.server,
 			 link.gpu.gpu, link.plane, link.sub);
@@ -241,12 +317,13 @@ int plan_parse_host(const struct topology *t, const char *text, struct plan_host
 {
 	enum plan_role role = text[0] == 'l'			 ? PLAN_LEAF
 			      : text[0] == 's' && text[1] == 'p' ? PLAN_SPINE
+			      : text[0] == 's' && text[1] == 's' ? PLAN_SUPERSPINE
 								 : PLAN_SERVER;
-	const unsigned limits[] = {t->servers, plan_leaves(t), plan_spines(t)};
+	const unsigned limits[] = {t->servers, plan_leaves(t), plan_spines(t), plan_superspines(t)};
 	unsigned index;
 
 	if ((text[0] != 'l' && text[0] != 's') ||
-	    plan_parse_index(text + (role == PLAN_SPINE ? 2 : 1), limits[role], &index))
+	    plan_parse_index(text + (role >= PLAN_SPINE ? 2 : 1), limits[role], &index))
 		return -EINVAL;
 	*out = (struct plan_host){role, index};
 	return 0;

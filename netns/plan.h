@@ -6,21 +6,28 @@
  * AS numbers, and indices from the names that an operator types. Pure; any thread.
  *
  *	server i    s<i>    AS 64513+i (4200000000+i where more than 500 servers would reach the
- *	                    leaves' range)
+ *	                    leaves' range); with ibgp all hosts are in AS 64512
  *	leaf        l<k>    AS 65101+k; k = plane * leaves_per_plane + leaf within the plane
  *	spine       sp<k>   AS 65401+plane, one for all of a plane, so that no route goes up twice;
  *	                    k = plane * spines_per_plane + spine within the plane
+ *	            with pods AS 65401 + plane * pods + pod, one for all of a pod on a plane
+ *	superspine  ss<k>   AS 65371+plane; k = plane * (spines of a pod) + superspine within the
+ *	                    plane: it joins the spines of that number in each pod
  *	GPU         g<j>    within its server; numbered through the lab as
  *	                    global = i * gpus_per_server + j
  *	sub-link            number = (global * planes + plane) * sub_ports + sub:
  *	                    198.18.0.0 + 2 * number is the leaf's end, the next address the
  *	                    server's (/31); likewise 2001:db8:18:: (/127)
- *	uplink              of leaf and spine: number = sub-links + leaf * spines_per_plane + spine
- *	                    within the plane; 198.19.128.0 + 2 * (number - sub-links) is the leaf's
- *	                    end, likewise 2001:db8:1a::
+ *	            with unnumbered neither end has an address but its own link-local one, and every
+ *	            leaf's end, without ibgp, the MAC address PLAN_LEAF_MAC, as a switch's ports may
+ *	uplink              of leaf and spine: number = sub-links + leaf * (spines of a pod) + spine
+ *	                    within the pod; of a spine, to its superspine: number = sub-links +
+ *	                    leaves' uplinks + spine; 198.19.128.0 + 2 * (number - sub-links) is
+ *	                    the lower end, likewise 2001:db8:1a::
  *	loopback            198.19.0.1 + global, 2001:db8:19::1 + global
  *	devices             g<j>p<plane>s<sub> on the server, s<i>g<j>s<sub> on the leaf; up<spine
- *	                    within the plane> on the leaf, l<k> on the spine
+ *	                    within the pod> on the leaf, l<k> on the spine; up0 on the spine,
+ *	                    sp<k> on the superspine
  */
 #ifndef PLAN_H
 #define PLAN_H
@@ -37,23 +44,27 @@ struct plan_gpu {
 	unsigned gpu; /* within the server */
 };
 
-enum plan_role { PLAN_SERVER, PLAN_LEAF, PLAN_SPINE };
+enum plan_role { PLAN_SERVER, PLAN_LEAF, PLAN_SPINE, PLAN_SUPERSPINE };
 
 struct plan_host {
 	enum plan_role role;
 	unsigned index; /* in the lab */
 };
 
+#define PLAN_LEAF_MAC	    "02:00:00:00:00:01"
 #define PLAN_HOST_NAME_MAX  8
 #define PLAN_NETNS_NAME_MAX (3 + TOPOLOGY_NAME_MAX + 1 + PLAN_HOST_NAME_MAX)
 
-#define PLAN_SWITCHES_MAX 256 /* leaves of a lab, and spines */
+#define PLAN_SWITCHES_MAX 256 /* leaves of a lab, spines, superspines */
 #define PLAN_TEXT_MAX	  48
 
-/* All there is to one link: a sub-link, or one between leaf and spine (an uplink). */
+/*
+ * All there is to one link: a sub-link, or an uplink, between leaf and spine or spine and
+ * superspine. The lower switch of an uplink is in the place of the leaf.
+ */
 struct plan_link {
 	unsigned number;
-	struct plan_host leaf, far; /* far: a server or a spine */
+	struct plan_host leaf, far; /* far: a server or the upper switch */
 	unsigned plane;
 	struct plan_gpu gpu; /* of a sub-link, with sub */
 	unsigned sub;
@@ -67,13 +78,18 @@ struct plan_link {
 
 unsigned plan_leaves(const struct topology *t);
 unsigned plan_spines(const struct topology *t);
-unsigned plan_hosts(const struct topology *t); /* servers + leaves + spines */
-struct plan_host plan_host_at(const struct topology *t,
-			      unsigned k); /* servers first, then leaves, then spines */
+unsigned plan_superspines(const struct topology *t);
+unsigned plan_hosts(const struct topology *t); /* servers and switches */
+/* Servers first, then leaves, then spines, then superspines. */
+struct plan_host plan_host_at(const struct topology *t, unsigned k);
+/* "server", "leaf", "spine", "superspine" */
+const char *plan_role_name(enum plan_role role);
 void plan_host_name(struct plan_host host, char name[PLAN_HOST_NAME_MAX]);
 void plan_netns_name(const char *lab, struct plan_host host, char name[PLAN_NETNS_NAME_MAX]);
-/* The plane of a leaf or spine. */
+/* The plane of a switch. */
 unsigned plan_plane(const struct topology *t, struct plan_host host);
+/* The pod of a leaf or spine; 0 without pods. */
+unsigned plan_pod(const struct topology *t, struct plan_host host);
 /* The leaf that a server has in that plane. */
 struct plan_host plan_leaf_of(const struct topology *t, unsigned server, unsigned plane);
 
@@ -88,16 +104,23 @@ unsigned plan_sub_links(const struct topology *t);
 unsigned plan_links(const struct topology *t); /* sub-links + uplinks */
 unsigned plan_link_number(const struct topology *t, struct plan_gpu gpu, unsigned plane,
 			  unsigned sub);
-/* spine: within the plane of leaf, which is an index in the lab. */
+/* spine: within the pod of leaf, which is an index in the lab. */
 unsigned plan_uplink_number(const struct topology *t, unsigned leaf, unsigned spine);
+/* Of that spine of the lab, to its superspine. */
+unsigned plan_spine_uplink(const struct topology *t, unsigned spine);
+/* The uplink from one switch to the other; -ENOENT: no link joins them. */
+int plan_uplink_between(const struct topology *t, struct plan_host lower, struct plan_host upper,
+			unsigned *number);
 /* All of it but names and addresses, which take longer to write than to find out. */
 void plan_link_ends(const struct topology *t, unsigned number, struct plan_link *out);
 void plan_link_at(const struct topology *t, unsigned number, struct plan_link *out);
+/* Is that host the leaf of the link, or of an uplink the lower switch? */
+bool plan_at_leaf(const struct plan_link *link, struct plan_host host);
 /* Its rate as the topology has it, Mbit/s; 0: unshaped. */
 unsigned plan_link_mbps(const struct topology *t, unsigned number);
 /* The first link from number on that ends at host; plan_links() if there is none. */
 unsigned plan_link_next(const struct topology *t, struct plan_host host, unsigned number);
-/* What an operator calls it: "subport s1/g0 2 0", "uplink l3 sp0". */
+/* What an operator calls it: "subport s1/g0 2 0", "uplink l3 sp0", "uplink sp3 ss1". */
 void plan_link_text(const struct topology *t, unsigned number, char text[PLAN_TEXT_MAX]);
 
 /* For k of every link that ends at host. */
@@ -105,7 +128,7 @@ void plan_link_text(const struct topology *t, unsigned number, char text[PLAN_TE
 	for (unsigned k = plan_link_next(t, host, 0); k < plan_links(t);                           \
 	     k = plan_link_next(t, host, k + 1))
 
-/* "s3", "l0" or "sp1"; -EINVAL unless it is a host of this topology. */
+/* "s3", "l0", "sp1" or "ss0"; -EINVAL unless it is a host of this topology. */
 int plan_parse_host(const struct topology *t, const char *text, struct plan_host *out);
 /* "s3" (its g0) or "s3/g1"; -EINVAL unless it is a GPU of this topology. */
 int plan_parse_gpu(const struct topology *t, const char *text, struct plan_gpu *out);

@@ -43,15 +43,15 @@ __attribute__((format(printf, 2, 3))) static void complain(struct status *s, con
 	va_end(args);
 }
 
-/* The path of a bgpd answer that came from this neighbour, NULL if none did. */
-static const json_t *path_from(const json_t *paths, const char *neighbor)
+/* The path of a bgpd answer whose neighbour has that value of that key, NULL if none did. */
+static const json_t *path_from(const json_t *paths, const char *key, const char *neighbor)
 {
 	const json_t *one;
 	size_t i;
 
 	json_array_foreach (paths, i, one) {
 		const char *id =
-			json_string_value(json_object_get(json_object_get(one, "peer"), "peerId"));
+			json_string_value(json_object_get(json_object_get(one, "peer"), key));
 
 		if (id && !strcmp(id, neighbor))
 			return one;
@@ -90,7 +90,9 @@ static void check_path(const struct reading *l, const json_t *paths, unsigned nu
 
 	plan_link_at(&l->lab->topology, number, &link);
 	want = expect_announced(faults, l->server, peer, link.plane);
-	path = path_from(paths, six ? link.leaf_v6 : link.leaf_v4);
+	path = l->lab->topology.unnumbered
+		       ? path_from(paths, "interface", link.far_dev)
+		       : path_from(paths, "peerId", six ? link.leaf_v6 : link.leaf_v4);
 	if (!fault_state_live(faults, number) || !want.most) {
 		if (path)
 			complain(l->status, "s%u still has %s of s%u/g%u on plane %u via %s",
@@ -191,7 +193,7 @@ static void check_kernel(const struct reading *l, const struct routes *routes, s
 			 l->server, text, have, most);
 }
 
-/* One end of each link: the far one, and of links between switches the leaf's. */
+/* One end of each link: the far one, and of links between switches the lower one's. */
 static void check_carrier(const struct lab *lab, struct status *s, struct plan_host host, int fd)
 {
 	char name[PLAN_HOST_NAME_MAX];
@@ -203,10 +205,10 @@ static void check_carrier(const struct lab *lab, struct status *s, struct plan_h
 		bool live = fault_state_live(&s->faults, k);
 		const char *dev;
 
-		if (host.role == PLAN_LEAF && k < plan_sub_links(&lab->topology))
-			continue;
 		plan_link_at(&lab->topology, k, &link);
-		dev = host.role == PLAN_LEAF ? link.leaf_dev : link.far_dev;
+		if (plan_at_leaf(&link, host) == (link.far.role == PLAN_SERVER))
+			continue;
+		dev = plan_at_leaf(&link, host) ? link.leaf_dev : link.far_dev;
 		s->up[k] = links_carrier(fd, dev);
 		if (s->up[k] != live)
 			complain(s, "%s: %s has %s carrier", name, dev, live ? "no" : "still");
@@ -228,9 +230,8 @@ static int enter(const struct lab *lab, struct plan_host host, int *home, int *f
 	return rc;
 }
 
-static int read_uplinks(const struct lab *lab, struct status *s, unsigned leaf)
+static int read_uplinks(const struct lab *lab, struct status *s, struct plan_host host)
 {
-	const struct plan_host host = {PLAN_LEAF, leaf};
 	int home, fd, rc = enter(lab, host, &home, &fd);
 
 	if (rc)
@@ -316,7 +317,7 @@ static void check_forwarding(const struct lab *lab, struct status *s)
 			complain(s, "%s: forwards nothing%s%s; `farelab heal %s %s %s`", name,
 				 strcmp(what, "all") ? " from " : "",
 				 strcmp(what, "all") ? what : "", lab->name,
-				 host.role == PLAN_LEAF ? "leaf" : "spine", name);
+				 plan_role_name(host.role), name);
 	}
 }
 
@@ -362,8 +363,8 @@ int status_take(const struct lab *lab, struct status *out)
 	}
 	check_daemons(lab, &s);
 	check_forwarding(lab, &s);
-	for (unsigned leaf = 0; !rc && t->spines_per_plane && leaf < plan_leaves(t); leaf++)
-		rc = read_uplinks(lab, &s, leaf);
+	for (unsigned k = t->servers; !rc && t->spines_per_plane && k < plan_hosts(t); k++)
+		rc = read_uplinks(lab, &s, plan_host_at(t, k));
 	for (unsigned leaf = 0; !rc && s.marks && leaf < plan_leaves(t); leaf++)
 		rc = marking_read(lab, (struct plan_host){PLAN_LEAF, leaf}, s.marks);
 	for (unsigned server = 0; !rc && server < t->servers; server++) {

@@ -8,7 +8,7 @@
  *
  * Converged means: every GPU server knows every other server's loopbacks over exactly the sub-links
  * that should work, each with the bandwidth that the destination's live sub-links add up to (raw,
- * from bgpd; expect.h), and its kernel forwards over as many; and every leaf and spine that was not
+ * from bgpd; expect.h), and its kernel forwards over as many; and every switch that was not
  * failed forwards.
  * Daemons run, fared too where the lab has it: that it runs is all that is asked of it here. A gray
  * sub-link may or may not hold a BGP session: either is accepted there.
@@ -25,9 +25,9 @@
 
 struct status {
 	bool converged;
-	char why[STATUS_WHY_MAX]; /* "" when converged */
-	bool *up;		  /* carrier by a link's number: at the server's end, or the leaf's
-				     of one between leaf and spine */
+	char why[STATUS_WHY_MAX];   /* "" when converged */
+	bool *up;		    /* carrier by a link's number: at the server's end, or the lower
+				     switch's of an uplink */
 	struct ecn_counters *marks; /* by a link's number, of the leaf's end; NULL: nothing marks */
 	struct fault_state faults;
 };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The JSON that programs read of a lab's state. */
+#include <stdio.h>
+
+#include "lb.h"
 #include "links.h"
 #include "status.h"
 
@@ -20,12 +23,18 @@ static json_int_t gray_ppm(const struct fault_link *f)
 static json_t *ecn_json(const struct status *s, unsigned k)
 {
 	const struct ecn_counters *m = s->marks ? &s->marks[k] : NULL;
+	json_t *ramp;
 
 	if (!m)
 		return json_null();
+	ramp = json_array();
+	for (unsigned i = 0; i <= ECN_RAMP_PARTS; i++)
+		json_array_append_new(ramp, json_pack("[I, I, I]", (json_int_t)m->ramp_packets[i],
+						      (json_int_t)m->ramp_marked[i],
+						      (json_int_t)m->ramp_squares[i]));
 	return json_pack(
-		"{s:I, s:I, s:I, s:o, s:I}", "packets", (json_int_t)m->packets, "bytes",
-		(json_int_t)m->bytes, "marked", (json_int_t)m->marked, "onset_ns",
+		"{s:I, s:I, s:I, s:o, s:o, s:I}", "packets", (json_int_t)m->packets, "bytes",
+		(json_int_t)m->bytes, "marked", (json_int_t)m->marked, "ramp", ramp, "onset_ns",
 		m->first_mark_ns && m->first_ns
 			? json_integer((json_int_t)(m->first_mark_ns - m->first_ns))
 			: json_null(),
@@ -47,23 +56,30 @@ static json_t *sub_port_json(const struct lab *lab, const struct status *s, stru
 			 "gray_loss_ppm", gray_ppm(&s->faults.links[k]), "ecn", ecn_json(s, k));
 }
 
-static json_t *uplinks_json(const struct lab *lab, const struct status *s)
+/* Of the switches of one tier to those of the next. */
+static json_t *uplinks_json(const struct lab *lab, const struct status *s, enum plan_role lower)
 {
-	char leaf[PLAN_HOST_NAME_MAX], spine[PLAN_HOST_NAME_MAX];
+	const char *from = plan_role_name(lower), *to = plan_role_name(lower + 1);
+	char names[2][PLAN_HOST_NAME_MAX], keys[2][24];
 	json_t *list = json_array();
 	struct plan_link link;
 
+	snprintf(keys[0], sizeof(keys[0]), "%s_dev", from);
+	snprintf(keys[1], sizeof(keys[1]), "%s_dev", to);
 	for (unsigned k = plan_sub_links(&lab->topology); k < plan_links(&lab->topology); k++) {
 		plan_link_at(&lab->topology, k, &link);
-		plan_host_name(link.leaf, leaf);
-		plan_host_name(link.far, spine);
-		json_array_append_new(
-			list,
-			json_pack("{s:s, s:s, s:s, s:s, s:I, s:b, s:I, s:o}", "leaf", leaf, "spine",
-				  spine, "leaf_dev", link.leaf_dev, "spine_dev", link.far_dev,
-				  "rate_bps", (json_int_t)s->faults.links[k].rate_mbps * 1000000,
-				  "up", (int)s->up[k], "gray_loss_ppm",
-				  gray_ppm(&s->faults.links[k]), "ecn", ecn_json(s, k)));
+		if (link.leaf.role != lower)
+			continue;
+		plan_host_name(link.leaf, names[0]);
+		plan_host_name(link.far, names[1]);
+		json_array_append_new(list,
+				      json_pack("{s:s, s:s, s:s, s:s, s:I, s:b, s:I, s:o}", from,
+						names[0], to, names[1], keys[0], link.leaf_dev,
+						keys[1], link.far_dev, "rate_bps",
+						(json_int_t)s->faults.links[k].rate_mbps * 1000000,
+						"up", (int)s->up[k], "gray_loss_ppm",
+						gray_ppm(&s->faults.links[k]), "ecn",
+						lower == PLAN_LEAF ? ecn_json(s, k) : json_null()));
 	}
 	return list;
 }
@@ -118,9 +134,11 @@ static json_t *switch_json(const struct lab *lab, const struct status *s, struct
 
 	plan_host_name(host, name);
 	lab_netns(lab, host, netns);
-	return json_pack("{s:s, s:s, s:i, s:b, s:{s:o, s:o}}", "name", name, "netns", netns,
-			 "plane", (int)plan_plane(&lab->topology, host), "up", (int)up, "pids",
-			 "zebra", pid_json(lab, host, LAB_ZEBRA), "bgpd",
+	return json_pack("{s:s, s:s, s:i, s:b, s:s*, s:{s:o, s:o}}", "name", name, "netns", netns,
+			 "plane", (int)plan_plane(&lab->topology, host), "up", (int)up, "lb",
+			 host.role == PLAN_LEAF ? topology_lb_name(lb_of(lab, host.index).mode)
+						: NULL,
+			 "pids", "zebra", pid_json(lab, host, LAB_ZEBRA), "bgpd",
 			 pid_json(lab, host, LAB_BGPD));
 }
 
@@ -129,26 +147,41 @@ static void append_text(const char *text, void *arg)
 	json_array_append_new(arg, json_string(text));
 }
 
+static json_t *pfc_json(const struct topology *t)
+{
+	return t->pfc.xoff_bytes
+		       ? json_pack("{s:i, s:i, s:i}", "xoff_bytes", (int)t->pfc.xoff_bytes,
+				   "headroom_bytes", (int)t->pfc.headroom_bytes, "watchdog_ms",
+				   (int)t->pfc.watchdog_ms)
+		       : json_null();
+}
+
 json_t *status_json(const struct lab *lab, const struct status *s)
 {
 	const struct topology *t = &lab->topology;
-	json_t *servers = json_array(), *leaves = json_array(), *spines = json_array(),
-	       *faults = json_array();
+	json_t *servers = json_array(), *faults = json_array();
+	json_t *switches[] = {[PLAN_LEAF] = json_array(),
+			      [PLAN_SPINE] = json_array(),
+			      [PLAN_SUPERSPINE] = json_array()};
 
 	for (unsigned server = 0; server < t->servers; server++)
 		json_array_append_new(servers, server_json(lab, s, server));
 	for (unsigned k = t->servers; k < plan_hosts(t); k++) {
 		struct plan_host host = plan_host_at(t, k);
 
-		json_array_append_new(host.role == PLAN_LEAF ? leaves : spines,
-				      switch_json(lab, s, host));
+		json_array_append_new(switches[host.role], switch_json(lab, s, host));
 	}
 	status_faults(lab, s, append_text, faults);
-	return json_pack(
-		"{s:s, s:b, s:s?, s:i, s:i, s:i, s:i, s:I, s:o, s:o, s:o, s:o, s:o}", "lab",
-		lab->name, "converged", (int)s->converged, "why", s->converged ? NULL : s->why,
-		"planes", (int)t->planes, "sub_ports", (int)t->sub_ports, "mtu_bytes", (int)t->mtu,
-		"bucket_bytes", (int)topology_bucket_bytes(t), "ecn_threshold_bytes",
-		(json_int_t)t->ecn_threshold_kb * 1024, "faults", faults, "servers", servers,
-		"leaves", leaves, "spines", spines, "uplinks", uplinks_json(lab, s));
+	return json_pack("{s:s, s:b, s:s?, s:i, s:i, s:i, s:i, s:i, s:o, s:I, s:I, s:i, s:o, s:o, "
+			 "s:o, s:o, s:o, s:o, s:o}",
+			 "lab", lab->name, "converged", (int)s->converged, "why",
+			 s->converged ? NULL : s->why, "planes", (int)t->planes, "sub_ports",
+			 (int)t->sub_ports, "mtu_bytes", (int)t->mtu, "bucket_bytes",
+			 (int)topology_bucket_bytes(t), "queue_bytes", (int)t->queue_bytes, "pfc",
+			 pfc_json(t), "ecn_threshold_bytes", (json_int_t)t->ecn_threshold_kb * 1024,
+			 "ecn_max_bytes", (json_int_t)t->ecn_max_kb * 1024, "ecn_max_percent",
+			 (int)t->ecn_max_percent, "faults", faults, "servers", servers, "leaves",
+			 switches[PLAN_LEAF], "spines", switches[PLAN_SPINE], "superspines",
+			 switches[PLAN_SUPERSPINE], "uplinks", uplinks_json(lab, s, PLAN_LEAF),
+			 "spine_uplinks", uplinks_json(lab, s, PLAN_SPINE));
 }

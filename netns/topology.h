@@ -21,14 +21,38 @@
  *	leaves_per_plane: 1        more: two tiers; servers in equal runs, s0 first
  *	spines_per_plane: 0        each linked once to each leaf of its plane
  *	spine_rate_mbps: ...       shaped rate of such a link; absent: the plane does not block
+ *	pods: 1                    more: three tiers; leaves and spines of a plane in equal runs,
+ *	                           each leaf linked to the spines of its pod alone, superspine k of
+ *	                           a plane, of as many as a pod has spines, to spine k of each pod
+ *	superspine_rate_mbps: ...  shaped rate of such a link; absent: the plane does not block
  *	ecn_threshold_kb: 0        leaves mark what finds so many KiB in a queue; 0: nothing
+ *	ecn_max_kb: ...            not all of it, but more with the queue, and all from so many
+ *	                           KiB on; absent: all from the threshold on
+ *	ecn_max_percent: 100       share that is marked just below ecn_max_kb
+ *	pfc: {xoff_bytes: 65536}   queues of data do not drop, but pause those who send (PFC,
+ *	                           emulated by an agent):
+ *	  class: 3                 the priority that PFC frames have for it
+ *	  xoff_bytes: ...          a port asks for a pause from so many bytes on (required)
+ *	  xon_bytes: ...           and ends it at so many; absent: half of xoff_bytes
+ *	  headroom_bytes: ...      room for what comes after that; absent: what rate_mbps needs;
+ *	                           0: none, on purpose
+ *	  watchdog_ms: 0           a pause of that length is a storm: PFC is ignored; 0: none
+ *	lb: kernel                 how leaves spread over equal next hops: ecmp, bth, flowlet,
+ *	                           spray, adaptive; kernel: by its own hash
+ *	lb_seed: ...               of ecmp, bth and flowlet, the same at all leaves; absent: each
+ *	                           has its own
+ *	lb_gap_us: 500             flowlet: the pause after which a flow may go elsewhere
  *	queue_bytes: 1048576       limit of the shaper's queue
  *	bucket_frames: 0           so many frames pass a shaper at once after a pause, and
- *	                           super-packets are cut up before it; 0: 128 KiB, and they are not
+ *	                           super-packets are cut up before it; 0: 128 KiB, and they are
+ *	                           not; absent, with pfc: 2
  *	priority_band: true        shapers send network control (DSCP 48) before all else
  *	mtu: 4200
  *	ipv4: true                 false, with ipv6: no IPv4 on any link or loopback, none in BGP
  *	ipv6: false                true: IPv6 addresses, BGP, BMP
+ *	unnumbered: false          true: links have link-local addresses alone, all leaves' the
+ *	                           same (but with ibgp); BGP sessions by device, with both families
+ *	ibgp: false                true: one AS; leaves and spines are route reflectors
  *	bgp_timers: {keepalive_s: 1, hold_s: 3}
  *	probe_interval_ms: 10      fared's health.interval_ms; absent: fared's own default
  *	probe_multiplier: 5        fared's health.multiplier; absent: fared's own default
@@ -40,11 +64,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define TOPOLOGY_NAME_MAX  32
-#define TOPOLOGY_FILE_MAX  65536
-#define TOPOLOGY_ERROR_MAX 512
-#define TOPOLOGY_RATES_MAX 64
-#define TOPOLOGY_EVERY	   ~0u
+#define TOPOLOGY_NAME_MAX      32
+#define TOPOLOGY_FILE_MAX      65536
+#define TOPOLOGY_ERROR_MAX     512
+#define TOPOLOGY_RATES_MAX     64
+#define TOPOLOGY_EVERY	       ~0u
+#define TOPOLOGY_LB_GAP_MAX_US 1000000
 /* Twice the largest super-packet, so that one is never late for want of a bucket. */
 #define TOPOLOGY_BUCKET_BYTES 131072
 
@@ -52,6 +77,26 @@
 struct topology_rate {
 	unsigned server, gpu, plane, sub_port;
 	unsigned rate_mbps; /* not 0 */
+};
+
+enum topology_lb_mode {
+	TOPOLOGY_LB_KERNEL,
+	TOPOLOGY_LB_ECMP,
+	TOPOLOGY_LB_BTH,
+	TOPOLOGY_LB_FLOWLET,
+	TOPOLOGY_LB_SPRAY,
+	TOPOLOGY_LB_ADAPTIVE
+};
+
+struct topology_lb {
+	enum topology_lb_mode mode;
+	unsigned seed; /* TOPOLOGY_EVERY: each leaf has its own */
+	unsigned gap_us;
+};
+
+struct topology_pfc {
+	unsigned xoff_bytes; /* 0: no PFC */
+	unsigned xon_bytes, headroom_bytes, class, watchdog_ms;
 };
 
 struct topology {
@@ -65,9 +110,14 @@ struct topology {
 	struct topology_rate rates[TOPOLOGY_RATES_MAX];
 	bool announce_rates;
 	unsigned leaves_per_plane;
-	unsigned spines_per_plane; /* 0: one tier */
-	unsigned spine_rate_mbps;  /* 0: unshaped */
-	unsigned ecn_threshold_kb; /* KiB; 0: leaves mark nothing */
+	unsigned spines_per_plane;	      /* 0: one tier */
+	unsigned spine_rate_mbps;	      /* 0: unshaped */
+	unsigned pods;			      /* 0 or 1: no superspines */
+	unsigned superspine_rate_mbps;	      /* 0: unshaped */
+	unsigned ecn_threshold_kb;	      /* KiB; 0: leaves mark nothing */
+	unsigned ecn_max_kb, ecn_max_percent; /* 0 KiB: no ramp */
+	struct topology_lb lb;
+	struct topology_pfc pfc;
 	unsigned queue_bytes;
 	unsigned bucket_frames; /* 0: TOPOLOGY_BUCKET_BYTES */
 	bool priority_band;
@@ -77,6 +127,7 @@ struct topology {
 	unsigned graceful_restart_s;		      /* 0: none */
 	unsigned probe_interval_ms, probe_multiplier; /* 0: as fared has it */
 	bool ipv4, ipv6;			      /* one of them at least */
+	bool unnumbered, ibgp;
 };
 
 /* What a sub-link is shaped to; 0: unshaped. gpu is its number within the server. */
@@ -84,8 +135,15 @@ unsigned topology_rate(const struct topology *t, unsigned server, unsigned gpu, 
 		       unsigned sub_port);
 /* What a shaper lets pass at once after a pause. */
 unsigned topology_bucket_bytes(const struct topology *t);
+/* The headroom_bytes that PFC needs on a link of that rate. */
+unsigned topology_pfc_headroom(const struct topology *t, unsigned rate_mbps);
+const char *topology_lb_name(enum topology_lb_mode mode);
+/* -EINVAL: no mode. */
+int topology_lb_parse(const char *text, enum topology_lb_mode *out);
 /* The highest rate that BGP can carry for a sub-link with announce_rates; 1 is the lowest. */
 unsigned topology_most_announced(const struct topology *t);
+/* Spines of a pod on a plane; of a plane, where it is not divided. */
+unsigned topology_pod_spines(const struct topology *t);
 /* The leaf that a server has in every plane, 0 to leaves_per_plane - 1. */
 unsigned topology_leaf(const struct topology *t, unsigned server);
 

@@ -20,7 +20,6 @@
 #include "weights.h"
 
 #define DEFAULT_RUN_DIR	   "/run/fared"
-#define SNAPSHOT_RETRIES   64
 #define REFRESH_NS	   UINT64_C(1000000000)
 #define HEARTBEAT_ALIVE_NS UINT64_C(1000000000)
 
@@ -330,6 +329,18 @@ int fare_local_address(const struct fare *fare, unsigned local_gpu, int family,
 		return -ENOENT;
 	memcpy(out, gpu.shm->address[family == AF_INET6], sizeof(*out));
 	return memcmp(out, &none, sizeof(none)) ? 0 : -ENOENT;
+}
+
+bool attach_is_local(const struct fare *fare, const struct in6_addr *address)
+{
+	int family = IN6_IS_ADDR_V4MAPPED(address) ? AF_INET : AF_INET6;
+	struct in6_addr own;
+
+	for (unsigned gpu = 0; gpu < fare_n_local_gpus(fare); gpu++)
+		if (!fare_local_address(fare, gpu, family, &own) &&
+		    !memcmp(&own, address, sizeof(own)))
+			return true;
+	return false;
 }
 
 bool fare_daemon_alive(const struct fare *fare)

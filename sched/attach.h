@@ -49,6 +49,8 @@ struct attach_gpu {
 };
 /* false: there is none */
 bool attach_local_gpu(const struct fare *fare, unsigned local_gpu, struct attach_gpu *out);
+/* Whether a GPU of this server has that address: no plane leads there. */
+bool attach_is_local(const struct fare *fare, const struct in6_addr *address);
 /*
  * A pair's phase and turn (weights.h; among the addresses that the daemon knows now), its peer and
  * local GPU.

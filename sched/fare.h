@@ -110,7 +110,7 @@ int fare_pair_paths(const struct fare_pair *pair, struct fare_paths *out);
 /* ---- 2. pick a plane per packet -------------------------------------------------------------- */
 
 struct fare_slot {
-	uint16_t plane, sub_port; /* from 0 */
+	uint16_t plane, sub_port; /* from 0; fared.yaml(5) names the sub-port's device */
 };
 int fare_spray_open(struct fare_spray **out, struct fare_pair *pair);
 void fare_spray_close(struct fare_spray *spray);
@@ -299,7 +299,10 @@ void fare_mr_deregister(struct fare_mr *mr);
 uint32_t fare_mr_rkey(const struct fare_mr *mr);
 /* The address of its first byte, for data at this end and remote_addr at the other. */
 uint64_t fare_mr_addr(const struct fare_mr *mr);
-/* Of fare_mr_register_dmabuf(); nothing to do for other memory, and where a device reaches it. */
+/*
+ * Of fare_mr_register_dmabuf(); nothing to do for other memory, and where a device reaches it.
+ * Errors: what the kernel says of the dma-buf.
+ */
 int fare_mr_sync(const struct fare_mr *mr);
 
 /* ---- 3. groups ------------------------------------------------------------------------------- */
@@ -357,9 +360,9 @@ struct fare_group_options {
  * Opens a group toward the first process at peer's address, which must accept. It connects in the
  * background: FARE_EVENT_CONNECTED or FARE_EVENT_CLOSED follows. -EINVAL: also, a peer of another
  * family. -EOPNOTSUPP: the provider does not have the mode. -EUSERS: 4,096 groups are open.
- * -ENOENT: the daemon no longer publishes the local GPU. -ENOSPC: no region is left. Toward another
- * process at the own GPU's address no plane leads: with "soft" such a group has one QP over the
- * kernel's loopback, whatever the mode.
+ * -ENOENT: the daemon no longer publishes the local GPU. -ENOSPC: no region is left. Toward a
+ * process at the address of a GPU of this server, its own or another, no plane leads: with "soft"
+ * such a group has one QP over the kernel's loopback, whatever the mode.
  */
 int fare_group_open_sized(struct fare_group **out, struct fare_domain *domain,
 			  const struct in6_addr *peer, const struct fare_group_options *options,
@@ -393,6 +396,7 @@ void fare_group_disconnect(struct fare_group *group);
 void fare_group_close(struct fare_group *group);
 /* What the peer said when the group opened, and *bytes of it; NULL, 0: nothing, or not yet. */
 const void *fare_group_private(const struct fare_group *group, size_t *bytes);
+/* The GPU at the other end: its loopback address. */
 void fare_group_peer(const struct fare_group *group, struct in6_addr *out);
 /*
  * The process at the other end, as its fare_domain_address() has it: from authenticated messages,

@@ -2,8 +2,8 @@
 /*
  * fare_verdict.h - the one verdict that every path carries (docs/architecture.md).
  *
- * Exactly one per path, the first that applies in the order of this enum's comments; an operator
- * reads the name.
+ * Exactly one per path, by the first rule of fared/path_rules.c that applies; an operator reads the
+ * name.
  */
 #ifndef FARE_VERDICT_H
 #define FARE_VERDICT_H

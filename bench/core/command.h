@@ -3,7 +3,7 @@
  * command.h - runs another program and keeps what it said.
  *
  * Owns: the child until it has ended. When time is up, or this process dies, it gets SIGTERM; if
- * that does not end it in time, SIGKILL. What the child left behind to clean up after it (whoever
+ * that does not end it in time, SIGKILL. What the child left behind to clean up after it (what
  * holds its output open) is then waited for, within bounds. No shell is involved unless the caller
  * names one. Thread: one at a time per process (it waits for its own child only).
  */

@@ -44,23 +44,31 @@ size_t curve_inflection(const struct curve_point *points, size_t n, size_t n_bas
 	return first;
 }
 
-/* Is a at least as good as b in both, and better in one? */
-static bool curve_beats(double ax, double ay, double bx, double by)
+/* Is a at least as good as b in all, and better in one? */
+static bool curve_beats(const double *const *y, const bool *more, size_t n_y, size_t a, size_t b)
 {
-	return ax >= bx && ay >= by && (ax > bx || ay > by);
+	bool better = false;
+
+	for (size_t k = 0; k < n_y; k++) {
+		double gain = more[k] ? y[k][a] - y[k][b] : y[k][b] - y[k][a];
+
+		if (!(gain >= 0))
+			return false;
+		better |= gain > 0;
+	}
+	return better;
 }
 
-size_t curve_pareto(const double *x, const double *y, size_t n, bool more_x, bool more_y,
-		    bool *best)
+size_t curve_pareto(const double *const *y, const bool *more, size_t n_y, size_t n, bool *best)
 {
-	double sign_x = more_x ? 1 : -1, sign_y = more_y ? 1 : -1;
 	size_t count = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		best[i] = isfinite(x[i]) && isfinite(y[i]);
+		best[i] = true;
+		for (size_t k = 0; k < n_y; k++)
+			best[i] = best[i] && isfinite(y[k][i]);
 		for (size_t j = 0; best[i] && j < n; j++)
-			best[i] = !curve_beats(sign_x * x[j], sign_y * y[j], sign_x * x[i],
-					       sign_y * y[i]);
+			best[i] = !curve_beats(y, more, n_y, j, i);
 		count += best[i];
 	}
 	return count;

@@ -26,11 +26,10 @@ struct curve_point {
 size_t curve_inflection(const struct curve_point *points, size_t n, size_t n_base, double margin);
 
 /*
- * Pareto front of two measures: best[i] tells whether no other point is at least as good in both
- * and better in one. more_x, more_y: more of it is better. Points that are not finite are never on
- * it. Returns how many are.
+ * Pareto front of n_y measures of n points, y[measure][point]: best[i] tells whether no other point
+ * is at least as good in all and better in one. more[measure]: more of it is better. Points that
+ * are not finite are never on it. Returns how many are.
  */
-size_t curve_pareto(const double *x, const double *y, size_t n, bool more_x, bool more_y,
-		    bool *best);
+size_t curve_pareto(const double *const *y, const bool *more, size_t n_y, size_t n, bool *best);
 
 #endif

@@ -74,6 +74,15 @@ void hist_merge(struct hist *into, const struct hist *from)
 			into->bucket[i] += from->bucket[i];
 }
 
+uint64_t hist_above(const struct hist *h, uint64_t value)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < HIST_BUCKETS; i++)
+		n += hist_low(i) > value ? h->bucket[i] : 0;
+	return n;
+}
+
 double hist_mean(const struct hist *h)
 {
 	return h->n ? h->sum / (double)h->n : 0;

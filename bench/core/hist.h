@@ -50,6 +50,8 @@ bool hist_carries(const struct hist *h, double q);
  * normal approximation above n = 1,000). False: n does not carry that quantile.
  */
 bool hist_quantile_interval(const struct hist *h, double q, double *low, double *high);
+/* Of how many the bucket lies above that value. */
+uint64_t hist_above(const struct hist *h, uint64_t value);
 double hist_mean(const struct hist *h);
 
 /* {"n", "min", "max", "sum", "buckets": [[low, count], ...]}; NULL: no memory. */

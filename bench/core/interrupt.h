@@ -5,7 +5,7 @@
  * Owns: this process's mask of SIGINT, SIGTERM and SIGHUP. In: signals. Out: whether one has come.
  * No handler, so nothing is interrupted half-way; what is to end asks often enough
  * (cluster_sleep_until() does). Programs that command.h starts get all signals as ever; other
- * children keep them held, and are ended by whoever started them. Thread: the process has one.
+ * children keep them held, and are ended by their parents. Thread: the process has one.
  */
 #ifndef INTERRUPT_H
 #define INTERRUPT_H

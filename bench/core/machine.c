@@ -31,18 +31,18 @@ static void machine_processor(char *out, size_t size)
 static void machine_command(char *out, size_t size)
 {
 	FILE *file = fopen("/proc/self/cmdline", "re");
-	char words[1024], *word = words;
-	size_t n = file ? fread(words, 1, sizeof(words) - 1, file) : 0, used = 0;
+	char line[1024], *arg = line;
+	size_t n = file ? fread(line, 1, sizeof(line) - 1, file) : 0, used = 0;
 
 	if (file)
 		fclose(file);
 	snprintf(out, size, "unknown");
-	words[n] = '\0';
-	for (; word < words + n; word += strlen(word) + 1) {
+	line[n] = '\0';
+	for (; arg < line + n; arg += strlen(arg) + 1) {
 		const char *quote =
-			strpbrk(word, " \t\n\"'$`\\*?&;|<>(){}[]!#~") || !*word ? "'" : "";
+			strpbrk(arg, " \t\n\"'$`\\*?&;|<>(){}[]!#~") || !*arg ? "'" : "";
 		int length = snprintf(out + used, size - used, "%s%s%s%s", used ? " " : "", quote,
-				      word, quote);
+				      arg, quote);
 
 		if (length < 0 || (size_t)length >= size - used) {
 			snprintf(out + size - 4, 4, "...");

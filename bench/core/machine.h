@@ -14,6 +14,6 @@ struct machine {
 	char started[32];   /* UTC, when this was asked for */
 };
 
-void machine_read(struct machine *machine); /* what cannot be told is "unknown" */
+void machine_read(struct machine *machine); /* what cannot be read is "unknown" */
 
 #endif

@@ -67,28 +67,28 @@ int options_lab(const char *command, int argc, const char *lab_name)
 	return -EINVAL;
 }
 
-static void options_complain(const char *option, const char *word, const char *const *names,
+static void options_complain(const char *option, const char *name, const char *const *names,
 			     unsigned n)
 {
-	fprintf(stderr, "farebench: --%s: nothing is named '%s'; there are", option, word);
+	fprintf(stderr, "farebench: --%s: nothing is named '%s'; there are", option, name);
 	for (unsigned i = 0; i < n; i++)
 		fprintf(stderr, "%s %s", i ? "," : "", names[i]);
 	fputc('\n', stderr);
 }
 
-int options_name(const char *option, const char *word, const char *const *names, unsigned n)
+int options_name(const char *option, const char *name, const char *const *names, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
-		if (strcmp(word, names[i]) == 0)
+		if (strcmp(name, names[i]) == 0)
 			return (int)i;
-	options_complain(option, word, names, n);
+	options_complain(option, name, names, n);
 	return -EINVAL;
 }
 
 int options_strategies(const char *text, uint64_t *out, int max)
 {
 	const char *names[STRATEGY_COUNT];
-	char word[64];
+	char name[64];
 	int n = 0, index;
 
 	for (int i = 0; i < STRATEGY_COUNT; i++)
@@ -96,13 +96,13 @@ int options_strategies(const char *text, uint64_t *out, int max)
 	for (;; text++) {
 		size_t length = strcspn(text, ",");
 
-		if (n == max || length >= sizeof(word)) {
+		if (n == max || length >= sizeof(name)) {
 			fprintf(stderr, "farebench: --strategy %s: more than can be taken\n", text);
 			return -EINVAL;
 		}
-		memcpy(word, text, length);
-		word[length] = '\0';
-		index = options_name("strategy", word, names, STRATEGY_COUNT);
+		memcpy(name, text, length);
+		name[length] = '\0';
+		index = options_name("strategy", name, names, STRATEGY_COUNT);
 		if (index < 0)
 			return -EINVAL;
 		out[n++] = (uint64_t)index;

@@ -31,10 +31,10 @@ int options_which_lab(const char *command);
 /* After the last option: nothing else may be there, and the lab must be named. -EINVAL. */
 int options_lab(const char *command, int argc, const char *lab_name);
 /*
- * The index of word among n names; -EINVAL, after saying which there are. option: without its
+ * The index of name among n names; -EINVAL, after saying which there are. option: without its
  * dashes.
  */
-int options_name(const char *option, const char *word, const char *const *names, unsigned n);
+int options_name(const char *option, const char *name, const char *const *names, unsigned n);
 /* "ecmp-flow,fare-spray": how many (1..max), or -EINVAL. */
 int options_strategies(const char *text, uint64_t *out, int max);
 

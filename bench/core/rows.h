@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "core/hist.h"
 
@@ -108,5 +109,9 @@ int rows_csv(const struct rows *rows, const char *path,
 	     double (*unit)(const void *context, const char *test, const char *kpi,
 			    const char **unit, const char **point),
 	     const void *context);
+
+/* A field of it; "NAME=LEVEL NAME=LEVEL" of the row's parameters as one. */
+void rows_csv_text(FILE *file, const char *text);
+void rows_csv_params(FILE *file, const struct row *row);
 
 #endif

@@ -11,7 +11,7 @@
 
 /* RFC 4180: quoted where it must be. Text that a spreadsheet would take for a formula is made text
  * by an apostrophe. */
-static void csv_text(FILE *file, const char *text)
+void rows_csv_text(FILE *file, const char *text)
 {
 	bool number = (*text == '+' || *text == '-') && isdigit((unsigned char)text[1]);
 	bool formula = *text && strchr("=+-@\t\r", *text) && !number;
@@ -29,7 +29,7 @@ static void csv_text(FILE *file, const char *text)
 	fputc('"', file);
 }
 
-static void csv_params(FILE *file, const struct row *row)
+void rows_csv_params(FILE *file, const struct row *row)
 {
 	char text[ROWS_MAX_PARAMS * (2 * ROW_NAME_MAX + 2)] = "";
 	size_t at = 0;
@@ -37,7 +37,7 @@ static void csv_params(FILE *file, const struct row *row)
 	for (unsigned i = 0; i < row->n_params; i++)
 		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s=%s", i ? " " : "",
 				       row->param[i].name, row->param[i].text);
-	csv_text(file, text);
+	rows_csv_text(file, text);
 }
 
 /* ",p50,p95,p99,p99.9,max" */
@@ -62,20 +62,20 @@ static void csv_row(FILE *file, const struct row *row, const char *unit, const c
 	const char *texts[] = {row->test, row->strategy, row->kpi, unit, point};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		csv_text(file, texts[i]);
+		rows_csv_text(file, texts[i]);
 		fputc(',', file);
 	}
 	fprintf(file, "%u,", row->trial);
-	csv_params(file, row);
+	rows_csv_params(file, row);
 	fputc(',', file);
 	if (isfinite(row->value))
 		fprintf(file, "%.9g", row->value);
 	fprintf(file, ",%" PRIu64, row->hist ? row->hist->n : row->n);
 	csv_hist(file, row->hist, scale);
 	fputc(',', file);
-	csv_text(file, row->text ? row->text : "");
+	rows_csv_text(file, row->text ? row->text : "");
 	fputc(',', file);
-	csv_text(file, row->missing ? row->missing : "");
+	rows_csv_text(file, row->missing ? row->missing : "");
 	fputs("\r\n", file);
 }
 

@@ -87,10 +87,11 @@ double stats_jfi(const double *values, size_t n)
 
 double stats_cv(const double *values, size_t n)
 {
-	double mean = 0, squares = 0;
+	double mean = n ? values[0] : 0, squares = 0;
 
-	for (size_t i = 0; i < n; i++)
-		mean += values[i] / (double)n;
+	/* from the first on: of values that are the same it is that value, without rounding */
+	for (size_t i = 1; i < n; i++)
+		mean += (values[i] - values[0]) / (double)n;
 	for (size_t i = 0; i < n; i++)
 		squares += (values[i] - mean) * (values[i] - mean);
 	return n < 2 || mean == 0 ? NAN : sqrt(squares / (double)(n - 1)) / fabs(mean);

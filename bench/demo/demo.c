@@ -17,7 +17,7 @@
 #include "suite/suite.h"
 #include "suite/trial_guard.h"
 
-extern const struct test test_demo_goodput, test_demo_shift, test_demo_chaos;
+extern const struct test test_demo_goodput, test_demo_shift, test_demo_chaos, test_demo_plain;
 
 #define MAX_N 1000
 
@@ -27,7 +27,7 @@ struct demo {
 	bool quick;
 	uint64_t n;
 	bool wanted[STRATEGY_COUNT];
-	const struct test *test[3];
+	const struct test *test[4];
 	size_t n_tests;
 	uint64_t begin_ns;
 };
@@ -42,15 +42,15 @@ static const struct options_entry demo_table[] = {
 	{"even-busy", 'b', NULL,
 	 "measure on a machine without idle time, too: to see it work, not for figures"},
 	{"scenario", 's', "NAME",
-	 "only this one: healthy, sub-port-lost, plane-lost, leaf-dead, chaos"},
+	 "only this one: healthy, sub-port-lost, plane-lost, leaf-dead, chaos, plain-ip"},
 	{"strategy", 'S', "NAMES",
 	 "of ecmp-stripe,wecmp-stripe,fare-flow,fare-spray,fare-packet (all but the last),\n"
 	 "                          ecmp-flow,ecmp-pull,wecmp-flow,wecmp-pull"},
 	{NULL, 0, NULL, NULL},
 };
 
-static const char *const demo_scenarios[] = {"healthy", "sub-port-lost", "plane-lost", "leaf-dead",
-					     "chaos"};
+static const char *const demo_scenarios[] = {"healthy",	  "sub-port-lost", "plane-lost",
+					     "leaf-dead", "chaos",	   "plain-ip"};
 #define DEMO_SCENARIOS (sizeof(demo_scenarios) / sizeof(demo_scenarios[0]))
 
 static int demo_choose(struct demo *demo, const char *name)
@@ -112,21 +112,25 @@ static void demo_plan(struct demo *demo)
 {
 	struct suite_options *o = &demo->options;
 	bool chaos = demo->only && strcmp(demo->only, "chaos") == 0;
+	bool plain = demo->only && strcmp(demo->only, "plain-ip") == 0;
 	bool healthy = demo->only && strcmp(demo->only, "healthy") == 0;
 	unsigned n = demo->n ? (unsigned)demo->n : demo->quick ? 3 : 0;
 
-	if (!chaos)
+	if (!chaos && !plain)
 		demo->test[demo->n_tests++] = &test_demo_goodput;
-	if (!chaos && !healthy)
+	if (!chaos && !plain && !healthy)
 		demo->test[demo->n_tests++] = &test_demo_shift;
 	if (!demo->only || chaos)
 		demo->test[demo->n_tests++] = &test_demo_chaos;
-	if (demo->only && !chaos)
+	if (!demo->only || plain)
+		demo->test[demo->n_tests++] = &test_demo_plain;
+	if (demo->only && !chaos && !plain)
 		o->override[o->n_overrides++] =
 			(struct cells_override){.name = "scenario", .levels = demo->only};
 	o->trials_of[0] = (struct suite_trials){test_demo_goodput.id, n};
 	o->trials_of[1] = (struct suite_trials){test_demo_chaos.id, n};
 	o->trials_of[2] = (struct suite_trials){test_demo_shift.id, demo->quick ? 1 : 0};
+	o->trials_of[3] = (struct suite_trials){test_demo_plain.id, plain && demo->n ? n : 1};
 	for (unsigned i = 0; i < o->n_strategies; i++)
 		demo->wanted[o->strategy[i]] = true;
 }
@@ -185,7 +189,7 @@ static json_t *demo_extra(const struct demo *demo, const json_t *rate)
 			: "no trial counts during which a core had none");
 }
 
-static int demo_tell(const struct demo *demo, const struct results *results, const json_t *rate)
+static int demo_report(const struct demo *demo, const struct results *results, const json_t *rate)
 {
 	const struct results_tests tests = {demo->test, demo->n_tests};
 	double seconds = (double)(clock_now_ns() - demo->begin_ns) / 1e9;
@@ -194,7 +198,7 @@ static int demo_tell(const struct demo *demo, const struct results *results, con
 	int err;
 
 	json_object_set_new(results->run, "duration_s", json_real(seconds));
-	err = suite_tell(results, &tests, NULL, demo->json, demo->html);
+	err = suite_report(results, &tests, NULL, demo->json, demo->html);
 	if (err || !text)
 		return err;
 	demo_rate_text(rate, what, sizeof(what));
@@ -226,7 +230,7 @@ static int demo_measure(struct demo *demo, json_t **rate)
 			"and try again.\n",
 			TRIAL_GUARD_IN_A_ROW + 1, TRIAL_GUARD_PERCENT);
 	if (!err)
-		err = demo_tell(demo, &results, *rate);
+		err = demo_report(demo, &results, *rate);
 	results_close(&results);
 	json_decref(extra);
 	return err;

@@ -20,7 +20,7 @@
 /* Receives the KV transfer, and suffers: the first GPU of another server than GPU 0's. */
 unsigned demo_victim(const struct topo *topo);
 /* `farelab fail|heal LAB ...`; "" if the scenario is a healthy fabric. */
-void demo_words(const struct topo *topo, const char *scenario, char *out, size_t size);
+void demo_spec(const struct topo *topo, const char *scenario, char *out, size_t size);
 
 /* Adds KV transfers of small messages to the plan, many under way: what a fault does is seen at
  * once. */
@@ -33,7 +33,7 @@ int demo_cluster(struct fabric *fabric);
 /*
  * Finds the rate at which this machine has time to spare and puts it in force. *out: {"given_mbps",
  * "sub_port_mbps", ..., "steps": [...]}. -EBUSY, after saying why: there is none (even_busy: the
- * slowest then). Whoever called gives the lab back what it came with: demo_rate_restore().
+ * slowest then). The caller gives the lab back what it came with: demo_rate_restore().
  */
 int demo_rate(const char *lab, const bool *wanted, bool even_busy, json_t **out);
 int demo_rate_restore(const char *lab, const json_t *rate);

@@ -47,7 +47,7 @@ static int check_verdict(struct trial *t)
 		return err;
 	free(text);
 	if (strcmp(verdict, expected) == 0) {
-		trial_word(t, "verdict", verdict);
+		trial_set_text(t, "verdict", verdict);
 		return 0;
 	}
 	fprintf(stderr, "farebench: %s: farectl says %s, and %s is right\n",
@@ -61,7 +61,7 @@ static int enter(struct trial *t)
 	const char *wanted = trial_text(t, "scenario");
 	struct scenario *s = *t->state;
 	uint64_t at_ns;
-	char words[96];
+	char spec[96];
 	int err;
 
 	if (!s) {
@@ -74,9 +74,9 @@ static int enter(struct trial *t)
 	if (strcmp(s->name, wanted) == 0)
 		return 0;
 	err = fabric_heal(t->fabric, &at_ns);
-	demo_words(t->fabric->topo, wanted, words, sizeof(words));
-	if (!err && words[0])
-		err = fabric_fail(t->fabric, words, &at_ns);
+	demo_spec(t->fabric->topo, wanted, spec, sizeof(spec));
+	if (!err && spec[0])
+		err = fabric_fail(t->fabric, spec, &at_ns);
 	if (!err)
 		err = fabric_settle(t->fabric);
 	if (!err)

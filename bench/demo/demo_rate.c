@@ -28,10 +28,10 @@ static unsigned rate_mbps(const struct topo *topo)
 
 static int rate_set(const struct lab *lab, unsigned mbps)
 {
-	char words[32];
+	char args[32];
 
-	snprintf(words, sizeof(words), "all %u", mbps);
-	return lab_do_words(lab, "rate", words);
+	snprintf(args, sizeof(args), "all %u", mbps);
+	return lab_do_text(lab, "rate", args);
 }
 
 /*

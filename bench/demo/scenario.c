@@ -26,7 +26,7 @@ unsigned demo_victim(const struct topo *topo)
 	return gpu;
 }
 
-void demo_words(const struct topo *topo, const char *scenario, char *out, size_t size)
+void demo_spec(const struct topo *topo, const char *scenario, char *out, size_t size)
 {
 	char gpu[2 * TOPO_NAME_MAX];
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "engine/message.h"
 #include "engine/planted.h"
 
 #define STALL_TIMES 5 /* longer than the middle one */
@@ -79,14 +80,23 @@ bool audit_conserved(const struct audit_counts *c, char *why, size_t size)
 		const char *what;
 		uint64_t in, out;
 	} sums[] = {
-		{"messages were due, and completed, failed or under way are", c->due,
-		 c->completed + c->failed + c->under_way},
-		{"bytes were sent, and received or lost are", c->sent_bytes,
-		 c->received_bytes + c->lost_bytes},
+		{"messages were due, and acknowledged or never handed over are", c->due,
+		 c->completed + c->unposted},
+		{"messages were due, and arrived or never handed over are", c->timed, c->delivered},
+		{"bytes were sent, and received are", c->sent_bytes, c->received_bytes},
 		{"requests came, and ended or held are", c->requests,
 		 c->requests_ended + c->requests_held},
-		{"tokens came from workers, and of requests are", c->tokens, c->request_tokens},
+		{"tokens came from batches, and of requests are", c->tokens, c->request_tokens},
+		{"tokens came from batches in the window, and of requests are", c->window_tokens,
+		 c->window_request_tokens},
 		{"ns had the workers, and busy or idle are", c->time_ns, c->busy_ns + c->idle_ns},
+	};
+	const struct {
+		const char *what;
+		uint64_t part, whole;
+	} bounds[] = {
+		{"ns is what a GPU waited, of", c->waited_ns, c->window_ns},
+		{"tokens are good, of", c->good_tokens, c->window_tokens},
 	};
 
 	for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++) {
@@ -96,21 +106,40 @@ bool audit_conserved(const struct audit_counts *c, char *why, size_t size)
 			 (unsigned long long)sums[i].out);
 		return false;
 	}
-	if (c->waited_ns <= c->window_ns)
-		return true;
-	snprintf(why, size, "a GPU waited %llu ns of %llu", (unsigned long long)c->waited_ns,
-		 (unsigned long long)c->window_ns);
-	return false;
+	for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++) {
+		if (bounds[i].part <= bounds[i].whole)
+			continue;
+		snprintf(why, size, "%llu %s %llu", (unsigned long long)bounds[i].part,
+			 bounds[i].what, (unsigned long long)bounds[i].whole);
+		return false;
+	}
+	return true;
 }
 
-void audit_count(struct audit_counts *c, const struct measured *m, const struct traffic_load *loads)
+/* Do its messages carry when they were due? Those of rounds are due when others have arrived. */
+static bool audit_is_timed(const struct measured *m, const struct traffic_load *load,
+			   unsigned index, const struct traffic_stream *streams)
+{
+	for (unsigned i = 0; i < m->n_streams; i++)
+		if (streams[i].load == index &&
+		    streams[i].slot_bytes < sizeof(struct message_header))
+			return false;
+	return !load->rounds;
+}
+
+void audit_count(struct audit_counts *c, const struct measured *m, const struct traffic_load *loads,
+		 const struct traffic_stream *streams)
 {
 	for (unsigned i = 0; i < m->n_loads; i++) {
 		const struct measured_load *load = &m->load[i];
 
 		c->due += load->posted.n + load->unposted;
+		c->unposted += load->unposted;
 		c->completed += load->completed.n;
-		c->under_way += load->unposted;
+		if (audit_is_timed(m, &loads[i], i, streams)) {
+			c->timed += load->posted.n + load->unposted;
+			c->delivered += load->delivered.n;
+		}
 		if (loads[i].overlap < 2 && load->waited_ns > c->waited_ns)
 			c->waited_ns = load->waited_ns;
 	}

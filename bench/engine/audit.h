@@ -20,24 +20,31 @@
 #define AUDIT_CHUNK_BYTES 65536 /* of a stream, acknowledged at once at either edge */
 
 /*
- * What a trial counted. Of each line both sides are counted apart from each other, and what goes in
- * is what comes out. Zeros where a trial has nothing of the kind.
+ * What a trial counted. Of each line both sides are counted by others, and what goes in is what
+ * comes out: a message or a request that fails ends the run, so nothing is lost without an error.
+ * Zeros where a trial has nothing of the kind.
  */
 struct audit_counts {
-	uint64_t due, completed, failed, under_way;	 /* messages that were due */
-	uint64_t sent_bytes, received_bytes, lost_bytes; /* payload */
-	uint64_t requests, requests_ended,
-		requests_held;		    /* held: in a queue, a batch, on the way */
-	uint64_t tokens, request_tokens;    /* by workers; by requests, added up */
-	uint64_t time_ns, busy_ns, idle_ns; /* of emulated workers */
-	uint64_t window_ns, waited_ns;	    /* waited: of the GPU that waited most for rounds */
+	/* messages due in the window: at senders; of these never handed over; acknowledged */
+	uint64_t due, unposted, completed;
+	uint64_t timed, delivered;	     /* of loads whose receivers know what was due when */
+	uint64_t sent_bytes, received_bytes; /* payload: by senders, by receivers that read it */
+	/* held: in a queue, a batch, on the way */
+	uint64_t requests, requests_ended, requests_held;
+	/* places in the batches that were stepped; what requests asked for, less what is left */
+	uint64_t tokens, request_tokens;
+	/* the same since the warm-up; of these, of requests that were never preempted */
+	uint64_t window_tokens, window_request_tokens, good_tokens;
+	/* of prefill workers: the clock's; the compute times of prompts; between them */
+	uint64_t time_ns, busy_ns, idle_ns;
+	uint64_t window_ns, waited_ns; /* waited: of the GPU that waited most for rounds */
 };
 
 /* False: something was made or lost, and *why (size bytes) says what. */
 bool audit_conserved(const struct audit_counts *c, char *why, size_t size);
-/* Adds what a run of traffic counted; loads: those that were measured. */
-void audit_count(struct audit_counts *c, const struct measured *m,
-		 const struct traffic_load *loads);
+/* Adds what a run of traffic counted; loads, streams: those that were measured. */
+void audit_count(struct audit_counts *c, const struct measured *m, const struct traffic_load *loads,
+		 const struct traffic_stream *streams);
 
 /* Every message arrived once, was looked at, and later than it was sent. */
 int audit_books(const struct traffic_result *books);

@@ -166,15 +166,15 @@ static int cluster_poll(struct cluster *cluster, uint64_t at_ns)
 	uint64_t now = clock_now_ns(), left = at_ns > now ? at_ns - now : 0;
 	struct timespec until = {.tv_sec = (time_t)(left / 1000000000u),
 				 .tv_nsec = (long)(left % 1000000000u)};
+	bool came = false;
 
 	for (unsigned i = 0; i < cluster->n; i++)
 		poller[i] = (struct pollfd){.fd = rendezvous_fd(cluster->member[i].link),
 					    .events = POLLIN};
-	if (interrupt_pending())
-		return -EINTR;
-	if (left == 0)
-		return 0;
-	return ppoll(poller, cluster->n, &until, NULL) > 0;
+	if (left && !interrupt_pending())
+		came = ppoll(poller, cluster->n, &until, NULL) > 0;
+	/* also one that came meanwhile, and that the wait has outlasted */
+	return interrupt_pending() ? -EINTR : came;
 }
 
 int cluster_next(struct cluster *cluster, uint64_t until_ns, unsigned *gpu, json_t **event)
@@ -262,14 +262,35 @@ static int cluster_welcome(struct cluster *cluster)
 	return err;
 }
 
-static int cluster_arenas(struct cluster *cluster, uint64_t bytes)
+static void cluster_describe_memory(const struct cluster_member *member, const json_t *answer,
+				    bool *lacks, char *text)
 {
+	const char *why = json_string_value(json_object_get(answer, "lacks")),
+		   *what = json_string_value(json_object_get(answer, "memory"));
+
+	char where[sizeof(member->label) + 4];
+
+	snprintf(where, sizeof(where), "GPU %s", member->label);
+	if (why && !*lacks)
+		snprintf(text, CLUSTER_MEMORY_MAX, "%s: %s", where, why);
+	else if (!*lacks && what)
+		memory_text_add(text, CLUSTER_MEMORY_MAX, where, what);
+	*lacks |= why != NULL;
+}
+
+/* One kind for all, or the hosts' for all. */
+static int cluster_arenas(struct cluster *cluster, uint64_t bytes, const struct memory_pair *kinds,
+			  char *text)
+{
+	bool lacks = false;
 	int err = 0;
 
+	*text = '\0';
 	for (unsigned i = 0; !err && i < cluster->n; i++)
-		err = cluster_send(
-			cluster, i,
-			json_pack("{s:s, s:I}", "op", "arena", "bytes", (json_int_t)bytes));
+		err = cluster_send(cluster, i,
+				   json_pack("{s:s, s:I, s:i, s:i}", "op", "arena", "bytes",
+					     (json_int_t)bytes, "source", (int)kinds->source,
+					     "target", (int)kinds->target));
 	for (unsigned i = 0; !err && i < cluster->n; i++) {
 		json_t *answer;
 
@@ -284,15 +305,30 @@ static int cluster_arenas(struct cluster *cluster, uint64_t bytes)
 			(uint64_t)json_integer_value(json_object_get(answer, "source_address"));
 		cluster->member[i].source_rkey =
 			(uint32_t)json_integer_value(json_object_get(answer, "source_rkey"));
+		cluster_describe_memory(&cluster->member[i], answer, &lacks, text);
 		json_decref(answer);
 	}
-	return err;
+	return err ? err : lacks ? -EOPNOTSUPP : 0;
+}
+
+int cluster_memory(struct cluster *cluster, uint64_t arena_bytes, const struct memory_pair *kinds,
+		   char *text)
+{
+	const struct memory_pair host = {0};
+	char unused[CLUSTER_MEMORY_MAX];
+	int err = cluster_arenas(cluster, arena_bytes, kinds, text), again = 0;
+
+	if (err == -EOPNOTSUPP)
+		again = cluster_arenas(cluster, arena_bytes, &host, unused);
+	return again ? again : err;
 }
 
 int cluster_create_from(struct cluster **out, const struct topo *topo, uint64_t arena_bytes,
 			const struct cluster_source *source)
 {
 	struct cluster *cluster = calloc(1, sizeof(*cluster));
+	const struct memory_pair host = {0};
+	char memory[CLUSTER_MEMORY_MAX];
 	int err = 0;
 
 	if (!cluster) {
@@ -310,7 +346,7 @@ int cluster_create_from(struct cluster **out, const struct topo *topo, uint64_t 
 	for (unsigned i = 0; !err && i < cluster->n; i++)
 		err = cluster_welcome(cluster);
 	if (!err)
-		err = cluster_arenas(cluster, arena_bytes);
+		err = cluster_memory(cluster, arena_bytes, &host, memory);
 	if (err) {
 		fprintf(stderr, "farebench: starting workers: %s\n",
 			err == -ENOTCONN ? "one of them could not begin, and said why"
@@ -387,7 +423,7 @@ int cluster_await_paths(struct cluster *cluster, const struct topo *topo, const 
 		unsigned src = pair / cluster->n, dst = pair % cluster->n;
 		bool reached = !absent || (!absent[src] && !absent[dst]);
 
-		/* a path inside a server crosses no fabric, and the daemon teaches none */
+		/* a path inside a server crosses no fabric, and the daemon has no route */
 		if (topo->gpus[src].server == topo->gpus[dst].server) {
 			pair++;
 			continue;

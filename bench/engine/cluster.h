@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "engine/memory.h"
 #include "fabric/topo.h"
 
 struct cluster;
@@ -24,7 +25,7 @@ struct cluster_source {
 	int (*start)(void *arg); /* one for every GPU; they come in one by one, in any order */
 	int (*accept)(void *arg, int timeout_ms, struct rendezvous **link); /* the next one */
 	/*
-	 * Called once, also if start() failed. whole: all came in, and were told to quit; else some
+	 * Called once, also if start() failed. whole: all came in and were asked to quit; else some
 	 * wait for nobody. Frees arg if the source owns it.
 	 */
 	void (*end)(void *arg, bool whole);
@@ -36,8 +37,17 @@ struct cluster_source {
  * call. -ENOTCONN, after saying why: a worker could not begin, as without a fared on its server. */
 int cluster_create_from(struct cluster **out, const struct topo *topo, uint64_t arena_bytes,
 			const struct cluster_source *source);
-/* The same with processes of this machine, in the servers' network namespaces. */
-int cluster_create(struct cluster **out, const struct topo *topo, uint64_t arena_bytes);
+/* The same with processes of this machine, in the servers' network namespaces. store: where their
+ * files are (memory.h); NULL: nowhere. */
+int cluster_create(struct cluster **out, const struct topo *topo, uint64_t arena_bytes,
+		   const char *store);
+/*
+ * Gives all workers memory of these kinds, until it is called again. text (CLUSTER_MEMORY_MAX
+ * bytes): what it is. -EOPNOTSUPP: text says which GPU has none and why; all have the hosts' then.
+ */
+#define CLUSTER_MEMORY_MAX 2048
+int cluster_memory(struct cluster *cluster, uint64_t arena_bytes, const struct memory_pair *kinds,
+		   char *text);
 void cluster_destroy(struct cluster *cluster); /* ends the workers; NULL is fine */
 
 unsigned cluster_size(const struct cluster *cluster);

@@ -22,7 +22,14 @@ struct local {
 	pid_t *pid;
 	int listener;
 	char dir[64], address[96];
+	const char *store;
 };
+
+#define LOCAL_ARGUMENT(option, value)                                                              \
+	do {                                                                                       \
+		argv[n++] = (option);                                                              \
+		argv[n++] = (value);                                                               \
+	} while (0)
 
 static _Noreturn void local_exec(const struct local *local, unsigned gpu, const char *secret)
 {
@@ -30,14 +37,24 @@ static _Noreturn void local_exec(const struct local *local, unsigned gpu, const 
 	const struct topo_server *server = &local->topo->servers[g->server];
 	bool ipv6 = !g->ipv4[0];
 	char number[16], index[16], mtu[16];
+	const char *argv[24] = {"farebench", "worker"};
+	unsigned n = 2;
 
 	snprintf(number, sizeof(number), "%u", gpu);
 	snprintf(index, sizeof(index), "%u", g->index);
 	snprintf(mtu, sizeof(mtu), "%u", topo_path_mtu(local->topo->mtu_bytes, ipv6));
-	execl("/proc/self/exe", "farebench", "worker", "--rendezvous", local->address, "--gpu",
-	      number, "--local-gpu", index, "--netns", server->netns, "--run-dir",
-	      server->fared_run_dir, "--path-mtu", mtu, "--secret", secret, ipv6 ? "--ipv6" : NULL,
-	      NULL);
+	LOCAL_ARGUMENT("--rendezvous", local->address);
+	LOCAL_ARGUMENT("--gpu", number);
+	LOCAL_ARGUMENT("--local-gpu", index);
+	LOCAL_ARGUMENT("--netns", server->netns);
+	LOCAL_ARGUMENT("--run-dir", server->fared_run_dir);
+	LOCAL_ARGUMENT("--path-mtu", mtu);
+	LOCAL_ARGUMENT("--secret", secret);
+	if (local->store)
+		LOCAL_ARGUMENT("--store", local->store);
+	if (ipv6)
+		argv[n++] = "--ipv6";
+	execv("/proc/self/exe", (char *const *)(uintptr_t)argv);
 	fprintf(stderr, "farebench: starting a worker: %s\n", strerror(errno));
 	_exit(127);
 }
@@ -116,7 +133,8 @@ static void local_end(void *arg, bool whole)
 	free(local);
 }
 
-int cluster_create(struct cluster **out, const struct topo *topo, uint64_t arena_bytes)
+int cluster_create(struct cluster **out, const struct topo *topo, uint64_t arena_bytes,
+		   const char *store)
 {
 	struct local *local = calloc(1, sizeof(*local));
 	struct cluster_source source = {.start = local_start,
@@ -128,6 +146,7 @@ int cluster_create(struct cluster **out, const struct topo *topo, uint64_t arena
 	if (!local)
 		return -ENOMEM;
 	local->topo = topo;
+	local->store = store;
 	local->listener = -1;
 	local->n = topo->n_gpus;
 	local->pid = calloc(topo->n_gpus, sizeof(*local->pid));

@@ -225,7 +225,7 @@ static int measure_links(struct measured *out, unsigned server, const json_t *an
 	return 0;
 }
 
-/* Whoever has least idle time counts: traffic is as fast as its slowest end. */
+/* The end with the least idle time counts: traffic is as fast as its slowest end. */
 static void measure_idle(struct measured *out, const json_t *answer)
 {
 	const json_t *idle = json_object_get(answer, "idle");

@@ -14,7 +14,7 @@
 
 struct measured_load {
 	/* ns since a message was due, of those due in the window: until handed to the transport,
-	 * until complete at the sender, until its receiver was told of it */
+	 * until complete at the sender, until its receiver was notified */
 	struct hist posted, completed, delivered;
 	double bps;		     /* payload acknowledged, or read */
 	uint64_t messages, unposted; /* unposted: due in the window, never handed over; they count

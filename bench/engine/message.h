@@ -21,8 +21,11 @@ struct message_header {
 	uint64_t whole;	     /* 1: the pattern follows to the end */
 };
 
-/* Fills bytes at buf; header->seed and ->whole say with what. */
-void message_fill(void *buf, size_t bytes, const struct message_header *header);
+struct crew;
+
+/* Fills bytes at buf; header->seed and ->whole say with what. crew: by its threads (crew.h) where
+ * there is enough for each; NULL: by this one. */
+void message_fill(void *buf, size_t bytes, const struct message_header *header, struct crew *crew);
 /* Writes the header of a message that was filled anew: its times may have changed. */
 void message_stamp(void *buf, size_t bytes, const struct message_header *header);
 /*
@@ -30,7 +33,7 @@ void message_stamp(void *buf, size_t bytes, const struct message_header *header)
  * short for one) is what it carries. If all are right, what was read is added to *proof.
  */
 size_t message_verify(const void *buf, size_t bytes, uint64_t seed, bool whole,
-		      struct message_header *header, uint64_t *proof);
+		      struct message_header *header, uint64_t *proof, struct crew *crew);
 /* What that adds: the header's seed and the pattern's words. */
 uint64_t message_proof(size_t bytes, uint64_t seed, bool whole);
 

@@ -275,6 +275,7 @@ struct moe_spread moe_spread(const struct moe *moe, const unsigned *server)
 	free(bytes);
 	free(to);
 	return (struct moe_spread){.bytes = (all - intra) / rounds,
+				   .egress = all / rounds,
 				   .intra_share = all > 0 ? intra / all : 0,
 				   .imbalance = all > 0 ? most / (all / n) : 0};
 }

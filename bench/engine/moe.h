@@ -52,7 +52,8 @@ void moe_pad(struct moe *moe);
 /* Of what a round of a period dispatches: the share that stays inside servers, and the bytes to the
  * busiest GPU over the mean; server[] has the server of each of the gpus. */
 struct moe_spread {
-	double bytes; /* of all GPUs a round, mean: what crosses the fabric */
+	double bytes;  /* of all GPUs a round, mean: what crosses the fabric */
+	double egress; /* the same with what stays inside servers */
 	double intra_share, imbalance;
 };
 

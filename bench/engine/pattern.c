@@ -22,6 +22,11 @@ uint64_t pattern_seed(uint32_t nonce, uint32_t src, uint32_t dst, uint64_t seq)
 	return pattern_mix(seed ^ seq);
 }
 
+uint64_t pattern_seed_at(uint64_t seed, size_t at)
+{
+	return seed + at / sizeof(uint64_t) * PATTERN_STEP;
+}
+
 static void pattern_start(uint64_t lane[PATTERN_LANES], uint64_t seed)
 {
 	for (unsigned i = 0; i < PATTERN_LANES; i++)

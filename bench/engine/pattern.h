@@ -20,6 +20,9 @@
 /* The seed of message seq from GPU src to GPU dst in the run that nonce names. */
 uint64_t pattern_seed(uint32_t nonce, uint32_t src, uint32_t dst, uint64_t seq);
 
+/* The seed of what begins at that byte (a multiple of 8): the message's pattern goes on there. */
+uint64_t pattern_seed_at(uint64_t seed, size_t at);
+
 /* Writes the pattern over bytes of buf (any alignment, any length). */
 void pattern_fill(void *buf, size_t bytes, uint64_t seed);
 

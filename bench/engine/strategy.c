@@ -17,6 +17,25 @@ const char *strategy_name(enum strategy strategy)
 	return strategy < STRATEGY_COUNT ? strategy_names[strategy] : "?";
 }
 
+const char *strategy_what(enum strategy strategy)
+{
+	static const char *const what[STRATEGY_COUNT] = {
+		[STRATEGY_ECMP] =
+			("each message cut evenly over QPs that the kernel's hash places, "
+			 "as is usual"),
+		[STRATEGY_WECMP_KERNEL] = "the same, planes weighted by BGP's bandwidth",
+		[STRATEGY_FARE_FLOW] = "FARE: each message goes whole to the plane that is due",
+		[STRATEGY_FARE_SPRAY] = "FARE: messages are cut, and the parts spread over planes",
+		[STRATEGY_FARE_PACKET] = "FARE: one QP a plane, packets in any order",
+		[STRATEGY_ECMP_FLOW] = "each message goes to one QP, by a hash",
+		[STRATEGY_ECMP_PULL] = "each message goes to the QP with the least under way",
+		[STRATEGY_WECMP_FLOW] = "as ecmp-flow, planes weighted by BGP's bandwidth",
+		[STRATEGY_WECMP_PULL] = "as ecmp-pull, planes weighted by BGP's bandwidth",
+	};
+
+	return strategy < STRATEGY_COUNT ? what[strategy] : "?";
+}
+
 int strategy_parse(const char *name)
 {
 	for (int i = 0; i < STRATEGY_COUNT; i++)

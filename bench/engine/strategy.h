@@ -28,6 +28,8 @@ enum strategy {
 };
 
 const char *strategy_name(enum strategy strategy);
+/* In a few words, for people. */
+const char *strategy_what(enum strategy strategy);
 int strategy_parse(const char *name); /* enum strategy, or -ENOENT */
 enum fare_mode strategy_mode(enum strategy strategy);
 enum fare_kernel_placement strategy_placement(enum strategy strategy);

@@ -67,7 +67,6 @@ int stream_tx_complete(struct stream_tx *tx, uint32_t tag)
 	if (slot < 0 || tx->completed[slot])
 		return -EPROTO;
 	tx->completed[slot] = true;
-	tx->n_completed++;
 	stream_tx_free(tx, slot);
 	return 0;
 }

@@ -22,7 +22,7 @@ struct stream_tx {
 	uint64_t
 		next[STREAM_MAX_SLOTS]; /* sequence number that the slot carries, or carries next */
 	bool posted[STREAM_MAX_SLOTS], completed[STREAM_MAX_SLOTS], credited[STREAM_MAX_SLOTS];
-	uint64_t n_posted, n_completed, n_credited;
+	uint64_t n_posted, n_credited;
 };
 
 struct stream_rx {

@@ -36,6 +36,15 @@ static json_t *traffic_moe(const struct moe *moe)
 			 (json_int_t)moe->seed);
 }
 
+static json_t *traffic_dcqcn(const struct qp_dcqcn *d)
+{
+	return d->is_on ? json_pack("{s:I, s:I, s:I, s:I}", "g_ppb", (json_int_t)d->g_ppb,
+				    "timer_us", (json_int_t)d->timer_us, "counter_bytes",
+				    (json_int_t)d->counter_bytes, "rai_kbps",
+				    (json_int_t)d->rai_kbps)
+			: json_null();
+}
+
 static json_t *traffic_load_json(const struct topo *topo, const struct traffic_load *load)
 {
 	const struct traffic_options *options = &load->options;
@@ -56,12 +65,14 @@ static json_t *traffic_load_json(const struct topo *topo, const struct traffic_l
 		(json_int_t)(load->verify_every ? load->verify_every : 1));
 	if (!json)
 		return NULL;
+	json_object_set_new(json, "dcqcn", traffic_dcqcn(&options->dcqcn));
 	json_object_set_new(json, "rounds", json_integer((json_int_t)load->rounds));
 	json_object_set_new(json, "overlap", json_integer(load->overlap ? load->overlap : 1));
 	json_object_set_new(json, "period_ns", json_integer((json_int_t)(load->period_s * 1e9)));
 	json_object_set_new(json, "gap_ns", json_integer((json_int_t)(load->gap_s * 1e9)));
+	json_object_set_new(json, "spread_ns", json_integer((json_int_t)(load->spread_s * 1e9)));
 	json_object_set_new(json, "delay_ns", json_integer((json_int_t)(load->delay_s * 1e9)));
-	json_object_set_new(json, "tell", json_boolean(load->tell));
+	json_object_set_new(json, "report", json_boolean(load->report));
 	json_object_set_new(json, "read", json_boolean(load->read));
 	json_object_set_new(json, "member", json_integer(load->member));
 	if (load->moe)

@@ -41,7 +41,8 @@ struct traffic_options {
 	unsigned flows;	      /* FARE_MODE_FLOW stripes; 0: libfare's default */
 	uint32_t chunk_bytes; /* 0: libfare's default, also below */
 	uint32_t window_bytes;
-	bool random_ports; /* fare strategies too: show what learning ports gains */
+	bool random_ports;     /* fare strategies too: show what learning ports gains */
+	struct qp_dcqcn dcqcn; /* baseline.h */
 };
 
 /*
@@ -52,7 +53,8 @@ struct traffic_load {
 	const char *name;		/* up to 15 bytes */
 	struct traffic_options options; /* strategy .. window_bytes, random_ports */
 	enum arrival_law law;
-	double mean_s; /* between arrivals of each stream; EVEN, POISSON */
+	double mean_s;	 /* between arrivals of each stream; EVEN, POISSON, BURST */
+	double spread_s; /* BURST: of all streams within it; the first burst opens the window */
 	uint64_t seed;
 	unsigned verify_every; /* 0: 1; k: every k-th message whole, the others' header alone */
 	/*
@@ -65,11 +67,11 @@ struct traffic_load {
 	double period_s, gap_s;
 	double delay_s; /* nothing is due before */
 	const struct moe *moe;
-	bool tell; /* every worker says when a round is whole there: cluster_next() */
+	bool report; /* every worker says when a round is whole there: cluster_next() */
 	/* the receiver fetches each message by RDMA READ once the sender offers it, instead of the
 	 * sender's RDMA WRITE; not with rounds */
 	bool read;
-	/* of one that joins or leaves, the first message of each stream is told like those by
+	/* of one that joins or leaves, the first message of each stream is reported like those by
 	 * command: cluster_next() brings "delivered" */
 	enum traffic_member member;
 };

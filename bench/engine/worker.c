@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "fabric/lab.h"
+#include "engine/crew.h"
 #include "engine/planted.h"
 #include "engine/worker_internal.h"
 
@@ -126,6 +127,7 @@ static void worker_open_domain(struct worker *w, const char *run_dir,
 
 struct worker_options {
 	const char *rendezvous, *run_dir, *netns;
+	unsigned threads; /* that fill and compare blocks */
 	struct fare_domain_options domain;
 };
 
@@ -144,6 +146,8 @@ static int worker_parse(struct worker *w, struct worker_options *o, int argc, ch
 					      {"range", required_argument, NULL, 'a'},
 					      {"max-bps", required_argument, NULL, 'b'},
 					      {"max-run-ns", required_argument, NULL, 't'},
+					      {"store", required_argument, NULL, 'o'},
+					      {"threads", required_argument, NULL, 'c'},
 					      {NULL, 0, NULL, 0}};
 	int option;
 
@@ -190,19 +194,26 @@ static int worker_parse(struct worker *w, struct worker_options *o, int argc, ch
 		case 't':
 			w->limits.max_run_ns = strtoull(optarg, NULL, 10);
 			break;
+		case 'o':
+			w->store = optarg;
+			break;
+		case 'c':
+			o->threads = (unsigned)strtoul(optarg, NULL, 10);
+			break;
 		default:
 			return -EINVAL;
 		}
 	}
-	return o->rendezvous ? 0 : -EINVAL;
+	return o->rendezvous && o->threads >= 1 && o->threads <= CREW_MAX ? 0 : -EINVAL;
 }
 
 int worker_main(int argc, char **argv)
 {
 	struct worker_options options = {
+		.threads = 1,
 		.domain = {.family = AF_INET, .accept = true, .trusted_network = true}};
 	struct worker worker = {0}, *w = &worker;
-	int fd;
+	int fd, err;
 
 	if (worker_parse(w, &options, argc, argv))
 		return 2;
@@ -219,14 +230,16 @@ int worker_main(int argc, char **argv)
 	if (options.netns)
 		worker_enter_netns(w, options.netns);
 	worker_open_domain(w, options.run_dir, &options.domain);
+	err = crew_create(&w->crew, options.threads);
+	if (err)
+		worker_fail(w, "%u threads: %s", options.threads, strerror(-err));
 	worker_send(w, json_pack("{s:s, s:i}", "event", "hello", "gpu", (int)w->gpu));
 	worker_loop(w);
 	worker_close_tx(w);
 	worker_close_rx(w);
-	if (w->arena_bytes) {
-		fare_mr_deregister(w->tx_mr);
-		fare_mr_deregister(w->rx_mr);
-	}
+	worker_free_loads(w);
+	worker_free_memory(w);
+	crew_destroy(w->crew);
 	fare_domain_close(w->domain);
 	fare_detach(w->fare);
 	rendezvous_destroy(w->coordinator);

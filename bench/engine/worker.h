@@ -7,8 +7,10 @@
  * object a line. Thread: the process has one.
  *
  *	request				answer
- *	{"op":"arena","bytes":N}	{"event":"arena","address":A,"rkey":K,"source_address":A,
- *					"source_rkey":K}: of the targets, of the sources
+ *	{"op":"arena","bytes":N,	{"event":"arena","address":A,"rkey":K,"source_address":A,
+ *	  "source":KIND,		"source_rkey":K,"memory":TEXT}: of the targets, of the
+ *	  "target":KIND}		sources; "lacks":WHY in place of "memory": there is no such
+ *					memory, and these are of the host's
  *	{"op":"clock","offset_ns":N}	{"event":"clock"}: all times from now on are those of the
  *					coordinator's clock, which this host's is ahead of
  *	{"op":"open",...} (traffic.c)	{"event":"opened"}: all groups are connected
@@ -17,7 +19,7 @@
  *	{"op":"transfer","stream":S,	none; at the receiver, unasked, {"event":"delivered",...}
  *	  "id":I,"bytes":N}		when it has arrived (loads with arrivals by command)
  *	{"op":"join","load":L}		{"event":"joined"}: its groups are connected; the first
- *					message of each of its streams is told as if by command
+ *					message of each of its streams reports as if by command
  *	{"op":"leave","load":L}		{"event":"left"}: what was under way has arrived, its
  *					groups are closed
  *	{"op":"stop"}			{"event":"done"}; also sent unasked when all rounds are over
@@ -29,7 +31,7 @@
  *	{"op":"paths","address":A}	{"event":"paths","path":[{"usable_bps","verdict"},...]}
  *	{"op":"quit"}			the process ends
  *
- * A load with "tell" also says {"event":"round","load":L,"round":R,"t_ns":T} when everything of a
+ * A load with "report" sends {"event":"round","load":L,"round":R,"t_ns":T} when everything of a
  * round has arrived here.
  *
  * Any error (a wrong byte, a message lost or received twice, a failed write) is reported as

@@ -19,6 +19,7 @@
 
 #include "core/hist.h"
 #include "engine/arrivals.h"
+#include "engine/memory.h"
 #include "engine/message.h"
 #include "engine/rendezvous.h"
 #include "engine/stream.h"
@@ -35,6 +36,7 @@
 #define WORKER_CREDIT	    UINT64_MAX /* context of what a receiver writes */
 #define WORKER_MAX_COMMANDS 4096       /* of a stream, not yet posted */
 #define WORKER_OPEN_NS	    UINT64_C(20000000000)
+#define WORKER_COMPARE	    16 /* so often is what a file holds compared */
 #define WORKER_MAX_ARENA    (UINT64_C(4) << 30)
 #define WORKER_MAX_BINS	    4000000 /* of a millisecond */
 #define WORKER_SEND_BINS    300000  /* in an answer */
@@ -54,13 +56,14 @@ struct worker_load {
 	char name[16];
 	enum arrival_law law;
 	double mean_ns;		 /* between arrivals of a stream */
+	uint64_t spread_ns;	 /* of a burst */
 	uint64_t seed, delay_ns; /* nothing is due before delay_ns after the start */
 	unsigned verify_every;	 /* whole messages; the others' header alone */
 	/* rounds: a message per stream and round; 0: there are none. Sizes repeat after `drawn` */
 	uint64_t rounds, drawn;
 	unsigned overlap; /* rounds under way at once */
 	uint64_t period_ns, gap_ns;
-	bool tell, read;
+	bool report, read;
 	enum traffic_member member;
 	enum worker_presence presence;
 	uint64_t *round_start, *round_end; /* round_room of both; 0: not yet */
@@ -122,21 +125,24 @@ struct worker {
 	struct rendezvous *coordinator;
 	struct fare *fare;
 	struct fare_domain *domain;
+	struct memory source, target; /* one arena for what is sent, one for what arrives */
 	struct fare_mr *tx_mr, *rx_mr;
-	uint8_t *tx_arena, *rx_arena;
+	uint8_t *tx_arena, *rx_arena; /* where the CPU and the transport reach them */
 	uint64_t arena_bytes;
+	const char *store; /* this host's directory for files; NULL: none */
 	uint32_t gpu, local_gpu;
 	int64_t clock_offset_ns; /* of this host's clock, ahead of the coordinator's */
 	uint64_t planted_ns;	 /* what a planted defect adds to it (planted.h) */
 	struct limits limits;
 	struct limits_meter meter;
-	bool held; /* the limit of the rate made messages wait, in the window */
+	struct crew *crew; /* that fills and compares blocks */
+	bool held;	   /* the limit of the rate made messages wait, in the window */
 
 	struct worker_load load[WORKER_MAX_LOADS];
 	struct worker_tx *tx;
 	struct worker_rx *rx;
 	unsigned n_loads, n_tx, n_rx;
-	/* accepted before the coordinator told us of the run: claimed when it does */
+	/* accepted before the coordinator announced the run: claimed when it does */
 	struct fare_group *early[WORKER_MAX_EARLY];
 	unsigned n_early;
 	uint32_t nonce;
@@ -233,9 +239,11 @@ void worker_claim_early(struct worker *w);
 void worker_open(struct worker *w, json_t *request);
 void worker_close_tx(struct worker *w);
 void worker_close_rx(struct worker *w);
+void worker_free_loads(struct worker *w); /* of the last run */
 
-/* ---- worker_requests.c: does one request (borrowed); false: it was the last ---- */
+/* ---- worker_requests.c: memory goes; does one request (borrowed); false: it was the last ---- */
 
+void worker_free_memory(struct worker *w);
 bool worker_request(struct worker *w, json_t *request);
 
 #endif

@@ -72,7 +72,7 @@ void worker_rounds_end(struct worker *w, struct worker_load *load, uint64_t now)
 	for (; load->rounds_ended < whole; load->rounds_ended++) {
 		worker_round_room(w, load, load->rounds_ended);
 		load->round_end[load->rounds_ended] = now;
-		if (load->tell)
+		if (load->report)
 			worker_send(w, json_pack("{s:s, s:i, s:I, s:I}", "event", "round", "load",
 						 (int)(load - w->load), "round",
 						 (json_int_t)load->rounds_ended, "t_ns",
@@ -104,6 +104,7 @@ bool worker_is_due(struct worker *w, struct worker_tx *tx, uint64_t seq, uint64_
 	switch (tx->arrivals.law) {
 	case ARRIVAL_EVEN:
 	case ARRIVAL_POISSON:
+	case ARRIVAL_BURST:
 		*due_ns = (uint64_t)tx->arrivals.next_ns;
 		if (*due_ns <= w->event_ns)
 			return true;
@@ -149,7 +150,7 @@ void worker_stop(struct worker *w)
 						.arrival_ns,
 					now);
 		if (tx->load->presence != WORKER_PRESENT || tx->load->rounds ||
-		    (tx->arrivals.law != ARRIVAL_EVEN && tx->arrivals.law != ARRIVAL_POISSON))
+		    !arrival_is_open(tx->arrivals.law))
 			continue;
 		while (tx->arrivals.next_ns < (double)now &&
 		       (!w->to_ns || tx->arrivals.next_ns < (double)w->to_ns)) {

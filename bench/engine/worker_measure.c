@@ -140,7 +140,7 @@ static json_t *worker_rx_json(const struct worker *w, const struct worker_rx *rx
 			 worker_planes(&rx->at_from, &rx->at_to));
 }
 
-/* null: another worker of this host says, or it cannot be told. */
+/* null: another worker of this host says, or it is unknown. */
 static json_t *worker_idle(const struct worker *w)
 {
 	struct cpu_idle idle;

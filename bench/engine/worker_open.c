@@ -9,6 +9,7 @@
 #include "engine/moe.h"
 #include "engine/strategy.h"
 #include "engine/worker_internal.h"
+#include "qp/soft/dcqcn.h"
 
 static void *worker_zeroed(struct worker *w, size_t n, size_t size)
 {
@@ -27,7 +28,7 @@ static void worker_read_rounds(struct worker *w, struct worker_load *load, json_
 	load->overlap = (unsigned)worker_number(w, item, "overlap", STREAM_MAX_SLOTS);
 	load->period_ns = worker_number(w, item, "period_ns", INT64_MAX);
 	load->gap_ns = worker_number(w, item, "gap_ns", INT64_MAX);
-	load->tell = json_is_true(json_object_get(item, "tell"));
+	load->report = json_is_true(json_object_get(item, "report"));
 	load->read = json_is_true(json_object_get(item, "read"));
 	load->member = (enum traffic_member)worker_number(w, item, "member", TRAFFIC_MEMBERS - 1);
 	load->presence = load->member == TRAFFIC_JOINS ? WORKER_ABSENT : WORKER_PRESENT;
@@ -46,11 +47,11 @@ static void worker_read_load(struct worker *w, struct worker_load *load, json_t 
 	strcpy(load->name, name);
 	load->law = (enum arrival_law)law;
 	load->mean_ns = json_number_value(json_object_get(item, "mean_ns"));
+	load->spread_ns = worker_number(w, item, "spread_ns", INT64_MAX);
 	load->seed = worker_number(w, item, "seed", INT64_MAX);
 	load->delay_ns = worker_number(w, item, "delay_ns", INT64_MAX);
 	load->verify_every = (unsigned)worker_number(w, item, "verify_every", 1u << 20);
-	if (!load->verify_every ||
-	    ((law == ARRIVAL_EVEN || law == ARRIVAL_POISSON) && !(load->mean_ns >= 1000)))
+	if (!load->verify_every || (arrival_is_open(load->law) && !(load->mean_ns >= 1000)))
 		worker_fail(w,
 			    "request: load %s: arrivals less than 1 us apart, or no message "
 			    "verified",
@@ -64,7 +65,7 @@ static void worker_read_load(struct worker *w, struct worker_load *load, json_t 
 	hist_init(load->delivered);
 }
 
-static void worker_free_loads(struct worker *w)
+void worker_free_loads(struct worker *w)
 {
 	for (unsigned i = 0; i < w->n_loads; i++) {
 		free(w->load[i].round_start);
@@ -74,6 +75,23 @@ static void worker_free_loads(struct worker *w)
 		free(w->load[i].delivered);
 	}
 	w->n_loads = 0;
+}
+
+static struct qp_dcqcn worker_read_dcqcn(struct worker *w, json_t *item)
+{
+	struct qp_dcqcn d = {.is_on = json_is_object(item)};
+	const char *wrong;
+
+	if (!d.is_on)
+		return d;
+	d.g_ppb = (uint32_t)worker_number(w, item, "g_ppb", UINT32_MAX);
+	d.timer_us = (uint32_t)worker_number(w, item, "timer_us", UINT32_MAX);
+	d.counter_bytes = (uint32_t)worker_number(w, item, "counter_bytes", UINT32_MAX);
+	d.rai_kbps = (uint32_t)worker_number(w, item, "rai_kbps", UINT32_MAX);
+	wrong = dcqcn_wrong(&d);
+	if (wrong)
+		worker_fail(w, "request: dcqcn: %s is out of range", wrong);
+	return d;
 }
 
 static void worker_read_options(struct worker *w, json_t *item, struct fare_group_options *options,
@@ -86,7 +104,8 @@ static void worker_read_options(struct worker *w, json_t *item, struct fare_grou
 	*baseline = (struct fare_baseline){
 		.placement = strategy_placement((enum strategy)strategy),
 		.qps = (uint32_t)worker_number(w, item, "qps", 65536),
-		.random_ports = json_is_true(json_object_get(item, "random_ports"))};
+		.random_ports = json_is_true(json_object_get(item, "random_ports")),
+		.dcqcn = worker_read_dcqcn(w, json_object_get(item, "dcqcn"))};
 	*options = (struct fare_group_options){
 		.mode = strategy_mode((enum strategy)strategy),
 		.qps_per_sub_port = (uint32_t)worker_number(w, item, "qps_per_sub_port", 65536),
@@ -99,7 +118,7 @@ static void worker_read_options(struct worker *w, json_t *item, struct fare_grou
 
 /* ---- streams ---- */
 
-/* What both ends of a stream are told; checks that the slots lie inside the arena. */
+/* What both ends of a stream receive; checks that the slots lie inside the arena. */
 static unsigned worker_read_slots(struct worker *w, json_t *item, uint32_t *gpu, uint64_t *offset,
 				  uint64_t *slot_bytes)
 {
@@ -139,6 +158,7 @@ static void worker_read_tx(struct worker *w, struct worker_tx *tx, json_t *item)
 	tx->load = worker_load_of(w, item);
 	tx->arrivals = (struct arrivals){.law = tx->load->law,
 					 .mean_ns = tx->load->mean_ns,
+					 .spread_ns = (double)tx->load->spread_ns,
 					 .random = tx->load->seed + tx->key * UINT64_C(0x9e37)};
 	if (tx->load->law == ARRIVAL_COMMAND)
 		tx->command = worker_zeroed(w, WORKER_MAX_COMMANDS, sizeof(*tx->command));

@@ -3,49 +3,100 @@
  * worker_requests.c - what the coordinator may ask of a worker (worker.h has the list).
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "engine/worker_internal.h"
 
-static uint8_t *worker_map(struct worker *w, uint64_t bytes)
+void worker_free_memory(struct worker *w)
 {
-	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (at == MAP_FAILED)
-		worker_fail(w, "%llu bytes of memory: %s", (unsigned long long)bytes,
-			    strerror(errno));
-	return at;
+	if (!w->arena_bytes)
+		return;
+	fare_mr_deregister(w->tx_mr);
+	fare_mr_deregister(w->rx_mr);
+	memory_close(&w->source);
+	memory_close(&w->target);
+	w->arena_bytes = 0;
 }
 
+/* One arena, mapped and registered. 0, or -errno after text says why there is no such memory. */
+static int worker_take_one(struct worker *w, struct memory *m, enum memory_kind kind,
+			   uint64_t bytes, unsigned rights, struct fare_mr **mr, char *text)
+{
+	int err = memory_open(m, kind, bytes, w->store, text);
+
+	if (err)
+		return err;
+	err = kind == MEMORY_DMABUF ? fare_mr_register_dmabuf(mr, w->domain, m->fd, 0, m->bytes,
+							      (uintptr_t)m->at, rights)
+				    : fare_mr_register(mr, w->domain, m->at, m->bytes, rights);
+	if (!err)
+		return 0;
+	snprintf(text, MEMORY_TEXT_MAX, "registering memory: %s", strerror(-err));
+	memory_close(m);
+	return err;
+}
+
+static int worker_take_memory(struct worker *w, uint64_t bytes, const struct memory_pair *kinds,
+			      char source[MEMORY_TEXT_MAX], char target[MEMORY_TEXT_MAX])
+{
+	int err;
+
+	worker_free_memory(w);
+	err = worker_take_one(w, &w->source, kinds->source, bytes, FARE_REMOTE_READ, &w->tx_mr,
+			      source);
+	if (err)
+		return err;
+	err = worker_take_one(w, &w->target, kinds->target, bytes, FARE_REMOTE_WRITE, &w->rx_mr,
+			      target);
+	if (err) {
+		fare_mr_deregister(w->tx_mr);
+		memory_close(&w->source);
+		memcpy(source, target, MEMORY_TEXT_MAX);
+		return err;
+	}
+	w->tx_arena = (uint8_t *)(uintptr_t)fare_mr_addr(w->tx_mr);
+	w->rx_arena = (uint8_t *)(uintptr_t)fare_mr_addr(w->rx_mr);
+	w->arena_bytes = bytes;
+	return 0;
+}
+
+static enum memory_kind worker_memory_kind(struct worker *w, json_t *request, const char *key)
+{
+	return json_object_get(request, key)
+		       ? (enum memory_kind)worker_number(w, request, key, MEMORY_KINDS - 1)
+		       : MEMORY_HOST;
+}
+
+/* Where there is no such memory the worker goes on with the host's, and says so. */
 static void worker_op_arena(struct worker *w, json_t *request)
 {
 	uint64_t bytes = worker_number(w, request, "bytes", WORKER_MAX_ARENA);
-	int err;
+	const struct memory_pair host = {0}, kinds = {worker_memory_kind(w, request, "source"),
+						      worker_memory_kind(w, request, "target")};
+	char source[MEMORY_TEXT_MAX] = "", target[MEMORY_TEXT_MAX] = "";
+	json_t *answer;
+	bool lacks = false;
 
-	if (bytes > w->arena_bytes) {
-		if (w->arena_bytes) {
-			fare_mr_deregister(w->tx_mr);
-			fare_mr_deregister(w->rx_mr);
-			munmap(w->tx_arena, w->arena_bytes);
-			munmap(w->rx_arena, w->arena_bytes);
-		}
-		w->tx_arena = worker_map(w, bytes);
-		w->rx_arena = worker_map(w, bytes);
-		w->arena_bytes = bytes;
-		err = fare_mr_register(&w->tx_mr, w->domain, w->tx_arena, bytes, FARE_REMOTE_READ);
-		if (!err)
-			err = fare_mr_register(&w->rx_mr, w->domain, w->rx_arena, bytes,
-					       FARE_REMOTE_WRITE);
-		if (err)
-			worker_fail(w, "registering memory: %s", strerror(-err));
+	if (bytes > w->arena_bytes || kinds.source != w->source.kind ||
+	    kinds.target != w->target.kind) {
+		char other[2][MEMORY_TEXT_MAX];
+
+		lacks = worker_take_memory(w, bytes, &kinds, source, target) != 0;
+		if (lacks && worker_take_memory(w, bytes, &host, other[0], other[1]))
+			worker_fail(w, "%s", other[0]);
 	}
-	worker_send(w, json_pack("{s:s, s:I, s:I, s:I, s:I}", "event", "arena", "address",
-				 (json_int_t)(uintptr_t)w->rx_arena, "rkey",
-				 (json_int_t)fare_mr_rkey(w->rx_mr), "source_address",
-				 (json_int_t)(uintptr_t)w->tx_arena, "source_rkey",
-				 (json_int_t)fare_mr_rkey(w->tx_mr)));
+	answer = json_pack("{s:s, s:I, s:I, s:I, s:I}", "event", "arena", "address",
+			   (json_int_t)(uintptr_t)w->rx_arena, "rkey",
+			   (json_int_t)fare_mr_rkey(w->rx_mr), "source_address",
+			   (json_int_t)(uintptr_t)w->tx_arena, "source_rkey",
+			   (json_int_t)fare_mr_rkey(w->tx_mr));
+	if (answer && lacks)
+		json_object_set_new(answer, "lacks", json_string(source));
+	else if (answer)
+		json_object_set_new(answer, "memory", json_sprintf("%s; %s", source, target));
+	worker_send(w, answer);
 }
 
 /* Of one load, or of all together. */
@@ -154,6 +205,20 @@ static void worker_op_paths(struct worker *w, json_t *request)
 	worker_send(w, json_pack("{s:s, s:o}", "event", "paths", "path", list));
 }
 
+/*
+ * Peers that were started earlier have sent already, and this worker did not know the window: what
+ * arrived is of the time before it.
+ */
+static void worker_forget_early(struct worker *w)
+{
+	if (w->from_ns <= worker_now_ns(w))
+		return;
+	for (unsigned i = 0; i < w->n_loads; i++)
+		hist_init(w->load[i].delivered);
+	for (unsigned i = 0; i < w->n_rx; i++)
+		w->rx[i].messages = 0;
+}
+
 static void worker_op_start(struct worker *w, json_t *request)
 {
 	w->from_ns = json_object_get(request, "from_ns")
@@ -161,6 +226,7 @@ static void worker_op_start(struct worker *w, json_t *request)
 			     : 0;
 	w->to_ns = json_object_get(request, "to_ns") ? worker_number(w, request, "to_ns", INT64_MAX)
 						     : 0;
+	worker_forget_early(w);
 	worker_start(w); /* large messages take a while to fill: no time that is measured */
 	worker_send(w, json_pack("{s:s, s:I}", "event", "started", "t_ns",
 				 (json_int_t)worker_now_ns(w)));

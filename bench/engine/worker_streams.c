@@ -32,8 +32,10 @@ static uint64_t worker_fill(struct worker *w, struct worker_tx *tx, uint64_t seq
 		.whole = worker_is_whole(tx->load, seq),
 	};
 	uint64_t bytes = worker_bytes(tx->round_bytes, tx->load->drawn, tx->slot_bytes, seq);
-	uint8_t *slot = w->tx_arena + tx->offset + seq % tx->books.slots * tx->slot_bytes;
-	uint64_t began_ns = worker_now_ns(w);
+	uint64_t at = tx->offset + seq % tx->books.slots * tx->slot_bytes,
+		 began_ns = worker_now_ns(w);
+	uint8_t *slot = w->tx_arena + at;
+	int err;
 
 	if (tx->command) {
 		const struct worker_command *command = &tx->command[tx->next_command];
@@ -41,10 +43,18 @@ static uint64_t worker_fill(struct worker *w, struct worker_tx *tx, uint64_t seq
 		header.id = command->id;
 		bytes = command->bytes;
 	}
-	message_fill(slot, bytes, &header);
+	message_fill(slot, bytes, &header, w->crew);
+	err = memory_put(&w->source, at, bytes);
+	header.arrival_ns = *due_ns += worker_now_ns(w) - began_ns;
+	if (!err)
+		err = memory_get(&w->source, at, bytes); /* a file is read when the block is due */
 	header.post_ns = worker_now_ns(w);
-	header.arrival_ns = *due_ns += header.post_ns - began_ns;
 	message_stamp(slot, bytes, &header);
+	if (!err)
+		err = fare_mr_sync(w->tx_mr);
+	if (err)
+		worker_fail(w, "memory of message %llu to GPU %u: %s", (unsigned long long)seq,
+			    tx->gpu, strerror(-err));
 	return bytes;
 }
 
@@ -121,7 +131,9 @@ void worker_start(struct worker *w)
 	w->running = true;
 	w->start_ns = w->event_ns = worker_now_ns(w);
 	for (unsigned i = 0; i < w->n_tx; i++)
-		arrivals_start(&w->tx[i].arrivals, w->start_ns + w->tx[i].load->delay_ns);
+		arrivals_start(&w->tx[i].arrivals,
+			       (w->tx[i].load->law == ARRIVAL_BURST ? w->from_ns : w->start_ns) +
+				       w->tx[i].load->delay_ns);
 	worker_post(w);
 }
 
@@ -145,12 +157,29 @@ static void worker_credit(struct worker *w, struct worker_rx *rx)
 	}
 }
 
+/* It has arrived when the file has it, too; what the file holds is compared now and then. */
+static void worker_store(struct worker *w, const struct worker_rx *rx, uint64_t at, uint64_t bytes)
+{
+	int err = memory_put(&w->target, at, bytes);
+
+	if (w->target.kind != MEMORY_FILE)
+		return;
+	w->event_ns = worker_now_ns(w);
+	if (!err && rx->books.n_verified % WORKER_COMPARE == 0)
+		err = memory_compare(&w->target, at, bytes);
+	if (err)
+		worker_fail(w, "file of messages from GPU %u: %s", rx->gpu,
+			    err == -EILSEQ ? "it holds other bytes than were written"
+					   : strerror(-err));
+}
+
 /* Checks that it is the message that is due, whole and right. Returns its sequence number. */
 static uint64_t worker_check(struct worker *w, struct worker_rx *rx, uint32_t tag, uint64_t came,
 			     struct message_header *header)
 {
 	uint64_t seq, bytes, at;
 	size_t good;
+	int err;
 
 	if (stream_rx_accept(&rx->books, tag, &seq) ||
 	    (rx->load->rounds && seq >= rx->load->rounds))
@@ -164,16 +193,20 @@ static uint64_t worker_check(struct worker *w, struct worker_rx *rx, uint32_t ta
 			    (unsigned long long)seq, (unsigned long long)came,
 			    (unsigned long long)bytes);
 	at = rx->offset + seq % rx->books.slots * rx->slot_bytes;
+	err = fare_mr_sync(w->rx_mr);
+	if (err)
+		worker_fail(w, "memory of messages from GPU %u: %s", rx->gpu, strerror(-err));
 	if (PLANTED(no_verify)) {
 		memset(header, 0, sizeof(*header));
 		return seq;
 	}
 	good = message_verify(w->rx_arena + at, bytes,
 			      pattern_seed(w->nonce, rx->gpu, rx->key, seq),
-			      worker_is_whole(rx->load, seq), header, &w->proof_seen);
+			      worker_is_whole(rx->load, seq), header, &w->proof_seen, w->crew);
 	if (good != bytes)
 		worker_fail(w, "from GPU %u: message %llu: wrong byte at offset %zu of %llu",
 			    rx->gpu, (unsigned long long)seq, good, (unsigned long long)bytes);
+	worker_store(w, rx, at, bytes);
 	return seq;
 }
 
@@ -428,7 +461,7 @@ static void worker_check_time(struct worker *w)
 			    (unsigned long long)(w->limits.max_run_ns / 1000000000u));
 }
 
-static void worker_say_so(struct worker *w)
+static void worker_report(struct worker *w)
 {
 	if (!w->opened && (w->n_tx || w->n_rx) && worker_is_open(w)) {
 		w->opened = true;
@@ -465,5 +498,5 @@ void worker_turn(struct worker *w)
 		worker_read(w, &w->rx[i]);
 	}
 	worker_check_time(w);
-	worker_say_so(w);
+	worker_report(w);
 }

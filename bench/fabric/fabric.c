@@ -12,6 +12,7 @@
 #include "suite/test.h"
 
 #define FABRIC_CONVERGE_S 60
+#define FABRIC_GONE_NS	  5000000000 /* what ended is withdrawn within that */
 
 /* Why it is missing from a lab, and from hosts. */
 static const struct {
@@ -25,7 +26,7 @@ static const struct {
 	 "the inventory names no spines"},
 	{NEED_ECN, "the leaves mark nothing: the lab's topology has no ecn_threshold_kb",
 	 "no switch is in the inventory: its marks cannot be counted"},
-	{NEED_PFC, "virtual Ethernet has no priority flow control",
+	{NEED_PFC, "the lab's topology has no pfc",
 	 "no switch is in the inventory: its pause frames cannot be counted"},
 	{NEED_SWITCH_COUNTERS, "the leaves' counters cannot be read",
 	 "no switch is in the inventory"},
@@ -41,11 +42,11 @@ static const char *const fabric_parts[FABRIC_PARTS][3] = {
 				"libfare's soft provider sends: the NIC's RDMA engines are idle",
 				"no counter of the devices tells how busy their engines are"},
 	[FABRIC_FEC] = {"virtual Ethernet has no FEC",
-			"each driver has its own names: see the hosts' counters",
-			"each driver has its own names: see the hosts' counters"},
+			"no NIC or switch counts it by a name that is known",
+			"no NIC or switch counts it by a name that is known"},
 	[FABRIC_CRC] = {"virtual Ethernet has no frame check sequence",
-			"each driver has its own names: see the hosts' counters",
-			"each driver has its own names: see the hosts' counters"},
+			"no NIC or switch counts it by a name that is known",
+			"no NIC or switch counts it by a name that is known"},
 	[FABRIC_PCIE] = {"a process stands for a GPU, virtual Ethernet for a NIC: no PCIe",
 			 "no GPU takes part", "no GPU takes part"},
 	[FABRIC_BUFFERS] = {"no counter tells how full the leaves' queues were at most",
@@ -76,6 +77,8 @@ int fabric_open(struct fabric *fabric, const char *lab)
 		fabric->can |= NEED_SPINES;
 	if (fabric->topo->ecn_threshold_bytes)
 		fabric->can |= NEED_ECN;
+	if (fabric->topo->pfc.xoff_bytes)
+		fabric->can |= NEED_PFC;
 	fabric->ecn_kb = fabric->ecn_lab_kb = fabric->topo->ecn_threshold_bytes / 1024;
 	return 0;
 }
@@ -118,6 +121,7 @@ void fabric_close(struct fabric *fabric)
 	free(fabric->fault);
 	if (fabric->ecn_kb != fabric->ecn_lab_kb)
 		fabric_mark_at(fabric, fabric->ecn_lab_kb);
+	fabric_balance_back(fabric);
 	cluster_destroy(fabric->cluster);
 	if (fabric->weights == 1)
 		fabric_weights(fabric, false);
@@ -154,12 +158,12 @@ const char *fabric_cannot_spread(struct fabric *fabric, enum strategy strategy)
 										       : NULL;
 }
 
-const char *fabric_cannot_fail(const struct fabric *fabric, const char *words)
+const char *fabric_cannot_fail(const struct fabric *fabric, const char *spec)
 {
 	unsigned host, fault;
 
 	if (!fabric->hosts ||
-	    !inventory_find_fault(hosts_inventory(fabric->hosts), words, &host, &fault))
+	    !inventory_find_fault(hosts_inventory(fabric->hosts), spec, &host, &fault))
 		return NULL;
 	return "the inventory has no command for that fault";
 }
@@ -175,7 +179,7 @@ void fabric_no_cluster(struct fabric *fabric)
 	fabric->cluster = NULL;
 }
 
-int fabric_cluster(struct fabric *fabric, uint64_t arena_bytes)
+static int fabric_workers(struct fabric *fabric, uint64_t arena_bytes)
 {
 	int err;
 
@@ -183,9 +187,31 @@ int fabric_cluster(struct fabric *fabric, uint64_t arena_bytes)
 		return 0;
 	fabric_no_cluster(fabric);
 	fabric->arena_bytes = arena_bytes;
-	err = fabric->hosts ? hosts_cluster(fabric->hosts, &fabric->cluster, arena_bytes)
-			    : cluster_create(&fabric->cluster, fabric->topo, arena_bytes);
+	fabric->memory = (struct memory_pair){0};
+	strcpy(fabric->memory_text, "host memory; host memory");
+	err = fabric->hosts
+		      ? hosts_cluster(fabric->hosts, &fabric->cluster, arena_bytes)
+		      : cluster_create(&fabric->cluster, fabric->topo, arena_bytes, fabric->store);
 	return err ? err : fabric_await_members(fabric, NULL, FABRIC_PATHS_MS);
+}
+
+int fabric_cluster_of(struct fabric *fabric, uint64_t arena_bytes, const struct memory_pair *kinds)
+{
+	int err = fabric_workers(fabric, arena_bytes);
+
+	if (err ||
+	    (kinds->source == fabric->memory.source && kinds->target == fabric->memory.target))
+		return err;
+	err = cluster_memory(fabric->cluster, fabric->arena_bytes, kinds, fabric->memory_text);
+	fabric->memory = err ? (struct memory_pair){0} : *kinds;
+	return err;
+}
+
+int fabric_cluster(struct fabric *fabric, uint64_t arena_bytes)
+{
+	const struct memory_pair host = {0};
+
+	return fabric_cluster_of(fabric, arena_bytes, &host);
 }
 
 int fabric_prepare(struct fabric *fabric, enum strategy strategy)
@@ -227,30 +253,30 @@ static int fabric_refresh(struct fabric *fabric, unsigned wait_s)
 }
 
 /* It is in force from before its command on, so that it is healed if that fails half-way. */
-static int fabric_keep_fault(struct fabric *fabric, const char *words)
+static int fabric_keep_fault(struct fabric *fabric, const char *spec)
 {
 	struct fabric_fault *grown;
 
 	for (unsigned i = 0; i < fabric->n_faults; i++)
-		if (strcmp(fabric->fault[i].words, words) == 0)
+		if (strcmp(fabric->fault[i].spec, spec) == 0)
 			return -EBUSY;
 	grown = realloc(fabric->fault, (fabric->n_faults + 1) * sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
 	fabric->fault = grown;
-	snprintf(grown[fabric->n_faults++].words, sizeof(grown->words), "%s", words);
+	snprintf(grown[fabric->n_faults++].spec, sizeof(grown->spec), "%s", spec);
 	return 0;
 }
 
-int fabric_fail(struct fabric *fabric, const char *words, uint64_t *at_ns)
+int fabric_fail(struct fabric *fabric, const char *spec, uint64_t *at_ns)
 {
-	int err = fabric_keep_fault(fabric, words);
+	int err = fabric_keep_fault(fabric, spec);
 
 	*at_ns = clock_now_ns();
 	if (err)
 		return err;
-	return fabric->hosts ? hosts_fail(fabric->hosts, words, at_ns)
-			     : lab_do_words(&fabric->lab, "fail", words);
+	return fabric->hosts ? hosts_fail(fabric->hosts, spec, at_ns)
+			     : lab_do_text(&fabric->lab, "fail", spec);
 }
 
 int fabric_heal(struct fabric *fabric, uint64_t *at_ns)
@@ -263,13 +289,41 @@ int fabric_heal(struct fabric *fabric, uint64_t *at_ns)
 		return hosts_heal(fabric->hosts, at_ns);
 	}
 	for (; fabric->n_faults && !err; fabric->n_faults -= !err)
-		err = lab_do_words(&fabric->lab, "heal", fabric->fault[fabric->n_faults - 1].words);
+		err = lab_do_text(&fabric->lab, "heal", fabric->fault[fabric->n_faults - 1].spec);
 	return err;
 }
 
 int fabric_await_members(struct fabric *fabric, const bool *absent, int timeout_ms)
 {
 	return cluster_await_paths(fabric->cluster, fabric->topo, absent, timeout_ms);
+}
+
+int fabric_balance(struct fabric *fabric, const char *mode, unsigned gap_us)
+{
+	char number[12];
+	const char *args[] = {"all", mode, gap_us ? number : NULL, NULL};
+	int err;
+
+	snprintf(number, sizeof(number), "%u", gap_us);
+	err = lab_try(&fabric->lab, "lb", args, fabric->why, sizeof(fabric->why));
+	if (!err && !fabric->lb_lab[0])
+		snprintf(fabric->lb_lab, sizeof(fabric->lb_lab), "%s", fabric->topo->leaves[0].lb);
+	return err;
+}
+
+int fabric_balance_back(struct fabric *fabric)
+{
+	struct topo *topo = fabric->topo;
+	int err = fabric->lb_lab[0] ? fabric_balance(fabric, fabric->lb_lab, 0) : 0;
+
+	if (err)
+		fprintf(stderr, "farebench: %s\n", fabric->why);
+	if (err || !fabric->lb_lab[0])
+		return err;
+	for (unsigned i = 0; i < topo->n_leaves; i++) /* it may have been read meanwhile */
+		snprintf(topo->leaves[i].lb, sizeof(topo->leaves[i].lb), "%s", fabric->lb_lab);
+	fabric->lb_lab[0] = '\0';
+	return 0;
 }
 
 int fabric_mark_at(struct fabric *fabric, uint64_t kb)
@@ -282,7 +336,7 @@ int fabric_mark_at(struct fabric *fabric, uint64_t kb)
 	return lab_do(&fabric->lab, "ecn", args);
 }
 
-int fabric_look(struct fabric *fabric)
+int fabric_check(struct fabric *fabric)
 {
 	return fabric_refresh(fabric, 0);
 }
@@ -303,6 +357,34 @@ int fabric_restore(struct fabric *fabric)
 	uint64_t at_ns;
 	int err = fabric_heal(fabric, &at_ns);
 
+	return err ? err : fabric_settle(fabric);
+}
+
+/* Until a server's routes, or sessions, are seen to be away. */
+static int fabric_await_gone(struct fabric *fabric)
+{
+	uint64_t deadline = clock_now_ns() + FABRIC_GONE_NS;
+	int err;
+
+	do {
+		err = fabric_check(fabric);
+		if (err || !fabric->topo->converged)
+			return err;
+	} while (clock_now_ns() < deadline);
+	fputs("farebench: no session of BGP was seen to end\n", stderr);
+	return -ETIMEDOUT;
+}
+
+int fabric_clear_sessions(struct fabric *fabric, double *seconds)
+{
+	uint64_t from = clock_now_ns();
+	int err = lab_clear_sessions(&fabric->lab, fabric->topo);
+
+	if (!err)
+		err = fabric_await_gone(fabric);
+	if (!err)
+		err = fabric_refresh(fabric, FABRIC_CONVERGE_S);
+	*seconds = (double)(clock_now_ns() - from) / 1e9;
 	return err ? err : fabric_settle(fabric);
 }
 

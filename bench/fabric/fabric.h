@@ -24,7 +24,7 @@
 #define FABRIC_PATHS_MS 180000
 
 struct fabric_fault {
-	char words[96];
+	char spec[96];
 };
 
 struct fabric {
@@ -33,12 +33,22 @@ struct fabric {
 	struct topo *topo;	 /* of hosts: the inventory's */
 	struct cluster *cluster; /* NULL: none was wanted yet */
 	uint64_t arena_bytes;
-	int weights;		    /* -1: unknown; 0: FRR's; 1: equal */
-	unsigned can;		    /* enum need (suite/test.h) that it has */
+	struct memory_pair memory; /* of the workers */
+	char memory_text[CLUSTER_MEMORY_MAX];
+	const char *store; /* of a lab: where workers have files; NULL: nowhere. Borrowed */
+	int weights;	   /* -1: unknown; 0: FRR's; 1: equal */
+	unsigned can;	   /* enum need (suite/test.h) that it has */
 	struct fabric_fault *fault; /* in force, in the order in which they were made */
 	unsigned n_faults;
 	uint64_t ecn_kb, ecn_lab_kb; /* threshold in force, and the lab's own */
-	char why[256];		     /* fabric_cannot_spread()'s answer */
+	uint64_t pauses;	     /* frames of all ports at load_marks_begin() */
+	char lb_lab[16];	     /* the leaves' own mode while they have another; else "" */
+	/* of the workers' groups, in all that trials measured */
+	struct {
+		uint64_t deaths, rebuilds;
+		unsigned runs;
+	} paths;
+	char why[256]; /* fabric_cannot_spread()'s answer, or fabric_balance()'s */
 };
 
 /* Waits until the lab has converged. -errno, after saying why. */
@@ -62,14 +72,17 @@ enum fabric_part {
 
 /* Why. */
 const char *fabric_lacks(const struct fabric *fabric, enum fabric_part part);
-/* NULL: it can spread traffic so, or have a fault of these words (fabric_fail()); else why not. */
+/* NULL: it can spread traffic so, or have this fault (fabric_fail()); else why not. */
 const char *fabric_cannot_spread(struct fabric *fabric, enum strategy strategy);
-const char *fabric_cannot_fail(const struct fabric *fabric, const char *words);
+const char *fabric_cannot_fail(const struct fabric *fabric, const char *spec);
 /* The longest run of traffic that is allowed, s. */
 double fabric_max_run_s(const struct fabric *fabric);
 
-/* A worker for every GPU, with arenas of arena_bytes at least. */
+/* A worker for every GPU, with arenas of arena_bytes at least, in host memory. */
 int fabric_cluster(struct fabric *fabric, uint64_t arena_bytes);
+/* The same, with memory of these kinds: fabric->memory_text says what it is. -EOPNOTSUPP: there is
+ * none, and it says why. */
+int fabric_cluster_of(struct fabric *fabric, uint64_t arena_bytes, const struct memory_pair *kinds);
 /* Ends them: nothing is attached to the daemons. */
 void fabric_no_cluster(struct fabric *fabric);
 /* Makes the kernel's next hops what the strategy needs, and waits until all see the fabric as it
@@ -87,7 +100,7 @@ int fabric_clocks_end(struct fabric *fabric, double *error_ns);
  * `farelab fail NAME WORDS`, or the inventory's command for that; *at_ns (monotonic) just before it
  * took effect. Several can be in force at once, one after the other made. -EBUSY: this one is.
  */
-int fabric_fail(struct fabric *fabric, const char *words, uint64_t *at_ns);
+int fabric_fail(struct fabric *fabric, const char *spec, uint64_t *at_ns);
 /* All that are in force, the last first; *at_ns before the first of them. 0 as well if none is. */
 int fabric_heal(struct fabric *fabric, uint64_t *at_ns);
 /*
@@ -100,8 +113,18 @@ int fabric_await_members(struct fabric *fabric, const bool *absent, int timeout_
  * own is given back by fabric_close().
  */
 int fabric_mark_at(struct fabric *fabric, uint64_t kb);
+/*
+ * All leaves of a lab spread so from now on ("spray"; farelab(8), lb); gap_us: of flowlets, else 0.
+ * -EOPNOTSUPP: the lab or its kernel cannot; fabric->why has farelab's words.
+ */
+int fabric_balance(struct fabric *fabric, const char *mode, unsigned gap_us);
+/* The mode that the first leaf had before; fabric_close() does it, too. */
+int fabric_balance_back(struct fabric *fabric);
 /* Reads the lab's state anew, counters included, converged or not. */
-int fabric_look(struct fabric *fabric);
+int fabric_check(struct fabric *fabric);
+/* All BGP sessions of a lab end at once; *seconds from then until it has converged anew. -ETIMEDOUT
+ * after saying so: no route went, or some did not come back. */
+int fabric_clear_sessions(struct fabric *fabric, double *seconds);
 /* Until the topology, the routes and what workers see agree with each other; reads it anew. */
 int fabric_settle(struct fabric *fabric);
 /* Heals what is in force, and waits until all see it. */

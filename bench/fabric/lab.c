@@ -57,13 +57,68 @@ int lab_status(const struct lab *lab, unsigned wait_s, struct topo **out)
 	return 0;
 }
 
-int lab_packets(const struct lab *lab, struct lab_packets *out)
+int lab_counters(const struct lab *lab, char **text)
 {
 	const char *argv[] = {lab->farelab, "counters", lab->name, "--json", NULL};
+
+	return command_check(argv, LAB_COMMAND_MS, text);
+}
+
+/* A session may carry several families: the largest count of a peer is its own. */
+int lab_sessions_parse(const char *text, uint64_t *n)
+{
+	json_t *root = json_loads(text, 0, NULL), *peers, *most = json_object(), *peer, *had;
+	const char *family, *name;
+	int err = json_is_object(root) && most ? 0 : -EBADMSG;
+
+	json_object_foreach (root, family, peers)
+		json_object_foreach (json_object_get(peers, "peers"), name, peer) {
+			json_t *dropped = json_object_get(peer, "connectionsDropped");
+
+			if (!json_is_integer(dropped) || json_integer_value(dropped) < 0)
+				err = -EBADMSG;
+			else if (json_integer_value(dropped) >=
+				 json_integer_value(json_object_get(most, name)))
+				json_object_set(most, name, dropped);
+		}
+	json_object_foreach (most, name, had)
+		*n += (uint64_t)json_integer_value(had);
+	json_decref(most);
+	json_decref(root);
+	return err;
+}
+
+int lab_sessions_dropped(const struct lab *lab, const struct topo *topo, uint64_t *n)
+{
+	int err = 0;
+
+	*n = 0;
+	for (unsigned i = 0; !err && i < topo->n_leaves; i++) {
+		const char *argv[] = {lab->farelab,
+				      "vtysh",
+				      lab->name,
+				      topo->leaves[i].name,
+				      "--",
+				      "-c",
+				      "show bgp summary json",
+				      NULL};
+		char *text;
+
+		err = command_check(argv, LAB_COMMAND_MS, &text);
+		if (err)
+			return err;
+		err = lab_sessions_parse(text, n);
+		free(text);
+	}
+	return err;
+}
+
+int lab_packets(const struct lab *lab, struct lab_packets *out)
+{
 	json_int_t sent, dropped;
 	json_t *root;
 	char *text;
-	int err = command_check(argv, LAB_COMMAND_MS, &text);
+	int err = lab_counters(lab, &text);
 
 	if (err)
 		return err;
@@ -77,31 +132,116 @@ int lab_packets(const struct lab *lab, struct lab_packets *out)
 	return 0;
 }
 
-int lab_do(const struct lab *lab, const char *verb, const char *const *args)
+/* Adds those of a leaf; more than n in all: one too many is counted. */
+static void lab_leaf_uplinks(const json_t *devices, unsigned leaf, struct lab_uplink *out,
+			     unsigned n, unsigned *found)
 {
-	const char *argv[LAB_MAX_ARGS + 4] = {lab->farelab, verb, lab->name};
-	unsigned n = 3;
+	const json_t *device;
+	size_t i;
 
+	json_array_foreach (devices, i, device) {
+		const char *dev = json_string_value(json_object_get(device, "dev"));
+		json_int_t bytes = json_integer_value(json_object_get(device, "tx_bytes"));
+
+		if (!dev || strncmp(dev, "up", 2) != 0 || bytes < 0 || *found > n)
+			continue;
+		if (*found < n)
+			out[*found] = (struct lab_uplink){leaf, (uint64_t)bytes};
+		++*found;
+	}
+}
+
+int lab_uplinks_parse(const struct topo *topo, const char *text, struct lab_uplink *out,
+		      uint64_t *at_ns)
+{
+	json_t *root = json_loads(text, 0, NULL), *host;
+	unsigned found = 0;
+	size_t i;
+
+	*at_ns = (uint64_t)json_integer_value(json_object_get(root, "monotonic_ns"));
+	json_array_foreach (json_object_get(root, "hosts"), i, host) {
+		const char *name = json_string_value(json_object_get(host, "name"));
+
+		for (unsigned leaf = 0; name && leaf < topo->n_leaves; leaf++)
+			if (strcmp(topo->leaves[leaf].name, name) == 0)
+				lab_leaf_uplinks(json_object_get(host, "devices"), leaf, out,
+						 topo->n_uplinks, &found);
+	}
+	json_decref(root);
+	return found == topo->n_uplinks && *at_ns ? 0 : -EBADMSG;
+}
+
+int lab_uplinks(const struct lab *lab, const struct topo *topo, struct lab_uplink *out,
+		uint64_t *at_ns)
+{
+	char *text;
+	int err = lab_counters(lab, &text);
+
+	if (err)
+		return err;
+	err = lab_uplinks_parse(topo, text, out, at_ns);
+	free(text);
+	if (err)
+		fprintf(stderr, "farebench: farelab counters: not the %u links to spines\n",
+			topo->n_uplinks);
+	return err;
+}
+
+static int lab_argv(const struct lab *lab, const char *verb, const char *const *args,
+		    const char *argv[LAB_MAX_ARGS + 4])
+{
+	unsigned n = 0;
+
+	argv[n++] = lab->farelab;
+	argv[n++] = verb;
+	argv[n++] = lab->name;
 	for (; *args; args++) {
 		if (n == LAB_MAX_ARGS + 3)
 			return -E2BIG;
 		argv[n++] = *args;
 	}
-	return command_check(argv, LAB_COMMAND_MS, NULL);
+	argv[n] = NULL;
+	return 0;
 }
 
-int lab_do_words(const struct lab *lab, const char *verb, const char *words)
+int lab_do(const struct lab *lab, const char *verb, const char *const *args)
+{
+	const char *argv[LAB_MAX_ARGS + 4];
+	int err = lab_argv(lab, verb, args, argv);
+
+	return err ? err : command_check(argv, LAB_COMMAND_MS, NULL);
+}
+
+int lab_try(const struct lab *lab, const char *verb, const char *const *args, char *why,
+	    size_t size)
+{
+	const char *argv[LAB_MAX_ARGS + 4];
+	struct command_result result;
+	int err = lab_argv(lab, verb, args, argv);
+
+	if (!err)
+		err = command_run(argv, LAB_COMMAND_MS, &result);
+	if (err)
+		return err;
+	free(result.out);
+	if (!result.status)
+		return 0;
+	snprintf(why, size, "farelab %s: %s", verb, result.err);
+	return result.status < 128 ? -EOPNOTSUPP : -EREMOTEIO;
+}
+
+int lab_do_text(const struct lab *lab, const char *verb, const char *text)
 {
 	const char *args[LAB_MAX_ARGS] = {NULL};
 	char copy[256], *save = NULL;
 	unsigned n = 0;
 
-	if ((size_t)snprintf(copy, sizeof(copy), "%s", words) >= sizeof(copy))
+	if ((size_t)snprintf(copy, sizeof(copy), "%s", text) >= sizeof(copy))
 		return -E2BIG;
-	for (char *word = strtok_r(copy, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
+	for (char *arg = strtok_r(copy, " ", &save); arg; arg = strtok_r(NULL, " ", &save)) {
 		if (n == LAB_MAX_ARGS - 1)
 			return -E2BIG;
-		args[n++] = word;
+		args[n++] = arg;
 	}
 	return lab_do(lab, verb, args);
 }
@@ -241,6 +381,17 @@ static int lab_set_weights(const struct lab *lab, const struct topo *topo, unsig
 			      NULL};
 
 	return lab_do(lab, "vtysh", args);
+}
+
+int lab_clear_sessions(const struct lab *lab, const struct topo *topo)
+{
+	int err = 0;
+
+	for (unsigned leaf = 0; !err && leaf < topo->n_leaves; leaf++)
+		err = lab_do(lab, "vtysh",
+			     (const char *const[]){topo->leaves[leaf].name, "--", "-c",
+						   "clear bgp *", NULL});
+	return err;
 }
 
 static int lab_await_weights(const struct topo *topo, unsigned server, bool equal)

@@ -1,101 +1,75 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "fabric/leaf_load.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
+#include <jansson.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 
-/* CPU time and resident memory of a process; what has ended meanwhile has none. */
-static void leaf_load_process(const char *pid, uint64_t *cpu_ns, uint64_t *rss_bytes)
+/* Adds the daemons of a host to the leaf that it is, if it is one. */
+static int leaf_load_host(struct leaf_load *load, const struct topo *topo, const json_t *host)
 {
-	unsigned long user, system;
-	char path[300], text[1024];
-	const char *at;
-	FILE *file;
-	size_t n;
-	long pages;
+	const json_t *daemons = json_object_get(host, "daemons"), *daemon;
+	const char *name = json_string_value(json_object_get(host, "name"));
+	unsigned leaf = 0;
+	size_t i;
 
-	snprintf(path, sizeof(path), "/proc/%s/stat", pid);
-	file = fopen(path, "re");
-	if (!file)
-		return;
-	n = fread(text, 1, sizeof(text) - 1, file);
-	fclose(file);
-	text[n] = '\0';
-	at = strrchr(text, ')'); /* a name may hold anything */
-	/* fields 14, 15 and 24 of proc_pid_stat(5) */
-	if (!at || sscanf(at + 1,
-			  " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %*d %*d %*d %*d "
-			  "%*d %*d %*u %*u %ld",
-			  &user, &system, &pages) != 3)
-		return;
-	*cpu_ns += (user + system) * (UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK));
-	*rss_bytes += (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
+	while (name && leaf < topo->n_leaves && strcmp(topo->leaves[leaf].name, name))
+		leaf++;
+	if (!name || !json_is_array(daemons))
+		return -EBADMSG;
+	json_array_foreach (daemons, i, daemon) {
+		const json_t *cpu = json_object_get(daemon, "cpu_s"),
+			     *rss = json_object_get(daemon, "rss_bytes");
 
-static int leaf_load_netns(const char *path, ino_t *inode)
-{
-	struct stat st;
-
-	if (stat(path, &st))
-		return -errno;
-	*inode = st.st_ino;
-	return 0;
-}
-
-/* Adds each process to the leaf whose namespace it is in. */
-static int leaf_load_scan(struct leaf_load *load, const ino_t *netns, unsigned n)
-{
-	DIR *dir = opendir("/proc");
-	const struct dirent *entry;
-	char path[300];
-	ino_t inode = 0;
-
-	if (!dir)
-		return -errno;
-	while ((entry = readdir(dir))) {
-		snprintf(path, sizeof(path), "/proc/%s/ns/net", entry->d_name);
-		if (!isdigit((unsigned char)entry->d_name[0]) || leaf_load_netns(path, &inode))
+		if (!json_is_number(cpu) || json_number_value(cpu) < 0 ||
+		    json_number_value(cpu) > 1e9 || !json_is_integer(rss) ||
+		    json_integer_value(rss) < 0)
+			return -EBADMSG;
+		if (leaf == topo->n_leaves)
 			continue;
-		for (unsigned i = 0; i < n; i++)
-			if (netns[i] == inode)
-				leaf_load_process(entry->d_name, &load->cpu_ns[i],
-						  &load->rss_bytes[i]);
+		load->cpu_ns[leaf] += (uint64_t)llround(json_number_value(cpu) * 1e9);
+		load->rss_bytes[leaf] += (uint64_t)json_integer_value(rss);
 	}
-	closedir(dir);
 	return 0;
 }
 
-int leaf_load_read(struct leaf_load *load, const struct topo *topo)
+int leaf_load_parse(struct leaf_load *load, const struct topo *topo, const char *counters)
 {
-	ino_t *netns = calloc(topo->n_leaves + 1, sizeof(*netns));
-	int err = 0;
+	json_t *root = json_loads(counters, 0, NULL), *hosts = json_object_get(root, "hosts"),
+	       *host;
+	int err = json_is_array(hosts) ? 0 : -EBADMSG;
+	size_t i;
 
 	*load = (struct leaf_load){.at_ns = clock_now_ns(),
 				   .cpu_ns = calloc(topo->n_leaves + 1, sizeof(*load->cpu_ns)),
 				   .rss_bytes =
 					   calloc(topo->n_leaves + 1, sizeof(*load->rss_bytes))};
-	if (!netns || !load->cpu_ns || !load->rss_bytes)
+	if (!load->cpu_ns || !load->rss_bytes)
 		err = -ENOMEM;
-	for (unsigned i = 0; !err && i < topo->n_leaves; i++) {
-		char path[TOPO_NAME_MAX + 16];
-
-		snprintf(path, sizeof(path), "/run/netns/%s", topo->leaves[i].netns);
-		err = leaf_load_netns(path, &netns[i]);
-	}
-	if (!err)
-		err = leaf_load_scan(load, netns, topo->n_leaves);
-	free(netns);
+	json_array_foreach (hosts, i, host)
+		if (!err)
+			err = leaf_load_host(load, topo, host);
+	json_decref(root);
 	if (err)
 		leaf_load_fini(load);
+	return err;
+}
+
+int leaf_load_read(struct leaf_load *load, const struct topo *topo, const struct lab *lab)
+{
+	char *text;
+	int err = lab_counters(lab, &text);
+
+	if (err)
+		return err;
+	err = leaf_load_parse(load, topo, text);
+	free(text);
+	if (!err)
+		load->knows_sessions = !lab_sessions_dropped(lab, topo, &load->dropped);
 	return err;
 }
 

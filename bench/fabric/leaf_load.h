@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * leaf_load.h - what the daemons of a lab's leaf switches use of the machine: table 6 of the
+ * leaf_load.h - what the daemons of a lab's leaf switches use and lose: table 6 of the
  * inference draft.
  *
- * Owns: nothing. In: /proc, the names of the leaves' network namespaces; out: processor time and
- * memory of the processes that are in each. Thread: any.
+ * Owns: nothing. In: what `farelab counters` and bgpd say (JSON, every member checked); out: time
+ * and memory of each leaf's daemons, sessions that ended. Thread: any that may run commands.
  */
 #ifndef LEAF_LOAD_H
 #define LEAF_LOAD_H
 
-#include "fabric/topo.h"
+#include "fabric/lab.h"
 
 struct leaf_load {
 	uint64_t at_ns;
 	uint64_t *cpu_ns, *rss_bytes; /* of each leaf */
+	bool knows_sessions;
+	uint64_t dropped; /* BGP sessions of all leaves that ended, since their daemons began */
 };
 
-/* -errno: a namespace, or /proc, cannot be read. On success the caller calls leaf_load_fini(). */
-int leaf_load_read(struct leaf_load *load, const struct topo *topo);
+/* -errno; on success the caller calls leaf_load_fini(). */
+int leaf_load_read(struct leaf_load *load, const struct topo *topo, const struct lab *lab);
+/* The same of a text that is there. -EBADMSG. */
+int leaf_load_parse(struct leaf_load *load, const struct topo *topo, const char *counters);
 void leaf_load_fini(struct leaf_load *load);
 
 /* Of the busiest leaf between two readings, in percent of one core; of the largest one. */

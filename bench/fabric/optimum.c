@@ -62,10 +62,19 @@ static double optimum_leaves_s(const struct topo *topo, const uint64_t *bytes, u
 	return out + in > 0 ? fmax(out, in) * 8 / capacity : 0;
 }
 
+double optimum_uplinks_s(const struct topo *topo, const uint64_t *bytes)
+{
+	double longest = 0;
+
+	for (unsigned gpu = 0; topo->n_spines && gpu < topo->n_gpus; gpu++)
+		longest = fmax(longest, optimum_leaves_s(topo, bytes, gpu));
+	return longest;
+}
+
 double optimum_all_to_all_s(const struct topo *topo, const uint64_t *bytes)
 {
 	unsigned n = topo->n_gpus;
-	double longest = 0;
+	double longest = optimum_uplinks_s(topo, bytes);
 
 	for (unsigned gpu = 0; gpu < n; gpu++) {
 		uint64_t capacity = 0, tx = 0, rx = 0;
@@ -84,8 +93,6 @@ double optimum_all_to_all_s(const struct topo *topo, const uint64_t *bytes)
 		}
 		if (tx || rx)
 			longest = fmax(longest, (double)(tx > rx ? tx : rx) * 8 / (double)capacity);
-		if (topo->n_spines)
-			longest = fmax(longest, optimum_leaves_s(topo, bytes, gpu));
 	}
 	return longest;
 }
@@ -97,6 +104,13 @@ double optimum_goodput_factor(const struct topo *topo)
 	return topo_goodput_factor(topo_path_mtu(topo->mtu_bytes, ipv6), ipv6);
 }
 
+double optimum_write_factor(const struct topo *topo, double bytes)
+{
+	bool ipv6 = !topo->gpus[0].ipv4[0];
+
+	return topo_write_factor(topo_path_mtu(topo->mtu_bytes, ipv6), ipv6, bytes);
+}
+
 double optimum_bucket_bytes(const struct topo *topo, unsigned gpu)
 {
 	unsigned ports = 0;
@@ -104,4 +118,9 @@ double optimum_bucket_bytes(const struct topo *topo, unsigned gpu)
 	for (unsigned plane = 0; plane < topo->n_planes; plane++)
 		ports += topo->gpus[gpu].plane[plane].n_sub_ports;
 	return (double)ports * topo->bucket_bytes * optimum_goodput_factor(topo);
+}
+
+bool optimum_short(const struct topo *topo, unsigned gpu, double bytes)
+{
+	return bytes < 10 * optimum_bucket_bytes(topo, gpu);
 }

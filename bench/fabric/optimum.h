@@ -35,10 +35,20 @@ uint64_t optimum_announced_bps(const struct topo *topo, unsigned src, unsigned d
  */
 double optimum_all_to_all_s(const struct topo *topo, const uint64_t *bytes);
 
+/* Of these the cuts through links to spines alone; 0: there are none, or nothing crosses them. */
+double optimum_uplinks_s(const struct topo *topo, const uint64_t *bytes);
+
 /* Payload that a GPU's token buckets pass at once after a pause; 0: nothing shapes its links. */
 double optimum_bucket_bytes(const struct topo *topo, unsigned gpu);
+/*
+ * Whether a transfer after a pause is shorter than ten of its buckets: then its time is not the
+ * line's by more than a tenth (a topology with bucket_frames has smaller ones).
+ */
+bool optimum_short(const struct topo *topo, unsigned gpu, double bytes);
 
 /* Payload per wire byte on this fabric between these two. */
 double optimum_goodput_factor(const struct topo *topo);
+/* The same of messages of so many bytes that are written, headers of each included. */
+double optimum_write_factor(const struct topo *topo, double bytes);
 
 #endif

@@ -92,6 +92,7 @@ static int topo_read_leaves(struct topo_reader *r, json_t *root)
 
 		if (topo_string(r, object, "name", leaf->name, sizeof(leaf->name), false) ||
 		    topo_string(r, object, "netns", leaf->netns, sizeof(leaf->netns), false) ||
+		    topo_string(r, object, "lb", leaf->lb, sizeof(leaf->lb), true) ||
 		    topo_number(r, object, "plane", topo->n_planes - 1, &plane))
 			return -EBADMSG;
 		leaf->plane = (unsigned)plane;
@@ -130,6 +131,41 @@ static int topo_read_uplink(struct topo_reader *r, json_t *object)
 	return 0;
 }
 
+/* Of each spine one, if there are superspines. */
+static int topo_read_spine_uplinks(struct topo_reader *r, json_t *root)
+{
+	json_t *tops = json_object_get(root, "superspines"), *one, *top;
+	char spine[TOPO_NAME_MAX], superspine[TOPO_NAME_MAX];
+	size_t i, k;
+
+	r->topo->n_superspines = (unsigned)json_array_size(tops);
+	json_array_foreach (json_object_get(root, "spine_uplinks"), i, one) {
+		uint64_t rate_bps;
+		int at;
+
+		if (topo_string(r, one, "spine", spine, sizeof(spine), false) ||
+		    topo_string(r, one, "superspine", superspine, sizeof(superspine), false) ||
+		    topo_number(r, one, "rate_bps", UINT64_C(1) << 53, &rate_bps))
+			return -EBADMSG;
+		at = topo_spine_index(r->topo, spine);
+		json_array_foreach (tops, k, top) {
+			const char *name = json_string_value(json_object_get(top, "name"));
+
+			if (at < 0 || !name || strcmp(name, superspine) != 0)
+				continue;
+			r->topo->spines[at].superspine = (int)k;
+			if (json_is_true(json_object_get(one, "up")) &&
+			    json_is_true(json_object_get(top, "up")))
+				r->topo->spines[at].uplink_bps = rate_bps;
+			break;
+		}
+		if (at < 0 || k == json_array_size(tops))
+			return topo_bad(r, "spine_uplinks: no spine %s or no superspine %s", spine,
+					superspine);
+	}
+	return 0;
+}
+
 /* None, or both lists empty: one tier. */
 static int topo_read_spines(struct topo_reader *r, json_t *root)
 {
@@ -151,9 +187,11 @@ static int topo_read_spines(struct topo_reader *r, json_t *root)
 	json_array_foreach (spines, i, one) {
 		struct topo_spine *spine = &topo->spines[topo->n_spines];
 
-		if (topo_string(r, one, "name", spine->name, sizeof(spine->name), false))
+		if (topo_string(r, one, "name", spine->name, sizeof(spine->name), false) ||
+		    topo_string(r, one, "netns", spine->netns, sizeof(spine->netns), false))
 			return -EBADMSG;
 		spine->up = json_is_true(json_object_get(one, "up"));
+		spine->superspine = -1;
 		topo->n_spines++;
 	}
 	json_array_foreach (links, i, one) {
@@ -161,7 +199,32 @@ static int topo_read_spines(struct topo_reader *r, json_t *root)
 		if (err)
 			break;
 	}
-	return err;
+	return err ? err : topo_read_spine_uplinks(r, root);
+}
+
+/* Packets, marked ones, and squares (topo.h). Absent: counts of a lab without a ramp. */
+static int topo_read_ramp(struct topo_reader *r, json_t *ecn, struct topo_marks *out)
+{
+	json_t *ramp = json_object_get(ecn, "ramp"), *part;
+	size_t i;
+
+	if (!ramp)
+		return 0;
+	if (json_array_size(ramp) != TOPO_RAMP_PARTS + 1)
+		return topo_bad(r, "ramp: %d parts are expected", TOPO_RAMP_PARTS + 1);
+	json_array_foreach (ramp, i, part) {
+		json_int_t packets = json_integer_value(json_array_get(part, 0)),
+			   marked = json_integer_value(json_array_get(part, 1)),
+			   squares = json_integer_value(json_array_get(part, 2));
+
+		if (json_array_size(part) != 3 || marked < 0 || packets < marked ||
+		    squares < packets)
+			return topo_bad(r, "ramp: packets, marked ones and squares are expected");
+		out->ramp_packets[i] = (uint64_t)packets;
+		out->ramp_marked[i] = (uint64_t)marked;
+		out->ramp_squares[i] = (uint64_t)squares;
+	}
+	return 0;
 }
 
 /* Absent, or null: nothing marks. */
@@ -173,7 +236,8 @@ static int topo_read_marks(struct topo_reader *r, json_t *port, struct topo_mark
 		return 0;
 	if (topo_number(r, ecn, "packets", INT64_MAX, &out->packets) ||
 	    topo_number(r, ecn, "marked", INT64_MAX, &out->marked) ||
-	    topo_number(r, ecn, "queue_at_onset_bytes", INT64_MAX, &out->queue_at_onset_bytes))
+	    topo_number(r, ecn, "queue_at_onset_bytes", INT64_MAX, &out->queue_at_onset_bytes) ||
+	    topo_read_ramp(r, ecn, out))
 		return -EBADMSG;
 	if (json_is_null(json_object_get(ecn, "onset_ns")))
 		return 0;
@@ -289,10 +353,25 @@ static int topo_read_server(struct topo_reader *r, json_t *object)
 	return 0;
 }
 
+/* Absent, or null: there is none. */
+static int topo_read_pfc(struct topo_reader *r, json_t *root, struct topo_pfc *out)
+{
+	json_t *pfc = json_object_get(root, "pfc");
+
+	if (!pfc || json_is_null(pfc))
+		return 0;
+	return topo_number(r, pfc, "xoff_bytes", INT32_MAX, &out->xoff_bytes) ||
+			       topo_number(r, pfc, "headroom_bytes", INT32_MAX,
+					   &out->headroom_bytes) ||
+			       topo_number(r, pfc, "watchdog_ms", INT32_MAX, &out->watchdog_ms)
+		       ? -EBADMSG
+		       : 0;
+}
+
 static int topo_read(struct topo_reader *r, json_t *root)
 {
 	struct topo *topo = r->topo;
-	uint64_t planes, mtu, bucket = 0;
+	uint64_t planes, mtu, bucket = 0, percent = 0;
 	json_t *servers;
 	int err;
 
@@ -302,14 +381,21 @@ static int topo_read(struct topo_reader *r, json_t *root)
 	    topo_number(r, root, "mtu_bytes", 65535, &mtu) ||
 	    (json_object_get(root, "bucket_bytes") &&
 	     topo_number(r, root, "bucket_bytes", INT32_MAX, &bucket)) ||
+	    (json_object_get(root, "queue_bytes") &&
+	     topo_number(r, root, "queue_bytes", INT32_MAX, &topo->queue_bytes)) ||
+	    topo_read_pfc(r, root, &topo->pfc) ||
 	    (json_object_get(root, "ecn_threshold_bytes") &&
-	     topo_number(r, root, "ecn_threshold_bytes", INT32_MAX, &topo->ecn_threshold_bytes)))
+	     topo_number(r, root, "ecn_threshold_bytes", INT32_MAX, &topo->ecn_threshold_bytes)) ||
+	    (json_object_get(root, "ecn_max_bytes") &&
+	     (topo_number(r, root, "ecn_max_bytes", INT32_MAX, &topo->ecn_max_bytes) ||
+	      topo_number(r, root, "ecn_max_percent", 100, &percent))))
 		return -EBADMSG;
 	if (planes == 0)
 		return topo_bad(r, "planes: 0");
 	topo->n_planes = (unsigned)planes;
 	topo->mtu_bytes = (unsigned)mtu;
 	topo->bucket_bytes = (unsigned)bucket;
+	topo->ecn_max_percent = (unsigned)percent;
 	topo->converged = json_is_true(json_object_get(root, "converged"));
 	servers = topo_array(r, root, "servers", TOPO_MAX_GPUS);
 	if (!servers)

@@ -20,11 +20,17 @@
 #define TOPO_MAX_GPUS	  1024
 #define TOPO_MAX_SWITCHES 256 /* leaves, and spines */
 
+#define TOPO_RAMP_PARTS 8 /* of equal width; what is above them is one more */
+
 /* What the leaf's end of a link sent since the threshold was set. */
 struct topo_marks {
 	uint64_t packets, marked;
 	uint64_t onset_ns;	       /* from the first data packet to the first mark */
 	uint64_t queue_at_onset_bytes; /* in the shaper's queue then */
+	/* by part of the ramp from ecn_threshold_bytes to ecn_max_bytes, and above it */
+	uint64_t ramp_packets[TOPO_RAMP_PARTS + 1], ramp_marked[TOPO_RAMP_PARTS + 1];
+	/* of the packets that were marked or not as one, summed: 1 of a packet by itself */
+	uint64_t ramp_squares[TOPO_RAMP_PARTS + 1];
 };
 
 struct topo_sub_port {
@@ -62,11 +68,15 @@ struct topo_leaf {
 	char netns[TOPO_NAME_MAX];
 	unsigned plane;
 	bool up;
+	char lb[16]; /* how it spreads what it forwards; "": not said */
 };
 
 struct topo_spine {
 	char name[TOPO_NAME_MAX];
+	char netns[TOPO_NAME_MAX];
 	bool up;
+	int superspine;	     /* that it is linked to; < 0: there are none */
+	uint64_t uplink_bps; /* of that link; 0: it, or the superspine, is down */
 };
 
 /* A link between a leaf and a spine of its plane. */
@@ -76,18 +86,29 @@ struct topo_uplink {
 	bool up;
 };
 
+/* Queues of data pause who sends (emulated). */
+struct topo_pfc {
+	uint64_t xoff_bytes; /* 0: there is none */
+	uint64_t headroom_bytes, watchdog_ms;
+};
+
 struct topo {
 	char lab[TOPO_NAME_MAX];
 	bool converged;
 	char why[256]; /* not converged because */
 	unsigned n_planes, mtu_bytes;
 	unsigned bucket_bytes;	      /* that a shaped link lets pass at once after a pause */
+	uint64_t queue_bytes;	      /* of a shaped link, at most; 0: not known */
+	struct topo_pfc pfc;	      /* of the lab's topology */
 	uint64_t ecn_threshold_bytes; /* at which the leaves mark; 0: never */
+	uint64_t ecn_max_bytes;	      /* from which they mark all; 0: there is no ramp */
+	unsigned ecn_max_percent;     /* that they mark just below it */
 	unsigned n_servers, n_gpus, n_leaves;
 	struct topo_server *servers;
 	struct topo_gpu *gpus; /* by global index */
 	struct topo_leaf *leaves;
 	unsigned n_spines, n_uplinks; /* 0: one tier */
+	unsigned n_superspines;	      /* 0: two tiers at most */
 	struct topo_spine *spines;
 	struct topo_uplink *uplinks;
 };
@@ -114,7 +135,10 @@ uint64_t topo_capacity_bps(const struct topo *topo, unsigned gpu, unsigned plane
 /* Whether two GPUs have the same leaf on that plane: no spine is between them. */
 bool topo_same_leaf(const struct topo *topo, unsigned src, unsigned dst, unsigned plane);
 
-/* What spines carry from one leaf to another, bit/s: the smaller of up and down link, summed. */
+/*
+ * What spines carry from one leaf to another, bit/s: the smaller of up and down link, summed.
+ * Leaves of two pods: by two spines and the superspine that both are linked to.
+ */
 uint64_t topo_spines_bps(const struct topo *topo, unsigned from_leaf, unsigned to_leaf);
 
 /* The share of a plane's spines that join two leaves, 0 to 1. */
@@ -139,5 +163,8 @@ unsigned topo_path_mtu(unsigned link_mtu_bytes, bool ipv6);
  * each).
  */
 double topo_goodput_factor(unsigned path_mtu, bool ipv6);
+/* The same of a message of so many bytes that is written: each of its packets has those headers,
+ * the first a RETH, too. */
+double topo_write_factor(unsigned path_mtu, bool ipv6, double bytes);
 
 #endif

@@ -3,12 +3,14 @@
 #include "fabric/topo.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define TOPO_HEADERS_V4 (14 + 20 + 8 + 12 + 4)
 #define TOPO_HEADERS_V6 (14 + 40 + 8 + 12 + 4)
+#define TOPO_RETH	16
 /* RETH with immediate is the longest that precedes payload; the link MTU leaves Ethernet out */
 #define TOPO_LONGEST_V4 (20 + 8 + 12 + 16 + 4 + 4)
 #define TOPO_LONGEST_V6 (40 + 8 + 12 + 16 + 4 + 4)
@@ -82,17 +84,38 @@ static const struct topo_uplink *topo_uplink(const struct topo *topo, unsigned l
 	return NULL;
 }
 
+static uint64_t topo_query_smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* What is carried by that spine above from_leaf; 0: it does not lead to the other leaf. */
+static uint64_t spine_bps(const struct topo *topo, unsigned from_leaf, unsigned spine,
+			  unsigned to_leaf)
+{
+	const struct topo_uplink *up = topo_uplink(topo, from_leaf, spine);
+	const struct topo_spine *here = &topo->spines[spine];
+
+	for (unsigned other = 0; up && other < topo->n_spines; other++) {
+		const struct topo_uplink *down = topo_uplink(topo, to_leaf, other);
+		const struct topo_spine *there = &topo->spines[other];
+
+		if (down && other == spine)
+			return topo_query_smaller(up->rate_bps, down->rate_bps);
+		if (down && here->superspine >= 0 && here->superspine == there->superspine)
+			return topo_query_smaller(
+				topo_query_smaller(up->rate_bps, here->uplink_bps),
+				topo_query_smaller(there->uplink_bps, down->rate_bps));
+	}
+	return 0;
+}
+
 uint64_t topo_spines_bps(const struct topo *topo, unsigned from_leaf, unsigned to_leaf)
 {
 	uint64_t sum = 0;
 
-	for (unsigned spine = 0; spine < topo->n_spines; spine++) {
-		const struct topo_uplink *up = topo_uplink(topo, from_leaf, spine),
-					 *down = topo_uplink(topo, to_leaf, spine);
-
-		if (up && down)
-			sum += up->rate_bps < down->rate_bps ? up->rate_bps : down->rate_bps;
-	}
+	for (unsigned spine = 0; spine < topo->n_spines; spine++)
+		sum += spine_bps(topo, from_leaf, spine, to_leaf);
 	return sum;
 }
 
@@ -103,7 +126,7 @@ double topo_spines_share(const struct topo *topo, unsigned from_leaf, unsigned t
 	for (unsigned i = 0; i < topo->n_uplinks; i++)
 		all += topo->uplinks[i].leaf == from_leaf;
 	for (unsigned spine = 0; spine < topo->n_spines; spine++)
-		live += topo_uplink(topo, from_leaf, spine) && topo_uplink(topo, to_leaf, spine);
+		live += spine_bps(topo, from_leaf, spine, to_leaf) > 0;
 	return all ? (double)live / all : 0;
 }
 
@@ -129,4 +152,11 @@ unsigned topo_path_mtu(unsigned link_mtu_bytes, bool ipv6)
 double topo_goodput_factor(unsigned path_mtu, bool ipv6)
 {
 	return (double)path_mtu / (path_mtu + (ipv6 ? TOPO_HEADERS_V6 : TOPO_HEADERS_V4));
+}
+
+double topo_write_factor(unsigned path_mtu, bool ipv6, double bytes)
+{
+	double headers = ipv6 ? TOPO_HEADERS_V6 : TOPO_HEADERS_V4;
+
+	return bytes / (bytes + headers * ceil(bytes / path_mtu) + TOPO_RETH);
 }

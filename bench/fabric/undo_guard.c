@@ -32,7 +32,7 @@ struct undo_guard {
 	 * the guard has the other end: it says when it is ready, and takes a byte, or the end, for
 	 * ours
 	 */
-	int life;
+	int guard_fd;
 };
 
 static int undo(const struct undo_guard *g)
@@ -42,15 +42,15 @@ static int undo(const struct undo_guard *g)
 	return g->undo(g->context, g->in_force->state) ? -EREMOTEIO : 0;
 }
 
-static _Noreturn void be_guard(const struct undo_guard *g, int life)
+static _Noreturn void be_guard(const struct undo_guard *g, int guard_fd)
 {
 	char byte;
 
 	setsid();
 	interrupt_hold();
-	if (send(life, "", 1, MSG_NOSIGNAL) != 1)
+	if (send(guard_fd, "", 1, MSG_NOSIGNAL) != 1)
 		_exit(1);
-	while (read(life, &byte, 1) < 0 && errno == EINTR)
+	while (read(guard_fd, &byte, 1) < 0 && errno == EINTR)
 		;
 	_exit(undo(g) ? 1 : 0);
 }
@@ -62,7 +62,7 @@ static int undo_guard_start(struct undo_guard *g)
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
 		return -errno;
-	g->life = ends[1];
+	g->guard_fd = ends[1];
 	fflush(NULL);
 	g->pid = fork();
 	err = g->pid < 0 ? -errno : 0;
@@ -78,8 +78,8 @@ static int undo_guard_start(struct undo_guard *g)
 
 static void undo_guard_release(struct undo_guard *g)
 {
-	if (g->life >= 0)
-		close(g->life);
+	if (g->guard_fd >= 0)
+		close(g->guard_fd);
 	munmap(g->in_force, sizeof(*g->in_force) + g->bytes);
 	free(g);
 }
@@ -94,7 +94,7 @@ int undo_guard_create(struct undo_guard **out, const char *who,
 	if (!g)
 		return -ENOMEM;
 	*g = (struct undo_guard){
-		.who = who, .undo = undo_it, .context = context, .bytes = bytes, .life = -1};
+		.who = who, .undo = undo_it, .context = context, .bytes = bytes, .guard_fd = -1};
 	g->in_force = mmap(NULL, sizeof(*g->in_force) + bytes, PROT_READ | PROT_WRITE,
 			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (g->in_force == MAP_FAILED) {
@@ -140,7 +140,7 @@ int undo_guard_destroy(struct undo_guard *g)
 	if (!g)
 		return 0;
 	/* not by closing alone: a child of the creator may hold this end, too */
-	if (g->pid && send(g->life, "", 1, MSG_NOSIGNAL) == 1) {
+	if (g->pid && send(g->guard_fd, "", 1, MSG_NOSIGNAL) == 1) {
 		while (!ended && (waitpid(g->pid, &status, 0) == g->pid || errno != EINTR))
 			ended = true;
 		ended = ended && WIFEXITED(status);

@@ -79,7 +79,7 @@ static int figures_check_one(const struct figures *list, unsigned i)
 		return figures_wrong(list, i, "command", "the command has no {out}");
 	/* else n would be printed, whatever the command repeats */
 	if ((figure->n > 1 || figure->full_n) && !strstr(figure->command, "{n}"))
-		return figures_wrong(list, i, "n", "the command has no {n} to be told");
+		return figures_wrong(list, i, "n", "the command has no {n}");
 	for (unsigned j = 0; j < i; j++)
 		if (strcmp(list->figures[j].id, figure->id) == 0)
 			return figures_wrong(list, i, "id", "appears twice");

@@ -9,8 +9,8 @@
  *	  - id: demo/spray-of-optimum	group/name, unique
  *	    what: in words
  *	    command: farebench ... {out}	for bash -c; writes JSON to the file {out}; {n} is n
- *	    json: min(runs[...].ratio)	selector.h has the syntax
- *	    goal: ">= 0.95"		>= <= > < == and a number
+ *	    json: runs[...].ratio	selector.h has the syntax
+ *	    goal: ">= 0.95"		>= <= > < == and a number: all that is picked has to meet it
  *	    n: 5			repetitions behind the figure; {n} in the command
  *	    full_n: 20			optional: the same with --full
  *	    full: false			optional; true: measured with --full alone, as it takes long

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
-#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,24 +164,29 @@ static json_t *goals_measure(const struct goals *goals, const struct figure *fig
 
 void goals_evaluate(const struct figure *figure, const json_t *root, struct goals_outcome *out)
 {
-	double numbers[GOALS_MAX_NUMBERS], folded;
+	const char *goal = figure->goal;
+	double numbers[GOALS_MAX_NUMBERS];
 	struct stats_summary summary;
-	int n = selector_numbers(figure->json, root, numbers, GOALS_MAX_NUMBERS, &folded,
-				 out->reason, sizeof(out->reason));
+	int n = selector_numbers(figure->json, root, numbers, GOALS_MAX_NUMBERS, out->reason,
+				 sizeof(out->reason));
+	bool least;
 
 	out->figure = figure;
 	out->verdict = GOALS_FAILED;
-	if (n > 1 && isnan(folded))
-		snprintf(out->reason, sizeof(out->reason),
-			 "more than one number: a fold is missing");
-	if (n < 1 || (n > 1 && isnan(folded)) || stats_summarise(numbers, (size_t)n, &summary))
+	if (n < 1)
 		return;
+	if (stats_summarise(numbers, (size_t)n, &summary)) {
+		snprintf(out->reason, sizeof(out->reason), "a number that is not finite");
+		return;
+	}
 	out->reason[0] = '\0';
-	out->value = isnan(folded) ? numbers[0] : folded;
-	out->verdict = figures_goal_met(figure->goal, out->value) == 1 ? GOALS_MET : GOALS_MISSED;
 	out->low = summary.min;
 	out->high = summary.max;
 	out->n_numbers = n;
+	/* the worst of them: the least for ">", the greatest for "<", for "==" one that differs */
+	least = goal[0] == '>' || (goal[0] == '=' && figures_goal_met(goal, out->high) == 1);
+	out->value = least ? out->low : out->high;
+	out->verdict = figures_goal_met(goal, out->value) == 1 ? GOALS_MET : GOALS_MISSED;
 	if (out->low < 0 && !strstr(figure->json, " - ")) {
 		out->verdict = GOALS_MISSED;
 		snprintf(out->reason, sizeof(out->reason),

@@ -27,11 +27,11 @@ static struct goals_sum goals_sum(const struct goals_outcome *outcomes, size_t n
 	return sum;
 }
 
-static const char *goals_word(enum goals_verdict verdict)
+static const char *goals_verdict_name(enum goals_verdict verdict)
 {
-	static const char *const words[] = {"unknown", "met", "missed", "failed"};
+	static const char *const names[] = {"unknown", "met", "missed", "failed"};
 
-	return words[verdict];
+	return names[verdict];
 }
 
 /* As people read it: what is not met stands out. */
@@ -99,8 +99,8 @@ static json_t *goals_json_one(const struct goals_outcome *o)
 	const struct figure *f = o->figure;
 	json_t *one =
 		json_pack("{s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:f}", "id", f->id, "what", f->what,
-			  "goal", f->goal, "verdict", goals_word(o->verdict), "n", (int)f->n,
-			  "command", f->command, "json", f->json, "seconds", o->seconds);
+			  "goal", f->goal, "verdict", goals_verdict_name(o->verdict), "n",
+			  (int)f->n, "command", f->command, "json", f->json, "seconds", o->seconds);
 
 	if (one && o->reason[0])
 		json_object_set_new(one, "reason", json_string(o->reason));

@@ -2,14 +2,11 @@
 #include "figures/selector.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "core/stats.h"
 
 #define SELECTOR_NAME_MAX    64
 #define SELECTOR_MAX_FILTERS 8
@@ -41,7 +38,7 @@ selector_fail(struct selector *s, int err, const char *format, ...)
 }
 
 /* Takes bytes up to one of stop (or the end) into out. */
-static int selector_word(struct selector *s, const char *stop, char *out)
+static int selector_term(struct selector *s, const char *stop, char *out)
 {
 	size_t length = strcspn(s->at, stop);
 
@@ -61,14 +58,14 @@ static int selector_filters(struct selector *s, struct selector_filter *filter, 
 		if (*n == SELECTOR_MAX_FILTERS)
 			return selector_fail(s, -EBADMSG, "more than %d filters",
 					     SELECTOR_MAX_FILTERS);
-		if (selector_word(s, "=!],) ", f->name))
+		if (selector_term(s, "=!], ", f->name))
 			return -EBADMSG;
 		f->equal = *s->at != '!';
 		s->at += !f->equal;
 		if (*s->at++ != '=')
 			return selector_fail(s, -EBADMSG, "filter %s: '=' or '!=' is expected",
 					     f->name);
-		if (selector_word(s, ",])", f->text))
+		if (selector_term(s, ",]", f->text))
 			return -EBADMSG;
 		if (*s->at != ',' && *s->at != ']')
 			return selector_fail(s, -EBADMSG, "filter %s: ']' is missing", f->name);
@@ -126,11 +123,11 @@ static int selector_step(struct selector *s, const json_t *value, int depth)
 		return selector_fail(s, -EBADMSG, "more than %d steps", SELECTOR_MAX_DEPTH);
 	if (*s->at == '"') {
 		s->at++;
-		if (selector_word(s, "\"", name))
+		if (selector_term(s, "\"", name))
 			return -EBADMSG;
 		if (*s->at++ != '"')
 			return selector_fail(s, -EBADMSG, "a quotation mark is missing");
-	} else if (selector_word(s, ".[]() ", name)) {
+	} else if (selector_term(s, ".[] ", name)) {
 		return -EBADMSG;
 	}
 	if (*s->at == '[') {
@@ -156,7 +153,7 @@ static int selector_step(struct selector *s, const json_t *value, int depth)
 		if (err)
 			return err;
 	}
-	s->at = rest + strcspn(rest, " )"); /* also when nothing matched */
+	s->at = rest + strcspn(rest, " "); /* also when nothing matched */
 	return 0;
 }
 
@@ -200,32 +197,13 @@ static int selector_list(struct selector *s, const json_t *root)
 	return 0;
 }
 
-int selector_numbers(const char *expression, const json_t *root, double *out, int max,
-		     double *folded, char *reason, size_t reason_size)
+int selector_numbers(const char *expression, const json_t *root, double *out, int max, char *reason,
+		     size_t reason_size)
 {
-	static const char *const folds[] = {"min(", "median(", "max("};
 	struct selector s = {expression, out, 0, max, 0, reason, reason_size};
-	struct stats_summary summary;
-	int fold = -1, err;
+	int err = selector_list(&s, root);
 
-	*folded = NAN;
-
-	for (int i = 0; i < 3; i++) {
-		if (strncmp(expression, folds[i], strlen(folds[i])) == 0) {
-			fold = i;
-			s.at += strlen(folds[i]);
-		}
-	}
-	err = selector_list(&s, root);
-	if (err)
-		return err;
-	if (strcmp(s.at, fold >= 0 ? ")" : "") != 0)
-		return selector_fail(&s, -EBADMSG, "not understood: '%.20s'", s.at);
-	if (fold >= 0) {
-		err = stats_summarise(out, (size_t)s.n, &summary);
-		if (err)
-			return selector_fail(&s, err, "a number that is not finite");
-		*folded = fold == 0 ? summary.min : fold == 1 ? summary.median : summary.max;
-	}
-	return s.n;
+	if (!err && *s.at)
+		err = selector_fail(&s, -EBADMSG, "not understood: '%.20s'", s.at);
+	return err ? err : s.n;
 }

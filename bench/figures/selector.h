@@ -2,12 +2,9 @@
 /*
  * selector.h - picks numbers out of a command's JSON, for goals to be held against.
  *
- * Owns: nothing; pure. In: an expression and a JSON value; out: numbers, or one number. Thread:
- * any.
+ * Owns: nothing; pure. In: an expression and a JSON value; out: numbers. Thread: any.
  *
- *	expression = fold "(" list ")" | list	without a fold all numbers are kept
- *	fold       = "min" | "median" | "max"
- *	list       = path [ ("-" | "/") path ]	element by element, in the order of the file; as
+ *	expression = path [ ("-" | "/") path ]	element by element, in the order of the file; as
  *						many on both sides, or one on the right
  *	path       = step { "." step }
  *	step       = ( name | '"' anything '"' ) [ "[" filter { "," filter } "]" ]
@@ -25,11 +22,11 @@
 #include <stddef.h>
 
 /*
- * Up to max numbers into out; returns how many (>= 1), and in *folded what the fold makes of them,
- * NaN without one. -EBADMSG: the expression is malformed or picks something that is no number;
- * -ENOENT: it picks nothing; -E2BIG: more than max, or unequal lists. *reason says which part.
+ * Up to max numbers into out; returns how many (>= 1). -EBADMSG: the expression is malformed or
+ * picks something that is no number; -ENOENT: it picks nothing; -E2BIG: more than max, or unequal
+ * lists. *reason says which part.
  */
-int selector_numbers(const char *expression, const json_t *root, double *out, int max,
-		     double *folded, char *reason, size_t reason_size);
+int selector_numbers(const char *expression, const json_t *root, double *out, int max, char *reason,
+		     size_t reason_size);
 
 #endif

@@ -6,6 +6,7 @@
 #include "procedure/load.h"
 #include "suite/kpis.h"
 
+#define VERIFY_NONE (1u << 20) /* the first message alone */
 #define OUTSTANDING (4u << 20) /* bytes under way at least, where 16 messages are as much */
 
 static unsigned slots_for(double size)
@@ -15,13 +16,21 @@ static unsigned slots_for(double size)
 	return slots > 16 ? 16 : slots < 2 ? 2 : (unsigned)slots;
 }
 
-static bool divides(const struct trial *t, unsigned qps)
+/* Every so many messages are filled and compared whole, the others by their header alone. */
+static bool verify_every(struct trial *t, unsigned *every)
 {
-	unsigned ports = 0;
+	static const struct {
+		const char *name;
+		unsigned every;
+	} levels[] = {{"all", 1}, {"sampled", 16}, {"header", VERIFY_NONE}};
 
-	for (unsigned plane = 0; plane < t->fabric->topo->n_planes; plane++)
-		ports += t->fabric->topo->gpus[0].plane[plane].n_sub_ports;
-	return qps % ports == 0;
+	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
+		if (strcmp(trial_text(t, "verify"), levels[i].name) == 0) {
+			*every = levels[i].every;
+			return true;
+		}
+	trial_missing(t, NULL, "%s: all, sampled or header is expected", trial_text(t, "verify"));
+	return false;
 }
 
 /* The links carry probes, and what is sent again, too: what is left of them is idle time. */
@@ -55,13 +64,10 @@ static int kv_throughput_run(struct trial *t)
 		return -EINVAL;
 	}
 	dst = (unsigned)named;
-	if (strategy_mode(t->strategy) != FARE_MODE_KERNEL && !divides(t, qps)) {
-		trial_missing(t, NULL, "FARE has as many QPs on each sub-port: %u do not divide",
-			      qps);
+	if (!load_divides(t, qps))
 		return 0;
-	}
 	kv.read = load_is_read(t, &can);
-	if (!can)
+	if (!can || !verify_every(t, &kv.verify_every))
 		return 0;
 	load = plan_load(&plan, &kv);
 	plan_stream(&plan, load, 0, dst, slots_for(size), (uint64_t)size);
@@ -89,6 +95,10 @@ static const struct param params[] = {
 	PARAM("qps", PARAM_COUNT, "", "QPs of the pair", "8,32", "8,16,32,64,128",
 	      "1,4,8,16,32,64,128"),
 	PARAM_VERB,
+	PARAM("verify", PARAM_TEXT, "",
+	      "all: every byte of every message is made up and compared; sampled: of every 16th; "
+	      "header: 40 bytes of each",
+	      "all"),
 	PARAM("dst", PARAM_TEXT, "", "GPU that receives from GPU 0: last, s2, s2/g1", "last"),
 	LIST_END};
 

@@ -7,7 +7,7 @@
 #include "procedure/load.h"
 #include "suite/kpis.h"
 
-static void concurrent_add(struct trial *t, const struct measured *m)
+static void concurrent_add(struct trial *t, const struct plan *plan, const struct measured *m)
 {
 	double *bps = calloc(m->n_streams + 1, sizeof(*bps)), line;
 	unsigned first = trial_prefill(t);
@@ -24,7 +24,8 @@ static void concurrent_add(struct trial *t, const struct measured *m)
 	if (bps)
 		trial_value(t, "JFI", stats_jfi(bps, m->n_streams), m->n_streams);
 	trial_value(t, "Link_utilization_max", use.max * 100, use.n);
-	trial_model(t, "KV_xfer_bandwidth", line / 8e6, "");
+	trial_model(t, "KV_xfer_bandwidth",
+		    fmin(line, load_uplinks_bps(t->fabric->topo, plan)) / 8e6, "");
 	free(bps);
 }
 
@@ -44,12 +45,12 @@ static int concurrent_run(struct trial *t)
 		plan_stream(&plan, load, src, first + dst, 2, (uint64_t)trial_number(t, "size"));
 	}
 	err = trial_measure(t, &plan, NULL, NULL, &m);
+	if (!err) {
+		concurrent_add(t, &plan, &m);
+		measured_fini(&m);
+	}
 	plan_fini(&plan);
-	if (err)
-		return err;
-	concurrent_add(t, &m);
-	measured_fini(&m);
-	return 0;
+	return err;
 }
 
 static const struct param params[] = {

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <math.h>
-
 #include "fabric/optimum.h"
 #include "procedure/ideal.h"
 #include "procedure/load.h"
@@ -38,14 +36,10 @@ static int ttft_run(struct trial *t)
 	o.pieces = trial_count(t, "pieces");
 	o.page_tokens = trial_count(t, "page");
 	o.per_s = service_capacity(&o) * trial_number(t, "load") / 100;
-	err = service_run(t, &o, NULL, NULL);
-	if (err)
-		return err;
-	add_theory(t, o.model);
-	trial_model(t, "TTFT", o.pieces > 1 ? NAN : service_ideal(t, &o).ttft_s * 1e3,
-		    o.pieces > 1 ? "pieces cross while the next are computed"
-				 : "more requests than prefill can compute");
-	return 0;
+	err = service_run_ttft(t, &o);
+	if (!err)
+		add_theory(t, o.model);
+	return err;
 }
 
 static const struct param params[] = {

@@ -7,14 +7,15 @@ static int dispatch_test_run(struct trial *t)
 	return dispatch_run(t, &(struct dispatch){.config = trial_text(t, "config"),
 						  .ep = trial_count(t, "ep"),
 						  .batch = trial_count(t, "batch"),
-						  .modelled = true});
+						  .modelled = true,
+						  .stretch = trial_count(t, "stretch")});
 }
 
 static const struct param params[] = {
 	PARAM("config", PARAM_TEXT, "", "of table 7", "M1,M4", "M1,M2,M3,M4"),
 	PARAM("ep", PARAM_COUNT, "GPUs", "of the group", "2,4", "2,4,8", "8,16,32,48,64,96"),
 	PARAM("batch", PARAM_COUNT, "tokens", "of a GPU", "128", "32,128,512", "32,64,128,256,512"),
-	LIST_END};
+	PARAM_STRETCH, LIST_END};
 
 static const struct kpi kpis[] = {KPI_EP_BANDWIDTH,
 				  KPI_EP_LATENCY,
@@ -23,7 +24,8 @@ static const struct kpi kpis[] = {KPI_EP_BANDWIDTH,
 				   "that a GPU waits for a dispatch, from its own first post until "
 				   "all has arrived there, mean",
 				   BETTER_LOWER, 0},
-				  KPI_MODEL_OF_WAITS("EP_alltoall_bandwidth", "MB/s"),
+				  KPI_VOLUME,
+				  KPI_MODEL("EP_alltoall_bandwidth", "MB/s"),
 				  LIST_END};
 
 static const struct view views[] = {VIEW(VIEW_HEAT, "Throughput by group and batch", "batch", "ep",
@@ -32,6 +34,8 @@ static const struct view views[] = {VIEW(VIEW_HEAT, "Throughput by group and bat
 					 "EP_alltoall_bandwidth", "EP_alltoall_latency@p50",
 					 "EP_alltoall_latency@p99", "GPU_idle", "of_line", "model",
 					 "model_ratio"),
+				    VIEW(VIEW_TABLE, "Bytes of a dispatch of one GPU", "config",
+					 "ep", NULL, "T_egress", "S_fabric"),
 				    VIEWS_END};
 
 const struct test test_7_1 = {

@@ -6,7 +6,8 @@
 
 static int routing_run(struct trial *t)
 {
-	bool low = strcmp(trial_text(t, "mode"), "low-latency") == 0;
+	bool low = strcmp(trial_text(t, "mode"), "low-latency") == 0,
+	     one_size = t->editions.newer[EDITION_INFERENCE]; /* -05: of all modes */
 	int routing = moe_routing_parse(trial_text(t, "routing"));
 	unsigned gpus = trial_gpus(t);
 
@@ -16,11 +17,12 @@ static int routing_run(struct trial *t)
 	}
 	return dispatch_run(t, &(struct dispatch){.config = "M3",
 						  .ep = gpus > 96 ? 96 : gpus,
-						  .batch = low ? 8 : 256,
+						  .batch = low && !one_size ? 8 : 256,
 						  .routing = (enum moe_routing)routing,
 						  .skew = trial_number(t, "skew"),
 						  .padded = low,
-						  .modelled = true});
+						  .modelled = true,
+						  .stretch = trial_count(t, "stretch")});
 }
 
 static const struct param params[] = {
@@ -29,14 +31,15 @@ static const struct param params[] = {
 	PARAM("routing", PARAM_NAME, "", "of table 8", "top-k,expert-choice,token-drop,aux-loss"),
 	PARAM("skew", PARAM_NUMBER, "", "exponent of the experts' popularity", "0.8", "0,0.8",
 	      "0,0.8"),
-	LIST_END};
+	PARAM_STRETCH, LIST_END};
 
 static const struct kpi kpis[] = {
 	KPI_EP_LATENCY,
 	KPI_EP_BANDWIDTH,
 	KPI_OF_LINE,
 	{"imbalance", "", "DUT-F", "bytes to the busiest GPU over the mean", BETTER_LOWER, 0},
-	KPI_MODEL_OF_WAITS("EP_alltoall_bandwidth", "MB/s"),
+	KPI_VOLUME,
+	KPI_MODEL("EP_alltoall_bandwidth", "MB/s"),
 	LIST_END};
 
 static const struct view views[] = {VIEW(VIEW_BARS, "Dispatch latency by routing", "routing",
@@ -45,6 +48,8 @@ static const struct view views[] = {VIEW(VIEW_BARS, "Dispatch latency by routing
 					 "EP_alltoall_latency@p50", "EP_alltoall_latency@p99",
 					 "EP_alltoall_bandwidth", "imbalance", "model",
 					 "model_ratio"),
+				    VIEW(VIEW_TABLE, "Bytes of a dispatch of one GPU", "routing",
+					 "mode", NULL, "T_egress", "S_fabric"),
 				    VIEWS_END};
 
 const struct test test_7_2 = {
@@ -54,7 +59,8 @@ const struct test test_7_2 = {
 	.dut = "DUT-F",
 	.summary =
 		"The dispatch of 7.1 (M3) under the routings of table 8, with experts of unequal "
-		"popularity; 256 tokens a GPU; low-latency: 8, every pair padded to the largest "
+		"popularity; 256 tokens a GPU; low-latency: 8 (edition 05: 256), every pair padded "
+		"to the largest "
 		"that "
 		"this routing gives.",
 	.needs = NEED_TWO_SERVERS,

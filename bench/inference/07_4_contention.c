@@ -63,8 +63,10 @@ static int contention_run(struct trial *t)
 	contention_model(t, &d, has_kv, has_ep ? &moe : NULL);
 	if (has_kv)
 		trial_one_way(t, "KV_xfer_latency", &m.load[0].delivered);
-	if (has_ep)
+	if (has_ep) {
 		trial_one_way(t, "EP_alltoall_latency", &m.load[has_kv].round);
+		dispatch_add_volume(t, &d, &moe);
+	}
 	trial_value(t, "Packet_drop_rate", load_links(t, &m, false, LINKS_OF_ALL).drop_ppm, 1);
 	measured_fini(&m);
 	return load_add_marks(t);
@@ -123,6 +125,7 @@ static const struct kpi kpis[] = {
 	KPI_FABRIC_BW,
 	KPI_MARKS,
 	KPI_PAUSES,
+	KPI_VOLUME,
 	KPI_MODEL("fabric_bandwidth", "MB/s"),
 	LIST_END};
 
@@ -132,6 +135,8 @@ static const struct view views[] = {
 	VIEW(VIEW_TABLE, "Contention", "traffic", "load", "strategy", "KV_xfer_latency@p99",
 	     "EP_alltoall_latency@p99", "penalty_KV", "penalty_EP", "Packet_drop_rate",
 	     "ECN_marking_rate", "model", "model_ratio"),
+	VIEW(VIEW_TABLE, "Bytes of a dispatch of one GPU", "traffic", NULL, NULL, "T_egress",
+	     "S_fabric"),
 	VIEWS_END};
 
 const struct test test_7_4 = {

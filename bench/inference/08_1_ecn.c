@@ -7,61 +7,30 @@
 /* What the leaves sent to one GPU, all sub-ports. */
 static void add_marks(struct trial *t, unsigned gpu)
 {
-	const struct topo *topo = t->fabric->topo;
-	const struct topo_sub_port *first = NULL;
-	double packets = 0, marked = 0;
+	struct load_marks marks = load_marks(t->fabric->topo, gpu, gpu + 1);
 
-	for (unsigned plane = 0; plane < topo->n_planes; plane++)
-		for (unsigned s = 0; s < topo->gpus[gpu].plane[plane].n_sub_ports; s++) {
-			const struct topo_sub_port *port =
-				&topo->gpus[gpu].plane[plane].sub_port[s];
-
-			packets += (double)port->marks.packets;
-			marked += (double)port->marks.marked;
-			if (port->marks.marked &&
-			    (!first || port->marks.onset_ns < first->marks.onset_ns))
-				first = port;
-		}
-	trial_value(t, "ECN_marking_rate", packets > 0 ? marked / packets * 100 : NAN,
-		    (uint64_t)packets);
-	if (!first) {
-		trial_missing(t, "marking_onset", "no queue reached the threshold");
-		trial_missing(t, "Buffer_utilization", "no queue reached the threshold");
+	trial_value(t, "ECN_marking_rate", marks.rate_percent, (uint64_t)marks.packets);
+	if (isfinite(marks.onset_ms)) {
+		trial_value(t, "marking_onset", marks.onset_ms, 1);
+		trial_value(t, "Buffer_utilization", marks.onset_bytes, 1);
 		return;
 	}
-	trial_value(t, "marking_onset", (double)first->marks.onset_ns / 1e6, 1);
-	trial_value(t, "Buffer_utilization", (double)first->marks.queue_at_onset_bytes, 1);
+	trial_missing(t, "marking_onset", "no queue reached the threshold");
+	trial_missing(t, "Buffer_utilization", "no queue reached the threshold");
 }
 
-/* Counters begin with the threshold: so the warm-up counts, in which the queues fill. */
 static int ecn_run(struct trial *t)
 {
-	unsigned senders = trial_count(t, "senders"), to = trial_gpus(t) - 1;
-	struct traffic_load kv = trial_load(t, "kv", 0);
-	struct plan plan = {0};
+	unsigned to = trial_gpus(t) - 1;
 	struct measured m;
-	unsigned load;
-	int err;
+	int err = load_marked_incast(t, "kv", to, &m);
 
-	if (senders > to) {
-		trial_missing(t, NULL, "%u senders: the fabric has %u GPUs", senders,
-			      trial_gpus(t));
-		return 0;
-	}
-	load = plan_load(&plan, &kv);
-	for (unsigned from = 0; from < senders; from++)
-		plan_stream(&plan, load, from, to, 4, 256u << 10);
-	err = fabric_mark_at(t->fabric, (uint64_t)(trial_number(t, "threshold") / 1024));
-	if (!err)
-		err = trial_measure(t, &plan, NULL, NULL, &m);
-	plan_fini(&plan);
 	if (err)
-		return err;
+		return err > 0 ? 0 : err;
 	trial_value(t, "KV_xfer_bandwidth", m.load[0].bps / 8e6, m.load[0].messages);
-	trial_value(t, "Packet_drop_rate", load_links(t, &m, false, LINKS_OF_ALL).drop_ppm, 1);
 	trial_model(t, "KV_xfer_bandwidth", fabric_line_bps(t->fabric, to) / 8e6, "");
 	measured_fini(&m);
-	err = fabric_look(t->fabric);
+	err = fabric_check(t->fabric);
 	if (!err)
 		add_marks(t, to);
 	return err;

@@ -26,7 +26,7 @@ static void plan_kv(struct trial *t, struct plan *plan, double delay_s)
 static void convergence_add(struct trial *t, const struct measured *m, double delay_s)
 {
 	size_t n = m->n_bins, from = (size_t)((delay_s - t->warm_s) * 1e3);
-	double steady[2], settled, worst = 0;
+	double steady[2], settled, worst = 0, prefill = trial_prefill(t);
 
 	for (unsigned i = 0; i < 2; i++) {
 		double mean = recovery_bins_mean(m->load[i].bin_bytes, n - (n - from) / 2,
@@ -43,7 +43,9 @@ static void convergence_add(struct trial *t, const struct measured *m, double de
 	trial_value(t, "JFI", stats_jfi(steady, 2), 2);
 	trial_value(t, "Packet_drop_rate", load_links(t, m, false, LINKS_OF_ALL).drop_ppm, 1);
 	trial_model(t, "KV_bandwidth",
-		    trial_prefill(t) * fabric_line_bps(t->fabric, 0) * KV_SHARE / 8e6, "");
+		    fmin(prefill * KV_SHARE, trial_gpus(t) - prefill) *
+			    fabric_line_bps(t->fabric, 0) / 8e6,
+		    "");
 }
 
 static int convergence_run(struct trial *t)

@@ -1,48 +1,61 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <math.h>
 #include <string.h>
 
-#include "procedure/ideal.h"
 #include "procedure/service.h"
 #include "suite/kpis.h"
+#include "workload/custom.h"
+
+/* One with ids of blocks; NULL: prefixes are drawn. */
+static const struct trace *prefix_trace(void)
+{
+	const struct trace *trace = custom_trace();
+
+	return trace && trace->block ? trace : NULL;
+}
+
+static bool prefix_ignores(const char *param)
+{
+	return prefix_trace() && strcmp(param, "prefix_router") != 0;
+}
 
 /* Requests at so much of what prefill can compute without reuse. */
 static int one(struct trial *t, bool aware, double load, struct serving_result *r)
 {
 	struct serving_options o = service_usual(t);
 
-	o.prefix_share = trial_number(t, "share") / 100;
-	o.prefix_tokens = trial_count(t, "prefix");
-	o.trace = NULL; /* lengths of its own */
-	o.prompt = (struct lengths){LENGTHS_UNIFORM, 64, 512, 0};
-	o.per_s = load * o.n_prefill /
-		  model_prefill_s(o.model, (o.prompt.min + o.prompt.max) / 2. +
-						   o.prefix_share * o.prefix_tokens);
-	o.prefix_aware = aware;
+	if (prefix_trace()) {
+		o.reuse = true;
+		o.per_s = load * service_capacity(&o);
+	} else {
+		o.prefix_share = trial_number(t, "share") / 100;
+		o.prefix_tokens = trial_count(t, "prefix");
+		o.trace = NULL; /* lengths of its own */
+		o.prompt = (struct lengths){LENGTHS_UNIFORM, 64, 512, 0};
+		o.per_s = load * o.n_prefill /
+			  model_prefill_s(o.model, (o.prompt.min + o.prompt.max) / 2. +
+							   o.prefix_share * o.prefix_tokens);
+	}
+	if (aware)
+		o.router = strcmp(trial_text(t, "prefix_router"), "prefix-load") == 0
+				   ? ROUTER_PREFIX_LOAD
+				   : ROUTER_PREFIX;
 	return serving_run(t, &o, NULL, NULL, r);
-}
-
-static double hits(const struct serving_result *r)
-{
-	return r->prefix_lookups ? (double)r->prefix_hits / (double)r->prefix_lookups : NAN;
 }
 
 /* Below the capacity the router changes latencies and bytes; beyond it, tokens a second. */
 static void prefix_compare(struct trial *t, struct serving_result r[2][2])
 {
 	const struct serving_result *with = &r[0][1], *without = &r[0][0];
-	double tps[2] = {(double)r[1][0].output_tokens / r[1][0].seconds,
-			 (double)r[1][1].output_tokens / r[1][1].seconds};
+	struct service_prefix gain = service_prefix(without, with, &r[1][0], &r[1][1]);
 
-	trial_value(t, "Prefix_cache_hit_rate", 100 * hits(with), with->prefix_lookups);
-	trial_value(t, "hit_rate_unaware", 100 * hits(without), without->prefix_lookups);
-	trial_value(t, "bandwidth_reduction", 100 * (1 - with->sent_bytes / without->sent_bytes),
-		    with->requests);
-	trial_value(t, "TTFT_reduction", (hist_mean(&without->ttft) - hist_mean(&with->ttft)) / 1e6,
-		    with->requests);
-	trial_value(t, "TPS_improvement", 100 * (tps[1] / tps[0] - 1), r[1][1].output_tokens);
+	trial_value(t, "Prefix_cache_hit_rate", gain.hit_percent, with->prefix_lookups);
+	trial_value(t, "hit_rate_unaware", gain.hit_unaware_percent, without->prefix_lookups);
+	trial_value(t, "bandwidth_reduction", gain.saved_percent, with->requests);
+	trial_value(t, "TTFT_reduction", gain.ttft_saved_ms, with->requests);
+	trial_value(t, "TPS_improvement", gain.tokens_more_percent, r[1][1].output_tokens);
+	/* of the same look-ups what hits where nothing is ever forgotten and all share it */
 	trial_model(t, "Prefix_cache_hit_rate",
-		    100 * ideal_hit_share((double)with->prefix_lookups, SERVING_PREFIXES),
+		    100 * (double)with->prefix_repeats / (double)with->prefix_lookups,
 		    "no look-up");
 }
 
@@ -66,6 +79,11 @@ static const struct param params[] = {
 	PARAM("share", PARAM_COUNT, "%", "of requests that have a common prefix", "25,90",
 	      "25,50,75,90"),
 	PARAM("prefix", PARAM_COUNT, "tokens", "of the prefix", "256,2048", "256,512,1024,2048"),
+	PARAM("prefix_router", PARAM_NAME, "",
+	      "prefix: the worker that has most of it, whatever its load; prefix-load: where least "
+	      "is "
+	      "left to compute, with what waits there and without what is there",
+	      "prefix", "prefix,prefix-load"),
 	LIST_END};
 
 static const struct kpi kpis[] = {
@@ -103,6 +121,7 @@ const struct test test_9_2 = {
 	.trials = {1, 10, 20},
 	.seconds = {2.5, 15, 60},
 	.params = params,
+	.ignores = prefix_ignores,
 	.kpis = kpis,
 	.views = views,
 	.run = prefix_run,

@@ -6,7 +6,6 @@ static int prompt_lengths_run(struct trial *t)
 {
 	const struct model *model = model_find(trial_text(t, "model"));
 	struct serving_options o = service_usual(t);
-	int err;
 
 	if (!model) {
 		trial_missing(t, NULL, "%s is none of CFG-A to CFG-D", trial_text(t, "model"));
@@ -17,11 +16,7 @@ static int prompt_lengths_run(struct trial *t)
 	o.prompt = (struct lengths){LENGTHS_FIXED, trial_count(t, "prompt"), 0, 0};
 	o.output = (struct lengths){LENGTHS_FIXED, 1, 0, 0};
 	o.per_s = 0; /* no load beside */
-	err = service_run(t, &o, NULL, NULL);
-	if (!err)
-		trial_model(t, "TTFT", service_ideal(t, &o).ttft_s * 1e3,
-			    "more requests than prefill can compute");
-	return err;
+	return service_run_ttft(t, &o);
 }
 
 static const struct param params[] = {PARAM("prompt", PARAM_COUNT, "tokens", "of every request",

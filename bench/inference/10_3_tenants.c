@@ -29,8 +29,7 @@ static void add_tenant(struct trial *t, unsigned tenant, const struct serving_op
 
 	trial_with(t, "tenant", names[tenant]);
 	service_add(t, r);
-	trial_model(t, "TTFT", service_ideal(t, o).ttft_s * 1e3,
-		    "more requests than prefill can compute");
+	service_model_ttft(t, o, r);
 	trial_with(t, "tenant", NULL);
 }
 
@@ -118,6 +117,9 @@ static const struct param params[] = {PARAM("tenants", PARAM_NAME, "",
 					    "alone,together"),
 				      LIST_END};
 
+static const struct param added[] = {
+	PARAM("tenant", PARAM_NAME, "", "whose requests", "first,second"), LIST_END};
+
 static const struct kpi kpis[] = {
 	KPI_TTFT,
 	KPI_ITL,
@@ -152,6 +154,7 @@ const struct test test_10_3 = {
 	.trials = {2, 10, 20},
 	.seconds = {4, 20, 60},
 	.params = params,
+	.added = added,
 	.kpis = kpis,
 	.views = views,
 	.run = tenants_run,

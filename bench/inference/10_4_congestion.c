@@ -10,17 +10,12 @@
 static int congestion_run(struct trial *t)
 {
 	struct serving_options o = service_usual(t);
-	int err;
 
 	o.per_s = service_capacity(&o) * 0.3;
 	o.trace = NULL; /* lengths of its own */
 	o.prompt = (struct lengths){LENGTHS_FIXED, 1024, 0, 0};
 	o.background = trial_number(t, "background") / 100;
-	err = service_run(t, &o, NULL, NULL);
-	if (!err)
-		trial_model(t, "TTFT", service_ideal(t, &o).ttft_s * 1e3,
-			    "more requests than prefill can compute");
-	return err;
+	return service_run_ttft(t, &o);
 }
 
 /* P99 over that without background, and where the curve leaves its low end. */

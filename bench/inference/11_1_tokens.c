@@ -2,13 +2,14 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "core/search.h"
 #include "procedure/service.h"
 #include "suite/kpis.h"
 
 #define STEPS 5 /* of the search */
 
 struct bound {
-	double rate; /* the highest that held; 0: none */
+	struct trial *t;
 	struct serving_result at;
 };
 
@@ -19,8 +20,9 @@ static int one(struct trial *t, double rate, struct serving_result *r, bool *hel
 
 	o.per_s = rate;
 	err = serving_run(t, &o, NULL, NULL, r);
-	*held = !err && r->tokenless == 0 && hist_quantile(&r->ttft, 0.99) <= 500e6 &&
-		hist_quantile(&r->itl, 0.99) <= 50e6;
+	*held = !err && r->tokenless == 0 &&
+		hist_quantile(&r->ttft, 0.99) <= trial_number(t, "ttft") * 1e6 &&
+		hist_quantile(&r->itl, 0.99) <= trial_number(t, "itl") * 1e6;
 	return err;
 }
 
@@ -39,59 +41,59 @@ static void add_point(struct trial *t, double rate, const struct serving_result 
 	trial_with(t, "rate", NULL);
 }
 
-/* Binary search between nothing and 1.5 times what prefill can compute. */
-static int search(struct trial *t, struct bound *bound)
+/* Keeps what was measured at the highest rate that held: the last of them. */
+static int try_rate(void *arg, double rate, bool *held)
 {
-	struct serving_options o = service_usual(t);
-	double low = 0, high = service_capacity(&o) * 1.5;
-	int err = 0;
+	struct bound *bound = arg;
+	struct serving_result r = {0};
+	int err = one(bound->t, rate, &r, held);
 
-	for (int i = 0; !err && i < STEPS; i++) {
-		double rate = (low + high) / 2;
-		struct serving_result r = {0};
-		bool held = false;
-
-		err = one(t, rate, &r, &held);
-		if (!err)
-			add_point(t, rate, &r);
-		if (err || !held) {
-			serving_fini(&r);
-			high = rate;
-			continue;
-		}
-		serving_fini(&bound->at);
-		bound->at = r;
-		bound->rate = low = rate;
+	if (!err)
+		add_point(bound->t, rate, &r);
+	if (err || !*held) {
+		serving_fini(&r);
+		return err;
 	}
-	return err;
+	serving_fini(&bound->at);
+	bound->at = r;
+	return 0;
 }
 
 static int tokens_run(struct trial *t)
 {
 	struct serving_options o = service_usual(t);
-	struct bound bound = {0};
-	int err = search(t, &bound);
+	struct bound bound = {.t = t};
+	double rate, most = service_capacity(&o) * 1.5; /* than prefill can compute */
+	int err = search_highest(0, most, STEPS, try_rate, &bound, &rate);
 
-	if (!err && bound.rate == 0) {
-		trial_missing(t, NULL, "no rate met TTFT P99 500 ms and ITL P99 50 ms");
+	if (!err && rate == 0) {
+		trial_missing(t, NULL, "no rate met TTFT P99 %s ms and ITL P99 %s ms",
+			      trial_text(t, "ttft"), trial_text(t, "itl"));
 	} else if (!err) {
 		double line = 0;
 
 		for (unsigned i = 0; i < trial_gpus(t); i++)
 			line += fabric_line_bps(t->fabric, i);
 		service_add(t, &bound.at);
-		trial_value(t, "Request_Rate", bound.rate, bound.at.requests);
+		trial_value(t, "Request_Rate", rate, bound.at.requests);
 		trial_value(t, "Link_utilization", bound.at.fabric_bps / line * 100, 1);
-		o.per_s = bound.rate;
+		o.per_s = rate;
 		trial_model(t, "TPS_output", service_ideal(t, &o).tokens_per_s, "");
 	}
 	serving_fini(&bound.at);
 	return err;
 }
 
+static const struct param params[] = {
+	PARAM("ttft", PARAM_NUMBER, "ms", "objective of TTFT P99", "500"),
+	PARAM("itl", PARAM_NUMBER, "ms", "objective of ITL P99", "50"), LIST_END};
+
+static const struct param added[] = {PARAM("rate", PARAM_NUMBER, "req/s", "of requests, tried", ""),
+				     LIST_END};
+
 static const struct kpi kpis[] = {
-	{"Request_Rate", "req/s", "SUT-E", "highest rate with TTFT P99 <= 500 ms, ITL P99 <= 50 ms",
-	 BETTER_HIGHER, 0},
+	{"Request_Rate", "req/s", "SUT-E", "highest rate that meets both objectives", BETTER_HIGHER,
+	 0},
 	KPI_TPS_OUTPUT,
 	KPI_TPS_INPUT,
 	KPI_GOODPUT,
@@ -132,6 +134,8 @@ const struct test test_11_1 = {
 	.needs = NEED_TWO_SERVERS,
 	.trials = {1, 5, 20},
 	.seconds = {3, 20, 60},
+	.params = params,
+	.added = added,
 	.kpis = kpis,
 	.views = views,
 	.run = tokens_run,

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <math.h>
+
 #include "procedure/dispatch.h"
 #include "procedure/load.h"
 #include "suite/kpis.h"
@@ -10,10 +12,12 @@ static int kv(struct trial *t, unsigned gpus)
 	struct load_links use;
 	struct measured m;
 	unsigned at = plan_load(&plan, &load), half = gpus / 2;
+	double uplinks_bps;
 	int err;
 
 	for (unsigned i = 0; i < half; i++)
 		plan_stream(&plan, at, i, half + i, 2, 256u << 10);
+	uplinks_bps = load_uplinks_bps(t->fabric->topo, &plan) / half;
 	err = trial_measure(t, &plan, NULL, NULL, &m);
 	plan_fini(&plan);
 	if (err)
@@ -22,7 +26,8 @@ static int kv(struct trial *t, unsigned gpus)
 	trial_one_way(t, "KV_xfer_latency", &m.load[0].delivered);
 	use = load_links(t, &m, true, LINKS_OF_ALL);
 	trial_value(t, "Link_utilization_max", use.max * 100, use.n);
-	trial_model(t, "KV_xfer_bandwidth", fabric_pair_bps(t->fabric, 0, half) / 8e6, "");
+	trial_model(t, "KV_xfer_bandwidth",
+		    fmin(fabric_pair_bps(t->fabric, 0, half), uplinks_bps) / 8e6, "");
 	measured_fini(&m);
 	return 0;
 }

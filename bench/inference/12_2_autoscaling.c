@@ -68,17 +68,17 @@ static void make_plan(struct scaling *s)
 static int cut(struct scaling *s, const char **why)
 {
 	const struct topo *topo = s->t->fabric->topo;
-	char gpu[2 * TOPO_NAME_MAX], words[96];
+	char gpu[2 * TOPO_NAME_MAX], spec[96];
 	uint64_t at_ns;
 	int err = 0;
 
 	for (unsigned i = s->first; !err && i < s->end; i++)
 		for (unsigned plane = 0; !err && plane < topo->n_planes; plane++) {
 			topo_gpu_label(topo, i, gpu, sizeof(gpu));
-			snprintf(words, sizeof(words), "plane %.60s %u", gpu, plane);
+			snprintf(spec, sizeof(spec), "plane %.60s %u", gpu, plane);
 			if (why && !*why)
-				*why = fabric_cannot_fail(s->t->fabric, words);
-			err = why ? 0 : fabric_fail(s->t->fabric, words, &at_ns);
+				*why = fabric_cannot_fail(s->t->fabric, spec);
+			err = why ? 0 : fabric_fail(s->t->fabric, spec, &at_ns);
 			if (!s->linked_ns && !why)
 				s->linked_ns = at_ns;
 		}
@@ -171,16 +171,15 @@ static void autoscaling_model(struct scaling *s)
 static void add_throughput(struct scaling *s, const struct measured *m)
 {
 	size_t n = m->n_bins, at = (size_t)((s->event_ns - m->from_ns) / TRAFFIC_BIN_NS);
-	double *bins = m->load[0].bin_bytes, after;
+	double *bins = m->load[0].bin_bytes;
+	struct recovery_step step;
 
 	for (size_t i = 0; i < n; i++)
 		bins[i] += m->load[s->changing].bin_bytes[i];
-	after = recovery_bins_mean(bins, n - n / 4, n / 4);
-	load_add_settled(s->t, "steady_state",
-			 recovery_settled_ms(bins, n, at, after, SMOOTH_MS, WITHIN), SMOOTH_MS,
-			 WITHIN);
-	trial_value(s->t, "throughput_before", recovery_bins_mean(bins, 0, at) / 1e3, at);
-	trial_value(s->t, "throughput_after", after / 1e3, n / 4);
+	step = recovery_step(bins, n, at, SMOOTH_MS, WITHIN);
+	load_add_settled(s->t, "steady_state", step.settled_ms, SMOOTH_MS, WITHIN);
+	trial_value(s->t, "throughput_before", step.before / 1e3, at);
+	trial_value(s->t, "throughput_after", step.after / 1e3, n / 4);
 	autoscaling_model(s);
 }
 

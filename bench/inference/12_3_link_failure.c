@@ -15,42 +15,25 @@
 struct failure {
 	struct trial *t;
 	unsigned turn; /* how many failures there were */
-	char words[96];
+	char spec[96];
 	uint64_t at_ns, due_ns;
 };
 
-/*
- * A link to a spine of the leaf that the GPU has on a plane: another plane each time, because fared
- * takes long to trust a sub-port again that seemed gray several times in a row.
- */
-static bool uplink_words(struct failure *f, unsigned gpu)
-{
-	const struct topo *topo = f->t->fabric->topo;
-	unsigned leaf = topo->gpus[gpu].plane[f->turn % topo->n_planes].leaf;
-
-	for (unsigned i = 0; i < topo->n_uplinks; i++)
-		if (topo->uplinks[i].leaf == leaf) {
-			snprintf(f->words, sizeof(f->words), "uplink %.40s %.40s",
-				 topo->leaves[leaf].name,
-				 topo->spines[topo->uplinks[i].spine].name);
-			return true;
-		}
-	return false;
-}
-
 /* False: this fabric has no such link. */
-static bool failure_words(struct failure *f, const char *what)
+static bool failure_spec(struct failure *f, const char *what)
 {
 	const struct topo *topo = f->t->fabric->topo;
 	char gpu[2 * TOPO_NAME_MAX];
 
 	topo_gpu_label(topo, topo->n_gpus - 1, gpu, sizeof(gpu));
 	if (strcmp(what, "leaf-spine") == 0)
-		return uplink_words(f, topo->n_gpus - 1);
+		/* another plane each time: of several cuts in a row, fared takes one for gray */
+		return fault_uplink(topo, topo->n_gpus - 1, f->turn % topo->n_planes, f->spec,
+				    sizeof(f->spec));
 	if (strcmp(what, "decode-link") == 0)
-		snprintf(f->words, sizeof(f->words), "subport %.40s 0 0", gpu);
+		snprintf(f->spec, sizeof(f->spec), "subport %.40s 0 0", gpu);
 	else if (strcmp(what, "dual-decode-link") == 0)
-		snprintf(f->words, sizeof(f->words), "plane %.40s 0", gpu);
+		snprintf(f->spec, sizeof(f->spec), "plane %.40s 0", gpu);
 	else
 		return false;
 	/* something has to be left */
@@ -67,21 +50,12 @@ static bool failure_words(struct failure *f, const char *what)
 static void add_bulk(struct trial *t, const struct measured *m, const struct recovery *r,
 		     uint64_t inject_ns, double kept)
 {
-	const double *bins = r->bytes;
-	size_t n = r->n, at = (size_t)((inject_ns - r->from_ns) / RECOVERY_BIN_NS), gap = 0,
-	       longest = 0;
-	double after = recovery_bins_mean(bins, n - n / 4, n / 4),
-	       before = recovery_bins_mean(bins, 0, at);
+	size_t at = (size_t)((inject_ns - r->from_ns) / RECOVERY_BIN_NS);
+	struct recovery_step step = recovery_step(r->bytes, r->n, at, SMOOTH_MS, WITHIN);
 
-	for (size_t i = at; i < n; i++) {
-		gap = bins[i] < after / 2 ? gap + 1 : 0;
-		longest = gap > longest ? gap : longest;
-	}
-	trial_value(t, "disruption", (double)longest, 1);
-	load_add_settled(t, "convergence",
-			 recovery_settled_ms(bins, n, at, after, SMOOTH_MS, WITHIN), SMOOTH_MS,
-			 WITHIN);
-	trial_value(t, "capacity_kept", after / before * 100, 1);
+	trial_value(t, "disruption", step.below_half_ms, 1);
+	load_add_settled(t, "convergence", step.settled_ms, SMOOTH_MS, WITHIN);
+	trial_value(t, "capacity_kept", step.after / step.before * 100, 1);
 	trial_model(t, "capacity_kept", kept * 100, "");
 	trial_value(t, "Packet_drop_rate", load_links(t, m, false, LINKS_OF_ALL).drop_ppm, 1);
 }
@@ -98,11 +72,11 @@ static int bulk(struct trial *t, const struct failure *f)
 	int err;
 
 	plan_stream(&plan, plan_load(&plan, &kv), 0, dst, 16, 64u << 10);
-	err = fault_measure(t, &plan, f->words, 1 / 3., &inject_ns, &m, &goodput);
+	err = fault_measure(t, &plan, f->spec, 1 / 3., &inject_ns, &m, &goodput);
 	plan_fini(&plan);
 	if (err)
 		return err;
-	err = fabric_look(t->fabric); /* the fault is in force */
+	err = fabric_check(t->fabric); /* the fault is in force */
 	if (!err)
 		add_bulk(t, &m, &goodput, inject_ns,
 			 fabric_pair_bps(t->fabric, 0, dst) / whole_bps);
@@ -118,7 +92,7 @@ static int fail_service(void *arg, uint64_t now_ns)
 
 	if (f->due_ns == 0)
 		f->due_ns = now_ns + (uint64_t)(f->t->seconds * 0.5e9);
-	return f->at_ns || now_ns < f->due_ns ? 0 : fabric_fail(f->t->fabric, f->words, &f->at_ns);
+	return f->at_ns || now_ns < f->due_ns ? 0 : fabric_fail(f->t->fabric, f->spec, &f->at_ns);
 }
 
 static int service(struct trial *t, struct failure *f)
@@ -130,18 +104,11 @@ static int service(struct trial *t, struct failure *f)
 	o.per_s = service_load(t, &o, 0.8);
 	err = serving_run(t, &o, fail_service, f, &r);
 	if (!err) {
-		double before = 0, after = 0;
-		unsigned n = 0, k = 0;
+		struct service_change ttft = service_ttft_change(&r, t->seconds * 0.5);
 
-		for (unsigned i = 0; i < r.n_done; i++) {
-			if (r.done_s[i] < t->seconds * 0.5 && ++n)
-				before = fmax(before, r.done_ttft_s[i]);
-			else if (r.done_s[i] < t->seconds * 0.5 + 1 && ++k)
-				after = fmax(after, r.done_ttft_s[i]);
-		}
 		service_add(t, &r);
-		trial_one_way_value(t, "TTFT_degradation", n && k ? (after - before) * 1e3 : NAN, k,
-				    before * 1e9);
+		trial_one_way_value(t, "TTFT_degradation", (ttft.after_s - ttft.before_s) * 1e3,
+				    ttft.n_after, ttft.before_s * 1e9);
 	}
 	serving_fini(&r);
 	return err;
@@ -152,15 +119,15 @@ static int link_failure_run(struct trial *t)
 	struct failure f = {.t = t, .turn = 2 * t->number}, g = {.t = t, .turn = f.turn + 1};
 	int err, healed;
 
-	if (!failure_words(&f, trial_text(t, "failure")) ||
-	    !failure_words(&g, trial_text(t, "failure"))) {
+	if (!failure_spec(&f, trial_text(t, "failure")) ||
+	    !failure_spec(&g, trial_text(t, "failure"))) {
 		trial_missing(t, NULL, "%s: the fabric has no such link, or nothing beside it",
 			      trial_text(t, "failure"));
 		return 0;
 	}
-	if (fabric_cannot_fail(t->fabric, f.words)) {
+	if (fabric_cannot_fail(t->fabric, f.spec)) {
 		trial_missing(t, NULL, "%s: %s", trial_text(t, "failure"),
-			      fabric_cannot_fail(t->fabric, f.words));
+			      fabric_cannot_fail(t->fabric, f.spec));
 		return 0;
 	}
 	err = bulk(t, &f);

@@ -8,16 +8,16 @@ struct flap {
 	struct trial *t;
 	uint64_t begin_ns, at_ns;
 	int phase;
-	char words[96];
+	char spec[96];
 };
 
-static void flap_words(struct flap *f)
+static void flap_spec(struct flap *f)
 {
 	const struct topo *topo = f->t->fabric->topo;
 	char gpu[2 * TOPO_NAME_MAX];
 
 	topo_gpu_label(topo, topo->n_gpus - 1, gpu, sizeof(gpu));
-	snprintf(f->words, sizeof(f->words), "subport %.40s 0 0", gpu);
+	snprintf(f->spec, sizeof(f->spec), "subport %.40s 0 0", gpu);
 }
 
 /* A sub-port of the last GPU is down for a second, in the middle of the sample in the middle. */
@@ -29,7 +29,7 @@ static int flap(void *arg, uint64_t now_ns)
 		f->begin_ns = now_ns;
 	if (f->phase == 0 && now_ns - f->begin_ns > (uint64_t)(f->t->seconds * 0.3e9)) {
 		f->phase = 1;
-		return fabric_fail(f->t->fabric, f->words, &f->at_ns);
+		return fabric_fail(f->t->fabric, f->spec, &f->at_ns);
 	}
 	if (f->phase == 1 && now_ns - f->at_ns > UINT64_C(1000000000)) {
 		f->phase = 2;
@@ -45,8 +45,8 @@ static int stability_run(struct trial *t)
 	bool middle = t->number == t->n_trials / 2;
 	int err;
 
-	flap_words(&f);
-	middle = middle && !fabric_cannot_fail(t->fabric, f.words);
+	flap_spec(&f);
+	middle = middle && !fabric_cannot_fail(t->fabric, f.spec);
 	trial_with(t, "flap", middle ? "yes" : "no");
 	err = soak_sample(t, middle ? flap : NULL, &f);
 	trial_missing(t, "FEC_errors", "%s", fabric_lacks(t->fabric, FABRIC_FEC));
@@ -54,6 +54,11 @@ static int stability_run(struct trial *t)
 	trial_with(t, "flap", NULL);
 	return middle && !err ? fabric_settle(t->fabric) : err;
 }
+
+static const struct param added[] = {PARAM("flap", PARAM_NAME, "",
+					   "whether a link was down for a second in the sample",
+					   "no,yes"),
+				     LIST_END};
 
 static const struct kpi kpis[] = {
 	KPI_AT_S,
@@ -84,6 +89,7 @@ const struct test test_13_3 = {
 	.needs = NEED_TWO_SERVERS | NEED_FAULTS,
 	.trials = {3, 60, 96},
 	.seconds = {4, 30, 900},
+	.added = added,
 	.kpis = kpis,
 	.views = views,
 	.run = stability_run,

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "launch/handshake.h"
 
-#define ADMISSION_SAY_NS UINT64_C(1000000000)
+#define ADMISSION_LOG_NS UINT64_C(1000000000)
 
 struct admission_guest {
 	struct handshake handshake;
@@ -29,12 +29,12 @@ struct admission {
 	struct admission_guest guest[ADMISSION_MAX];
 };
 
-static void admission_say(struct admission *a, const struct admission_guest *guest,
+static void admission_log(struct admission *a, const struct admission_guest *guest,
 			  const char *reason)
 {
 	uint64_t now = clock_now_ns();
 
-	if (a->said_ns && now < a->said_ns + ADMISSION_SAY_NS) {
+	if (a->said_ns && now < a->said_ns + ADMISSION_LOG_NS) {
 		a->n_unsaid++;
 		return;
 	}
@@ -78,7 +78,7 @@ static void admission_enter(struct admission *a, int fd, const struct sockaddr_s
 	if (a->n == ADMISSION_MAX) {
 		unsigned victim = admission_victim(a);
 
-		admission_say(a, &a->guest[victim], "too many connections that say nothing");
+		admission_log(a, &a->guest[victim], "too many connections that say nothing");
 		admission_remove(a, victim);
 	}
 	guest = &a->guest[a->n];
@@ -121,7 +121,7 @@ int admission_next(struct admission *a, struct rendezvous **link)
 			continue;
 		}
 		if (err)
-			admission_say(a, guest, err == -EAGAIN ? strerror(ETIMEDOUT) : reason);
+			admission_log(a, guest, err == -EAGAIN ? strerror(ETIMEDOUT) : reason);
 		admission_remove(a, i);
 		if (!err)
 			return 0;

@@ -68,7 +68,8 @@ static json_t *agent_counters(const struct agent *a)
 	const char *dev[AGENT_MAX_DEVICES];
 	unsigned n = agent_devices(a, dev);
 
-	return json_pack("{s:s, s:o}", "event", "counters", "counters", host_counters_read(dev, n));
+	return json_pack("{s:s, s:o}", "event", "counters", "counters",
+			 host_counters_read("/sys", dev, n));
 }
 
 static json_t *agent_routes(const struct agent *a, char *why, size_t why_size)

@@ -2,7 +2,7 @@
 /*
  * agent_faults.c - the faults that this host's inventory has commands for, healed whatever happens.
  *
- * Whoever ends by SIGKILL together with the guard (a container, a cgroup of a batch system) leaves
+ * One that ends by SIGKILL together with the guard (a container, a cgroup of a batch system) leaves
  * the fault; the next agent on this host heals it. So each `up` is run when an agent starts, and
  * has to be harmless where nothing is broken.
  */

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/address.h"
+#include "core/machine.h"
 #include "launch/agent_internal.h"
 #include "launch/handshake.h"
 
@@ -36,7 +37,8 @@ int agent_connect(struct agent *a, struct rendezvous **out)
 
 #define AGENT_GRACE_MS	 5000
 #define AGENT_MAX_ARGS	 64
-#define AGENT_ARGS_BYTES 4096
+#define AGENT_ARGS_BYTES 8192
+#define AGENT_THREADS	 8 /* of a GPU at most: they fill and compare more than 50 GB/s */
 
 /* argv of a worker; the texts lie in bytes. */
 struct worker_args {
@@ -67,6 +69,20 @@ static void args_add(struct worker_args *args, const char *option, const char *f
 	args->used += (size_t)n + 1;
 }
 
+/* Cores for each GPU of this host, to fill and compare blocks. */
+static unsigned agent_threads(const struct agent *a)
+{
+	const struct topo *topo = a->inventory->topo;
+	unsigned gpus = 0, share;
+	struct machine machine;
+
+	machine_read(&machine);
+	for (unsigned i = 0; i < topo->n_gpus; i++)
+		gpus += topo->gpus[i].server == a->host;
+	share = (unsigned)machine.cores / gpus;
+	return share < 1 ? 1 : share < AGENT_THREADS ? share : AGENT_THREADS;
+}
+
 static void args_fill(struct worker_args *args, const struct agent *a, unsigned gpu, int fd,
 		      uint32_t secret)
 {
@@ -83,6 +99,7 @@ static void args_fill(struct worker_args *args, const struct agent *a, unsigned 
 	args_add(args, "--path-mtu", "%u", topo_path_mtu(inventory->topo->mtu_bytes, ipv6));
 	args_add(args, "--secret", "%u", secret);
 	args_add(args, "--key", "%s", a->key_path);
+	args_add(args, "--threads", "%u", agent_threads(a));
 	args_add(args, "--max-bps", "%llu", (unsigned long long)inventory->limits.max_bps);
 	args_add(args, "--max-run-ns", "%llu", (unsigned long long)inventory->limits.max_run_ns);
 	for (unsigned i = 0; i < inventory->limits.n_ranges; i++) {
@@ -93,6 +110,8 @@ static void args_fill(struct worker_args *args, const struct agent *a, unsigned 
 		args_add(args, "--range", "%s/%d", address_format(&range->address, text),
 			 range->length - (v4 ? 96 : 0));
 	}
+	if (inventory->host[a->host].store[0])
+		args_add(args, "--store", "%s", inventory->host[a->host].store);
 	if (ipv6)
 		args->argv[args->n++] = "--ipv6";
 	if (inventory->verbs)

@@ -10,7 +10,7 @@
 #define PROOF_BYTES SHA256_DIGEST_SIZE
 
 static const struct {
-	const char *word, *text;
+	const char *name, *text;
 } hello_refusals[HELLO_REFUSALS] = {
 	[HELLO_KEY] = {"key", "the keys differ: both ends need the same --key file"},
 	[HELLO_VERSIONS] = {"version",
@@ -86,7 +86,7 @@ json_t *hello_welcome(const struct control_auth *key, const struct hello_challen
 
 json_t *hello_refuse(enum hello_refusal why)
 {
-	return json_pack("{s:s}", "refused", hello_refusals[why].word);
+	return json_pack("{s:s}", "refused", hello_refusals[why].name);
 }
 
 static int hello_no(enum hello_refusal *why, enum hello_refusal is)
@@ -123,12 +123,11 @@ int hello_read_offer(const json_t *message, struct hello_challenge *coordinator,
 	struct hello_challenge got;
 	int err = hello_version(message, why);
 
-	if (err)
-		return err;
-	if (hello_bytes(message, "challenge", got.bytes, HELLO_CHALLENGE))
-		return hello_no(why, HELLO_MESSAGE);
-	*coordinator = got;
-	return 0;
+	if (!err && hello_bytes(message, "challenge", got.bytes, HELLO_CHALLENGE))
+		err = hello_no(why, HELLO_MESSAGE);
+	if (!err)
+		*coordinator = got;
+	return err;
 }
 
 int hello_read_answer(const json_t *message, const struct control_auth *key,
@@ -136,12 +135,10 @@ int hello_read_answer(const json_t *message, const struct control_auth *key,
 		      enum hello_refusal *why)
 {
 	struct hello_challenge got;
-	int err = hello_version(message, why);
+	int err = hello_read_offer(message, &got, why);
 
 	if (err)
 		return err;
-	if (hello_bytes(message, "challenge", got.bytes, HELLO_CHALLENGE))
-		return hello_no(why, HELLO_MESSAGE);
 	err = hello_check(message, key, "agent", coordinator, &got, why);
 	if (!err)
 		*agent = got;
@@ -155,7 +152,7 @@ int hello_read_welcome(const json_t *message, const struct control_auth *key,
 	const char *refused = json_string_value(json_object_get(message, "refused"));
 
 	for (unsigned i = 0; refused && i < HELLO_REFUSALS; i++)
-		if (strcmp(refused, hello_refusals[i].word) == 0)
+		if (strcmp(refused, hello_refusals[i].name) == 0)
 			return hello_no(why, (enum hello_refusal)i);
 	return hello_check(message, key, "coordinator", coordinator, agent, why);
 }

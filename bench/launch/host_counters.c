@@ -7,6 +7,7 @@
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <net/if.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,13 +16,24 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "launch/nic_counters.h"
+
+#define COUNTERS_LEFT_OUT "left_out" /* how many: no counter has a name without a dot */
+
+/* What has a class is kept whatever there is beside it, in whichever order devices come. */
 static void counters_add(json_t *all, const char *prefix, const char *name, uint64_t value)
 {
 	char key[256];
 
-	if (json_object_size(all) < HOST_COUNTERS_MAX &&
-	    (size_t)snprintf(key, sizeof(key), "%s.%s", prefix, name) < sizeof(key))
+	if ((size_t)snprintf(key, sizeof(key), "%s.%s", prefix, name) >= sizeof(key))
+		return;
+	if (json_object_size(all) < HOST_COUNTERS_MAX || nic_counter_is_known(key))
 		json_object_set_new(all, key, json_integer((json_int_t)(value & INT64_MAX)));
+	else
+		json_object_set_new(
+			all, COUNTERS_LEFT_OUT,
+			json_integer(json_integer_value(json_object_get(all, COUNTERS_LEFT_OUT)) +
+				     1));
 }
 
 /* Every file of the directory that holds a number. */
@@ -126,42 +138,71 @@ void host_device_describe(const char *dev, char *out, size_t size)
 
 /* ---- RDMA devices ---- */
 
-static void counters_of_rdma(json_t *all)
+/* The interfaces of a port: those of its GIDs, bonds and VLANs among them. */
+static bool counters_port_has(const char *port, const char *const *dev, unsigned n)
+{
+	char path[512], name[IFNAMSIZ + 1];
+	struct dirent *entry;
+	bool found = false;
+	DIR *gids;
+
+	snprintf(path, sizeof(path), "%.400s/gid_attrs/ndevs", port);
+	gids = opendir(path);
+	while (!found && gids && (entry = readdir(gids))) {
+		int fd = openat(dirfd(gids), entry->d_name, O_RDONLY | O_CLOEXEC);
+		ssize_t length = fd < 0 ? 0 : read(fd, name, sizeof(name) - 1);
+
+		if (fd >= 0)
+			close(fd);
+		name[length > 0 ? length : 0] = '\0';
+		name[strcspn(name, "\n")] = '\0';
+		for (unsigned i = 0; !found && name[0] && i < n; i++)
+			found = strcmp(name, dev[i]) == 0;
+	}
+	if (gids)
+		closedir(gids);
+	return found;
+}
+
+/* Ports of the interfaces alone: others carry traffic that is not the benchmark's. */
+static void counters_of_rdma(json_t *all, const char *sysfs, const char *const *dev, unsigned n)
 {
 	static const char *const kinds[] = {"counters", "hw_counters"};
-	DIR *devices = opendir("/sys/class/infiniband");
+	char root[256], port[400], path[512], prefix[280];
 	struct dirent *device;
+	DIR *devices;
 
-	while (devices && (device = readdir(devices))) {
-		if (device->d_name[0] == '.')
-			continue;
-		for (unsigned port = 1; port <= 2; port++)
+	snprintf(root, sizeof(root), "%.200s/class/infiniband", sysfs);
+	devices = opendir(root);
+	while (devices && (device = readdir(devices)))
+		for (unsigned i = 1; device->d_name[0] != '.' && i <= 2; i++) {
+			if ((size_t)snprintf(port, sizeof(port), "%s/%.100s/ports/%u", root,
+					     device->d_name, i) >= sizeof(port) ||
+			    !counters_port_has(port, dev, n))
+				continue;
+			snprintf(prefix, sizeof(prefix), "%.100s.%u", device->d_name, i);
 			for (unsigned k = 0; k < 2; k++) {
-				char path[512], prefix[280];
-
-				snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/%u/%s",
-					 device->d_name, port, kinds[k]);
-				snprintf(prefix, sizeof(prefix), "%s.%u", device->d_name, port);
+				snprintf(path, sizeof(path), "%s/%s", port, kinds[k]);
 				counters_of_directory(all, path, prefix);
 			}
-	}
+		}
 	if (devices)
 		closedir(devices);
 }
 
-json_t *host_counters_read(const char *const *dev, unsigned n)
+json_t *host_counters_read(const char *sysfs, const char *const *dev, unsigned n)
 {
 	json_t *all = json_object();
 
 	for (unsigned i = 0; all && i < n; i++) {
-		char path[128];
+		char path[512];
 
-		snprintf(path, sizeof(path), "/sys/class/net/%.15s/statistics", dev[i]);
+		snprintf(path, sizeof(path), "%.400s/class/net/%.15s/statistics", sysfs, dev[i]);
 		counters_of_directory(all, path, dev[i]);
 		counters_of_driver(all, dev[i]);
 	}
 	if (all)
-		counters_of_rdma(all);
+		counters_of_rdma(all, sysfs, dev, n);
 	return all;
 }
 
@@ -173,16 +214,22 @@ char *host_counters_grown(const json_t *before, const json_t *after)
 	size_t length;
 	FILE *out = open_memstream(&text, &length);
 
+	json_int_t left_out = json_integer_value(json_object_get(after, COUNTERS_LEFT_OUT));
+
 	if (!out)
 		return NULL;
 	json_object_foreach ((json_t *)(uintptr_t)after, key, value) {
 		const json_t *was = json_object_get(before, key);
 		json_int_t grew = json_integer_value(value) - json_integer_value(was);
 
-		if (!json_is_integer(was) || !json_is_integer(value) || grew <= 0)
+		if (!json_is_integer(was) || !json_is_integer(value) || grew <= 0 ||
+		    strcmp(key, COUNTERS_LEFT_OUT) == 0)
 			continue;
 		fprintf(out, "%s%s +%lld", ftell(out) ? ", " : "", key, (long long)grew);
 	}
+	if (left_out > 0)
+		fprintf(out, "%s%lld counters of no known class are left out",
+			ftell(out) ? ", " : "", (long long)left_out);
 	if (fclose(out)) {
 		free(text);
 		return NULL;

@@ -4,7 +4,8 @@
  *
  * Owns: nothing. In: devices; out: a JSON object of counters by name: "p0.rx_dropped" (statistics
  * of the interface), "p0.ethtool.NAME" (of its driver), "mlx5_0.1.NAME" (of a port of an RDMA
- * device: counters and hw_counters). What a device does not have is left out. Thread: any.
+ * device that has one of these interfaces: counters and hw_counters). What a device does not have
+ * is left out. Thread: any.
  */
 #ifndef HOST_COUNTERS_H
 #define HOST_COUNTERS_H
@@ -12,16 +13,17 @@
 #include <jansson.h>
 #include <stddef.h>
 
-#define HOST_COUNTERS_MAX 8192 /* of a host: what is more is left out */
+/* of a host: of what is more only what nic_counters.h knows, and how many were left out */
+#define HOST_COUNTERS_MAX 8192
 
-/* The caller's; NULL: no memory. */
-json_t *host_counters_read(const char *const *dev, unsigned n);
+/* The caller's; NULL: no memory. sysfs: "/sys". */
+json_t *host_counters_read(const char *sysfs, const char *const *dev, unsigned n);
 /* What an interface is: "mlx5_core, firmware 22.39.1002, 400000 Mb/s"; "unknown": it cannot be
- * told. */
+ * known. */
 void host_device_describe(const char *dev, char *out, size_t size);
 /*
- * "p0.rx_dropped +3, p1.ethtool.x +1": counters that grew from before to after, by name; a new
- * string, "" if none did. NULL: no memory. Pure.
+ * "p0.rx_dropped +3, p1.ethtool.x +1": counters that grew from before to after, by name, and how
+ * many were left out; a new string, "" if none did. NULL: no memory. Pure.
  */
 char *host_counters_grown(const json_t *before, const json_t *after);
 

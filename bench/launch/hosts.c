@@ -18,7 +18,7 @@
 
 #define HOSTS_LAUNCHED_S 60  /* for agents that were started here */
 #define HOSTS_PRINTED_S	 600 /* for those that somebody else starts */
-#define HOSTS_SAY_S	 5   /* who is missing is said then, and after twice that, and so on */
+#define HOSTS_LOG_S	 5   /* who is missing is said then, and after twice that, and so on */
 #define HOSTS_TURN_MS	 200
 #define HOSTS_HELLO_MS	 5000
 #define HOSTS_ANSWER_MS	 60000 /* a command of an inventory may take half of that */
@@ -41,7 +41,7 @@ const char *hosts_name(const struct hosts *hosts, unsigned host)
 /* ---- talking to agents ---- */
 
 /* An agent is gone: says so once for each, with the reason that it gave, if any. */
-static void hosts_say_gone(struct hosts *hosts, unsigned host, const json_t *last)
+static void hosts_log_gone(struct hosts *hosts, unsigned host, const json_t *last)
 {
 	const char *text = json_string_value(json_object_get(last, "text"));
 
@@ -66,11 +66,11 @@ static void hosts_read_gone(struct hosts *hosts, unsigned host, int err)
 
 	/* another message is an answer that came too late */
 	if (err == -EPIPE || received == -EPIPE || hosts_is_end(last))
-		hosts_say_gone(hosts, host, last);
+		hosts_log_gone(hosts, host, last);
 	json_decref(last);
 }
 
-int hosts_send(struct hosts *hosts, unsigned host, json_t *request)
+static int hosts_send(struct hosts *hosts, unsigned host, json_t *request) /* takes request */
 {
 	int err = request ? rendezvous_send(hosts->member[host].link, request) : -ENOMEM;
 
@@ -96,7 +96,9 @@ static int hosts_is(const struct hosts *hosts, unsigned host, const json_t *mess
 	return -EBADE;
 }
 
-int hosts_await(struct hosts *hosts, unsigned host, const char *event, int timeout_ms, json_t **out)
+/* event NULL: any is wrong. */
+static int hosts_await(struct hosts *hosts, unsigned host, const char *event, int timeout_ms,
+		       json_t **out)
 {
 	json_t *message = NULL;
 	int err = rendezvous_receive(hosts->member[host].link, timeout_ms, &message);
@@ -104,7 +106,7 @@ int hosts_await(struct hosts *hosts, unsigned host, const char *event, int timeo
 	if (!err && hosts_is_end(message))
 		err = -EPIPE;
 	if (err == -EPIPE)
-		hosts_say_gone(hosts, host, message);
+		hosts_log_gone(hosts, host, message);
 	else if (err)
 		fprintf(stderr, "farebench: host %s: waiting for \"%s\": %s\n",
 			hosts_name(hosts, host), event, strerror(-err));
@@ -243,7 +245,7 @@ static int hosts_join(struct hosts *hosts, struct rendezvous *link)
 	return 0;
 }
 
-static void hosts_say_missing(const struct hosts *hosts, unsigned seconds, const char *yet)
+static void hosts_log_missing(const struct hosts *hosts, unsigned seconds, const char *yet)
 {
 	fprintf(stderr, "farebench: after %u s there is no agent%s of:", seconds, yet);
 	for (unsigned i = 0; i < hosts->n; i++)
@@ -256,7 +258,7 @@ static int hosts_await_agents(struct hosts *hosts)
 {
 	unsigned here = 0, wait_s = hosts->options.how ? HOSTS_LAUNCHED_S : HOSTS_PRINTED_S;
 	uint64_t start = clock_now_ns();
-	unsigned say_s = HOSTS_SAY_S;
+	unsigned log_s = HOSTS_LOG_S;
 
 	while (here < hosts->n) {
 		struct rendezvous *link;
@@ -271,12 +273,12 @@ static int hosts_await_agents(struct hosts *hosts)
 		if (err)
 			return err;
 		if (here < hosts->n && passed_s >= wait_s) {
-			hosts_say_missing(hosts, wait_s, "");
+			hosts_log_missing(hosts, wait_s, "");
 			return -ETIMEDOUT;
 		}
-		if (here < hosts->n && passed_s >= say_s) {
-			hosts_say_missing(hosts, say_s, " yet");
-			say_s *= 2;
+		if (here < hosts->n && passed_s >= log_s) {
+			hosts_log_missing(hosts, log_s, " yet");
+			log_s *= 2;
 		}
 	}
 	return 0;
@@ -330,7 +332,8 @@ static int hosts_load(struct hosts *hosts)
 	}
 	hosts->n = hosts->inventory->topo->n_servers;
 	hosts->member = calloc(hosts->n, sizeof(*hosts->member));
-	return hosts->member ? 0 : -ENOMEM;
+	hosts->sw = calloc(hosts->inventory->n_switches + 1, sizeof(*hosts->sw));
+	return hosts->member && hosts->sw ? 0 : -ENOMEM;
 }
 
 static int hosts_listen(struct hosts *hosts)
@@ -396,6 +399,12 @@ void hosts_close(struct hosts *hosts)
 		json_decref(member->counters_before);
 		json_decref(member->counters_after);
 	}
+	for (unsigned i = 0; hosts->sw && i < hosts->inventory->n_switches; i++) {
+		json_decref(hosts->sw[i].counters_first);
+		json_decref(hosts->sw[i].counters_before);
+		json_decref(hosts->sw[i].counters_after);
+	}
+	free(hosts->sw);
 	admission_destroy(hosts->admission);
 	if (hosts->listener >= 0)
 		close(hosts->listener);

@@ -13,6 +13,7 @@
 #include "engine/cluster.h"
 #include "launch/inventory.h"
 #include "launch/launch.h"
+#include "launch/nic_counters.h"
 
 struct hosts;
 
@@ -40,7 +41,7 @@ double hosts_clock_worst_ns(const struct hosts *hosts, unsigned host);
 
 /* Words as of inventory_find_fault(). *at_ns: by the coordinator's clock, before the command
  * ran. */
-int hosts_fail(struct hosts *hosts, const char *words, uint64_t *at_ns);
+int hosts_fail(struct hosts *hosts, const char *spec, uint64_t *at_ns);
 /* All faults of all hosts; *at_ns: of the first. 0 as well if nothing is broken. */
 int hosts_heal(struct hosts *hosts, uint64_t *at_ns);
 
@@ -53,6 +54,12 @@ int hosts_weights(struct hosts *hosts, bool equal, char *why, size_t why_size);
 /* Counters before a trial; after it, what grew since then (the caller's; "": nothing). */
 int hosts_counters_begin(struct hosts *hosts);
 int hosts_counters_end(struct hosts *hosts);
+/*
+ * By how much each class (nic_counters.h) grew, of all hosts and of the inventory's switches: in
+ * the trial, or since the hosts were opened.
+ */
+int hosts_nic_counts(const struct hosts *hosts, bool total, struct nic_counts *nics,
+		     struct nic_counts *switches);
 char *hosts_counters_grown(const struct hosts *hosts, unsigned host);
 /* The same since the hosts were opened. */
 char *hosts_counters_total(const struct hosts *hosts, unsigned host);

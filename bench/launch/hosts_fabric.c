@@ -4,14 +4,18 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "fabric/lab.h"
+#include "core/command.h"
 #include "launch/host_counters.h"
 #include "launch/hosts_internal.h"
 
 #define HOSTS_WEIGHTS_MS 20000
+#define HOSTS_SWITCH_MS	 10000
 #define HOSTS_PAUSE_NS	 UINT64_C(50000000)
 
 /* ---- faults ---- */
@@ -23,14 +27,14 @@ static uint64_t fabric_time(const struct hosts *hosts, unsigned host, const json
 	       (uint64_t)hosts->member[host].clock.offset_ns;
 }
 
-int hosts_fail(struct hosts *hosts, const char *words, uint64_t *at_ns)
+int hosts_fail(struct hosts *hosts, const char *spec, uint64_t *at_ns)
 {
 	unsigned host, fault;
 	json_t *answer;
-	int err = inventory_find_fault(hosts->inventory, words, &host, &fault);
+	int err = inventory_find_fault(hosts->inventory, spec, &host, &fault);
 
 	if (err) {
-		fprintf(stderr, "farebench: the inventory has no command for: %s\n", words);
+		fprintf(stderr, "farebench: the inventory has no command for: %s\n", spec);
 		return err;
 	}
 	hosts->member[host].broken = true;
@@ -155,6 +159,27 @@ static int fabric_read_counters(struct hosts *hosts, unsigned host, json_t **out
 	return 0;
 }
 
+/* A command that fails, or says nothing, leaves nothing that could be compared. */
+static int fabric_read_switch(const struct inventory_switch *sw, json_t **out)
+{
+	const char *argv[] = {"/bin/sh", "-c", sw->counters, NULL};
+	struct command_result result;
+	int err = command_run(argv, HOSTS_SWITCH_MS, &result);
+
+	json_decref(*out);
+	*out = NULL;
+	if (err || result.status) {
+		fprintf(stderr, "farebench: switch %s: %s: %s\n", sw->name, sw->counters,
+			err ? strerror(-err) : result.err);
+		if (!err)
+			free(result.out);
+		return err == -ENOMEM ? err : 0;
+	}
+	*out = nic_counters_of_text(sw->name, result.out, result.out_bytes);
+	free(result.out);
+	return *out ? 0 : -ENOMEM;
+}
+
 int hosts_counters_begin(struct hosts *hosts)
 {
 	int err = 0;
@@ -166,6 +191,13 @@ int hosts_counters_begin(struct hosts *hosts)
 		if (!err && !member->counters_first)
 			member->counters_first = json_incref(member->counters_before);
 	}
+	for (unsigned i = 0; !err && i < hosts->inventory->n_switches; i++) {
+		struct hosts_switch *sw = &hosts->sw[i];
+
+		err = fabric_read_switch(&hosts->inventory->sw[i], &sw->counters_before);
+		if (!err && !sw->counters_first)
+			sw->counters_first = json_incref(sw->counters_before);
+	}
 	return err;
 }
 
@@ -175,6 +207,29 @@ int hosts_counters_end(struct hosts *hosts)
 
 	for (unsigned i = 0; !err && i < hosts->n; i++)
 		err = fabric_read_counters(hosts, i, &hosts->member[i].counters_after);
+	for (unsigned i = 0; !err && i < hosts->inventory->n_switches; i++)
+		err = fabric_read_switch(&hosts->inventory->sw[i], &hosts->sw[i].counters_after);
+	return err;
+}
+
+int hosts_nic_counts(const struct hosts *hosts, bool total, struct nic_counts *nics,
+		     struct nic_counts *switches)
+{
+	int err = 0;
+
+	*nics = *switches = (struct nic_counts){0};
+	for (unsigned i = 0; !err && i < hosts->n; i++) {
+		const struct hosts_member *m = &hosts->member[i];
+
+		err = nic_counts_add(nics, total ? m->counters_first : m->counters_before,
+				     m->counters_after);
+	}
+	for (unsigned i = 0; !err && i < hosts->inventory->n_switches; i++) {
+		const struct hosts_switch *sw = &hosts->sw[i];
+
+		err = nic_counts_add(switches, total ? sw->counters_first : sw->counters_before,
+				     sw->counters_after);
+	}
 	return err;
 }
 

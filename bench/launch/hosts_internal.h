@@ -24,6 +24,11 @@ struct hosts_member {
 	json_t *counters_first, *counters_before, *counters_after;
 };
 
+/* What a switch's command printed last. */
+struct hosts_switch {
+	json_t *counters_first, *counters_before, *counters_after;
+};
+
 struct hosts {
 	struct launch_options options;
 	struct inventory *inventory;
@@ -33,14 +38,12 @@ struct hosts {
 	struct admission *admission;
 	unsigned n;
 	struct hosts_member *member;
+	struct hosts_switch *sw; /* of the inventory */
 };
 
 const char *hosts_name(const struct hosts *hosts, unsigned host);
-int hosts_send(struct hosts *hosts, unsigned host, json_t *request); /* takes request */
-/* Waits for that event (NULL: any is wrong); *out is the caller's. -EBADE: the agent said that it
+/* Takes request, and waits for that event; *out is the caller's. -EBADE: the agent said that it
  * failed. */
-int hosts_await(struct hosts *hosts, unsigned host, const char *event, int timeout_ms,
-		json_t **out);
 int hosts_ask(struct hosts *hosts, unsigned host, json_t *request, const char *event, json_t **out);
 
 #endif

@@ -155,6 +155,12 @@ static int inventory_read_host(struct inventory_reader *r, unsigned host)
 	snprintf(key, sizeof(key), "hosts[%u].run_dir", host);
 	if (y->run_dir[0] != '/')
 		return strict_yaml_wrong(r->file, key, "an absolute path is expected");
+	snprintf(key, sizeof(key), "hosts[%u].store", host);
+	if (y->store && y->store[0] != '/')
+		return strict_yaml_wrong(r->file, key, "an absolute path is expected");
+	if (y->store)
+		snprintf(r->inventory->host[host].store, sizeof(r->inventory->host[host].store),
+			 "%s", y->store);
 	snprintf(server->name, sizeof(server->name), "%s", y->name);
 	snprintf(server->fared_run_dir, sizeof(server->fared_run_dir), "%s", y->run_dir);
 	r->inventory->topo->n_servers++;
@@ -169,6 +175,25 @@ static int inventory_read_host(struct inventory_reader *r, unsigned host)
 		snprintf(out->bgp, sizeof(out->bgp), "%s", y->weights->bgp);
 	}
 	return err;
+}
+
+static int inventory_read_switch(struct inventory_reader *r, unsigned i)
+{
+	const struct inventory_yaml_switch *y = &r->yaml->switches[i];
+	struct inventory_switch *sw = &r->inventory->sw[i];
+	char key[64];
+
+	snprintf(key, sizeof(key), "switches[%u].name", i);
+	if (!inventory_is_name(y->name) || strchr(y->name, '.'))
+		return strict_yaml_wrong(r->file, key, "letters, digits, '-' and '_' are expected");
+	for (unsigned k = 0; k < i; k++)
+		if (strcmp(r->inventory->sw[k].name, y->name) == 0)
+			return strict_yaml_wrong(r->file, key, "%s is another switch's, too",
+						 y->name);
+	snprintf(sw->name, sizeof(sw->name), "%s", y->name);
+	snprintf(sw->counters, sizeof(sw->counters), "%s", y->counters);
+	r->inventory->n_switches++;
+	return 0;
 }
 
 /* A leaf for each plane: what is behind the cables the inventory does not say. */
@@ -203,7 +228,8 @@ static int inventory_alloc(struct inventory_reader *r)
 		return -ENOMEM;
 	inventory->topo = calloc(1, sizeof(*inventory->topo));
 	inventory->host = calloc(r->yaml->n_hosts, sizeof(*inventory->host));
-	if (!inventory->topo || !inventory->host)
+	inventory->sw = calloc(r->yaml->n_switches + 1, sizeof(*inventory->sw));
+	if (!inventory->topo || !inventory->host || !inventory->sw)
 		return -ENOMEM;
 	inventory->topo->servers = calloc(r->yaml->n_hosts, sizeof(*inventory->topo->servers));
 	inventory->topo->gpus = calloc(gpus, sizeof(*inventory->topo->gpus));
@@ -229,6 +255,8 @@ static int inventory_read(struct inventory_reader *r)
 	err = inventory_read_limits(r);
 	for (unsigned i = 0; !err && i < y->n_hosts; i++)
 		err = inventory_read_host(r, i);
+	for (unsigned i = 0; !err && i < y->n_switches; i++)
+		err = inventory_read_switch(r, i);
 	return err ? err : inventory_read_leaves(r->inventory->topo);
 }
 
@@ -291,6 +319,7 @@ void inventory_destroy(struct inventory *inventory)
 		return;
 	topo_destroy(inventory->topo);
 	free(inventory->host);
+	free(inventory->sw);
 	free(inventory);
 }
 
@@ -304,12 +333,12 @@ int inventory_find_host(const struct inventory *inventory, const char *name)
 	return -ENOENT;
 }
 
-int inventory_find_fault(const struct inventory *inventory, const char *words, unsigned *host,
+int inventory_find_fault(const struct inventory *inventory, const char *spec, unsigned *host,
 			 unsigned *fault)
 {
 	char kind[16] = "", label[2 * TOPO_NAME_MAX];
 	unsigned plane, sub_port;
-	int n = sscanf(words, "%15s %127s %u %u", kind, label, &plane, &sub_port), gpu;
+	int n = sscanf(spec, "%15s %127s %u %u", kind, label, &plane, &sub_port), gpu;
 	bool whole = strcmp(kind, "plane") == 0;
 
 	if (n < 3 || (!whole && (n < 4 || strcmp(kind, "subport") != 0)))

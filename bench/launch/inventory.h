@@ -17,6 +17,7 @@
  *	hosts:
  *	  - name: h0
  *	    run_dir: /run/fared		of its fared
+ *	    store: /mnt/nvme0		optional: where its workers have files (tier nvme)
  *	    gpus:
  *	      - address: 198.19.0.1
  *	        planes:
@@ -26,6 +27,8 @@
  *	    weights:			optional: equal weights of next hops, or BGP's
  *	      equal: "..."
  *	      bgp: "..."
+ *	switches:			optional: commands that the coordinator runs
+ *	  - {name: leaf0, counters: "ssh leaf0 show-counters"}
  */
 #ifndef INVENTORY_H
 #define INVENTORY_H
@@ -36,11 +39,12 @@
 #include "launch/limits.h"
 #include "fabric/topo.h"
 
-#define INVENTORY_MAX_BYTES  (1u << 20)
-#define INVENTORY_ERROR_MAX  512
-#define INVENTORY_COMMAND    256
-#define INVENTORY_MAX_FAULTS 64
-#define INVENTORY_HOST_MAX   24 /* bytes of a host's name, with its end */
+#define INVENTORY_MAX_BYTES    (1u << 20)
+#define INVENTORY_ERROR_MAX    512
+#define INVENTORY_COMMAND      256
+#define INVENTORY_MAX_FAULTS   64
+#define INVENTORY_MAX_SWITCHES 256
+#define INVENTORY_HOST_MAX     24 /* bytes of a host's name, with its end */
 
 struct inventory_fault {
 	unsigned gpu; /* within the host */
@@ -53,11 +57,19 @@ struct inventory_host {
 	char equal[INVENTORY_COMMAND], bgp[INVENTORY_COMMAND]; /* "": no such command */
 	struct inventory_fault fault[INVENTORY_MAX_FAULTS];
 	unsigned n_faults;
+	char store[TOPO_PATH_MAX]; /* where its workers have files; "": nowhere */
+};
+
+/* The coordinator runs its command, which prints counters (nic_counters.h). */
+struct inventory_switch {
+	char name[INVENTORY_HOST_MAX], counters[INVENTORY_COMMAND];
 };
 
 struct inventory {
 	struct topo *topo; /* its servers are the hosts */
 	struct inventory_host *host;
+	struct inventory_switch *sw;
+	unsigned n_switches;
 	bool verbs;
 	struct limits limits;
 	unsigned max_run_s, max_total_s;
@@ -74,9 +86,9 @@ void inventory_destroy(struct inventory *inventory); /* NULL is fine */
 int inventory_find_host(const struct inventory *inventory, const char *name); /* or -ENOENT */
 /*
  * "subport h0/g0 1 0" (plane, sub-port) or "plane h0/g0 1": the host, and which of its faults that
- * is. -EINVAL: other words; -ENOENT: the inventory has no command for it.
+ * is. -EINVAL: another text; -ENOENT: the inventory has no command for it.
  */
-int inventory_find_fault(const struct inventory *inventory, const char *words, unsigned *host,
+int inventory_find_fault(const struct inventory *inventory, const char *spec, unsigned *host,
 			 unsigned *fault);
 bool inventory_has_faults(const struct inventory *inventory);
 

@@ -51,6 +51,8 @@ static const cyaml_schema_field_t host_fields[] = {
 			       INVENTORY_HOST_MAX - 1),
 	CYAML_FIELD_STRING_PTR("run_dir", MUST, struct inventory_yaml_host, run_dir, 1,
 			       TOPO_PATH_MAX - 1),
+	CYAML_FIELD_STRING_PTR("store", MAY, struct inventory_yaml_host, store, 1,
+			       TOPO_PATH_MAX - 1),
 	CYAML_FIELD_SEQUENCE_COUNT("gpus", MUST, struct inventory_yaml_host, gpus, n_gpus,
 				   &gpu_value, 1, FARE_MAX_LOCAL_GPUS),
 	CYAML_FIELD_SEQUENCE_COUNT("faults", MAY, struct inventory_yaml_host, faults, n_faults,
@@ -60,6 +62,14 @@ static const cyaml_schema_field_t host_fields[] = {
 	CYAML_FIELD_END};
 static const cyaml_schema_value_t host_value = {
 	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct inventory_yaml_host, host_fields)};
+static const cyaml_schema_field_t switch_fields[] = {
+	CYAML_FIELD_STRING_PTR("name", MUST, struct inventory_yaml_switch, name, 1,
+			       INVENTORY_HOST_MAX - 1),
+	CYAML_FIELD_STRING_PTR("counters", MUST, struct inventory_yaml_switch, counters, 1,
+			       INVENTORY_COMMAND - 1),
+	CYAML_FIELD_END};
+static const cyaml_schema_value_t switch_value = {
+	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct inventory_yaml_switch, switch_fields)};
 static const cyaml_schema_field_t top_fields[] = {
 	CYAML_FIELD_STRING_PTR("name", MUST, struct inventory_yaml, name, 1, TOPO_NAME_MAX - 1),
 	CYAML_FIELD_STRING_PTR("provider", MAY, struct inventory_yaml, provider, 1, 15),
@@ -71,6 +81,8 @@ static const cyaml_schema_field_t top_fields[] = {
 	CYAML_FIELD_UINT_PTR("max_total_s", MUST, struct inventory_yaml, max_total_s),
 	CYAML_FIELD_SEQUENCE_COUNT("hosts", MUST, struct inventory_yaml, hosts, n_hosts,
 				   &host_value, 1, TOPO_MAX_GPUS),
+	CYAML_FIELD_SEQUENCE_COUNT("switches", MAY, struct inventory_yaml, switches, n_switches,
+				   &switch_value, 0, INVENTORY_MAX_SWITCHES),
 	CYAML_FIELD_END};
 static const cyaml_schema_value_t top_value = {
 	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct inventory_yaml, top_fields)};

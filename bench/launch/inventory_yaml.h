@@ -37,12 +37,16 @@ struct inventory_yaml_weights {
 };
 
 struct inventory_yaml_host {
-	char *name, *run_dir;
+	char *name, *run_dir, *store;
 	struct inventory_yaml_gpu *gpus;
 	unsigned n_gpus;
 	struct inventory_yaml_fault *faults;
 	unsigned n_faults;
 	struct inventory_yaml_weights *weights;
+};
+
+struct inventory_yaml_switch {
+	char *name, *counters;
 };
 
 struct inventory_yaml {
@@ -53,6 +57,8 @@ struct inventory_yaml {
 	unsigned n_ranges;
 	struct inventory_yaml_host *hosts;
 	unsigned n_hosts;
+	struct inventory_yaml_switch *switches;
+	unsigned n_switches;
 };
 
 extern const struct strict_yaml_schema inventory_yaml_schema;

@@ -191,7 +191,7 @@ void launch_end(struct launch *launch)
 
 	if (!launch)
 		return;
-	/* agents that were told to quit end by themselves; the others are told now */
+	/* agents that were asked to quit end by themselves; the others are asked now */
 	for (unsigned turn = 0; running && turn < turns; turn++) {
 		while (launch_ended(launch, &status) >= 0)
 			;

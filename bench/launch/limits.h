@@ -2,7 +2,7 @@
 /*
  * limits.h - where benchmark traffic may go, how fast, and for how long (section 15 of the draft).
  *
- * Owns: nothing. In: what the operator of this host allows; out: verdicts. Whoever sends asks by
+ * Owns: nothing. In: what the operator of this host allows; out: verdicts. A sender asks by
  * himself, whatever the coordinator says. Pure. Thread: any.
  */
 #ifndef LIMITS_H

@@ -23,18 +23,17 @@ static bool name_value(MPI_T_enum type, int value, char *out, int size)
 	return false;
 }
 
-static void read_back(const char *collective, char *out, size_t size)
+static void read_back(const char *name, char *out, size_t size)
 {
-	char name[64], text[256];
+	char text[256];
 	int index, count, value = 0, verbosity, bind, scope, length = sizeof(text);
-	int name_length = sizeof(name);
+	int name_length = 0;
 	MPI_T_cvar_handle handle;
 	MPI_Datatype type;
 	MPI_T_enum names = MPI_T_ENUM_NULL;
 
-	snprintf(name, sizeof(name), "coll_tuned_%s_algorithm", collective);
 	if (MPI_T_cvar_get_index(name, &index) != MPI_SUCCESS ||
-	    MPI_T_cvar_get_info(index, name, &name_length, &verbosity, &type, &names, text, &length,
+	    MPI_T_cvar_get_info(index, NULL, &name_length, &verbosity, &type, &names, text, &length,
 				&bind, &scope) != MPI_SUCCESS ||
 	    MPI_T_cvar_handle_alloc(index, NULL, &handle, &count) != MPI_SUCCESS)
 		return;
@@ -47,13 +46,13 @@ static void read_back(const char *collective, char *out, size_t size)
 	MPI_T_cvar_handle_free(&handle);
 }
 
-void mpi_algorithm(const char *collective, char *out, size_t size)
+void mpi_algorithm(const char *variable, char *out, size_t size)
 {
 	int provided;
 
 	snprintf(out, size, "unknown");
 	if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS)
 		return;
-	read_back(collective, out, size);
+	read_back(variable, out, size);
 	MPI_T_finalize();
 }

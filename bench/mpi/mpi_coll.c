@@ -2,17 +2,19 @@
 /*
  * mpi_coll.c - an MPI program that times one operation, and checks what it brought.
  *
- *   fare-mpi-coll OPERATION BYTES SECONDS [COMPUTE_MS [MIN_ITERATIONS]]
+ *   fare-mpi-coll [-a] [-o] OPERATION BYTES SECONDS [COMPUTE_MS [MIN_ITERATIONS]]
  *
- * OPERATION: allreduce, alltoall, allgather; latency, bandwidth (between ranks 0 and 1).
+ * OPERATION: allreduce, alltoall, allgather, reduce_scatter, bcast (of rank 0), sendrecv (to the
+ * next rank, from the one before); latency, bandwidth (between ranks 0 and 1).
  * BYTES: of the whole vector at each rank, as the benchmark drafts have it; of a message for the
- * last two. COMPUTE_MS: each iteration sleeps for so long first.
+ * last two. COMPUTE_MS: each iteration sleeps for so long first; with -o meanwhile
+ * (MPI_Iallreduce()). -a: every second iteration is in place.
  *
  * Rank 0 prints a line of JSON when the measured iterations begin, when they have ended, and one
  * with the answer. Iterations
  * follow one another without a barrier; an iteration's time is that of the slowest rank. Times are
  * of CLOCK_MONOTONIC. In every iteration a number of each 4 KiB is new and is checked; in the first
- * and the last every number is. Exit status 0: nothing was wrong at any rank.
+ * and the last two every number is. Exit status 0: nothing was wrong at any rank.
  */
 #include <mpi.h>
 #include <stdbool.h>
@@ -21,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "mpi_algorithm.h"
@@ -28,20 +31,24 @@
 #define WARM_SHARE	5 /* a fifth of SECONDS, at least */
 #define WARM_ITERATIONS 3
 #define MAX_ITERATIONS	100000
-#define STRIDE		1024 /* numbers of 4 bytes in 4 KiB */
-#define WINDOW		64   /* messages at once, bandwidth */
-#define ROUND_TRIPS	100  /* of an iteration, latency */
+#define STRIDE		1024  /* numbers of 4 bytes in 4 KiB */
+#define WINDOW		64    /* messages at once, bandwidth */
+#define ROUND_TRIPS	100   /* of an iteration, latency */
+#define TEST_NS		50000 /* between two looks whether what goes on meanwhile is done */
 
 struct job {
 	const char *name;
 	void (*run)(struct job *job);
-	void (*fill)(struct job *job, uint32_t turn, size_t stride);
+	bool parts;	/* a rank has one of the vector's parts, not all of it */
+	bool any_bytes; /* no multiple of the ranks is needed */
 	unsigned long (*check)(struct job *job, uint32_t turn, size_t stride);
 	int rank, ranks;
 	size_t bytes, n, each; /* n: numbers in the vector; each: in a rank's part */
 	double seconds, compute_s;
 	int min_iterations;
+	bool alternates, overlaps, in_place; /* in_place: this iteration is */
 	uint32_t *tx, *rx;
+	int *counts; /* numbers in each rank's part */
 	unsigned long checked, wrong;
 };
 
@@ -51,35 +58,60 @@ static uint32_t mpi_coll_number(int from, uint32_t turn, size_t i)
 	return (uint32_t)i * 2654435761u + (uint32_t)from * 40503u + turn * 65537u;
 }
 
-/* ---- all-reduce ---- */
+static const void *mpi_coll_from(const struct job *j)
+{
+	return j->in_place ? MPI_IN_PLACE : j->tx;
+}
+
+/* Its own numbers, which in place are where what arrives will be. */
+static void mpi_coll_fill(struct job *j, uint32_t turn, size_t stride)
+{
+	uint32_t *to = !j->in_place ? j->tx : j->parts ? j->rx + (size_t)j->rank * j->each : j->rx;
+
+	for (size_t i = 0; i < (j->parts ? j->each : j->n); i += stride)
+		to[i] = mpi_coll_number(j->rank, turn, i);
+}
+
+/* ---- all-reduce, reduce-scatter ---- */
 
 static void reduce_run(struct job *j)
 {
-	MPI_Allreduce(j->tx, j->rx, (int)j->n, MPI_UINT32_T, MPI_SUM, MPI_COMM_WORLD);
+	MPI_Allreduce(mpi_coll_from(j), j->rx, (int)j->n, MPI_UINT32_T, MPI_SUM, MPI_COMM_WORLD);
 }
 
-static void vector_fill(struct job *j, uint32_t turn, size_t stride)
-{
-	for (size_t i = 0; i < j->n; i += stride)
-		j->tx[i] = mpi_coll_number(j->rank, turn, i);
-}
-
-static unsigned long reduce_check(struct job *j, uint32_t turn, size_t stride)
+/* n numbers that arrived, from number `first` of the vectors on. */
+static unsigned long sums_check(struct job *j, uint32_t turn, size_t stride, size_t first, size_t n)
 {
 	uint32_t ranks = (uint32_t)j->ranks, pairs = ranks * (ranks - 1) / 2;
 	unsigned long wrong = 0;
 
-	for (size_t i = 0; i < j->n; i += stride)
-		wrong += j->rx[i] != ranks * mpi_coll_number(0, turn, i) + pairs * 40503u;
+	for (size_t i = (stride - first % stride) % stride; i < n; i += stride)
+		wrong += j->rx[i] != ranks * mpi_coll_number(0, turn, first + i) + pairs * 40503u;
 	return wrong;
+}
+
+static unsigned long reduce_check(struct job *j, uint32_t turn, size_t stride)
+{
+	return sums_check(j, turn, stride, 0, j->n);
+}
+
+static void scatter_run(struct job *j)
+{
+	MPI_Reduce_scatter(mpi_coll_from(j), j->rx, j->counts, MPI_UINT32_T, MPI_SUM,
+			   MPI_COMM_WORLD);
+}
+
+static unsigned long scatter_check(struct job *j, uint32_t turn, size_t stride)
+{
+	return sums_check(j, turn, stride, (size_t)j->rank * j->each, j->each);
 }
 
 /* ---- all-to-all, all-gather: part r of what arrives is of rank r ---- */
 
 static void to_all_run(struct job *j)
 {
-	MPI_Alltoall(j->tx, (int)j->each, MPI_UINT32_T, j->rx, (int)j->each, MPI_UINT32_T,
-		     MPI_COMM_WORLD);
+	MPI_Alltoall(mpi_coll_from(j), (int)j->each, MPI_UINT32_T, j->rx, (int)j->each,
+		     MPI_UINT32_T, MPI_COMM_WORLD);
 }
 
 static unsigned long to_all_check(struct job *j, uint32_t turn, size_t stride)
@@ -96,14 +128,8 @@ static unsigned long to_all_check(struct job *j, uint32_t turn, size_t stride)
 
 static void gather_run(struct job *j)
 {
-	MPI_Allgather(j->tx, (int)j->each, MPI_UINT32_T, j->rx, (int)j->each, MPI_UINT32_T,
-		      MPI_COMM_WORLD);
-}
-
-static void part_fill(struct job *j, uint32_t turn, size_t stride)
-{
-	for (size_t i = 0; i < j->each; i += stride)
-		j->tx[i] = mpi_coll_number(j->rank, turn, i);
+	MPI_Allgather(mpi_coll_from(j), (int)j->each, MPI_UINT32_T, j->rx, (int)j->each,
+		      MPI_UINT32_T, MPI_COMM_WORLD);
 }
 
 static unsigned long gather_check(struct job *j, uint32_t turn, size_t stride)
@@ -114,6 +140,45 @@ static unsigned long gather_check(struct job *j, uint32_t turn, size_t stride)
 		for (size_t i = 0; i < j->each; i += stride)
 			wrong += j->rx[(size_t)r * j->each + i] != mpi_coll_number(r, turn, i);
 	return wrong;
+}
+
+/* ---- from one rank: broadcast, send and receive ---- */
+
+static unsigned long vector_check(struct job *j, uint32_t turn, size_t stride, int from)
+{
+	unsigned long wrong = 0;
+
+	for (size_t i = 0; i < j->n; i += stride)
+		wrong += j->rx[i] != mpi_coll_number(from, turn, i);
+	return wrong;
+}
+
+static void bcast_run(struct job *j)
+{
+	MPI_Bcast(j->rank || j->in_place ? j->rx : j->tx, (int)j->n, MPI_UINT32_T, 0,
+		  MPI_COMM_WORLD);
+}
+
+static unsigned long bcast_check(struct job *j, uint32_t turn, size_t stride)
+{
+	return j->rank ? vector_check(j, turn, stride, 0) : 0;
+}
+
+static void sendrecv_run(struct job *j)
+{
+	int next = (j->rank + 1) % j->ranks, before = (j->rank + j->ranks - 1) % j->ranks;
+
+	if (j->in_place)
+		MPI_Sendrecv_replace(j->rx, (int)j->n, MPI_UINT32_T, next, 0, before, 0,
+				     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	else
+		MPI_Sendrecv(j->tx, (int)j->n, MPI_UINT32_T, next, 0, j->rx, (int)j->n,
+			     MPI_UINT32_T, before, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static unsigned long sendrecv_check(struct job *j, uint32_t turn, size_t stride)
+{
+	return vector_check(j, turn, stride, (j->rank + j->ranks - 1) % j->ranks);
 }
 
 /* ---- two ranks: round trips, and messages one way ---- */
@@ -134,11 +199,7 @@ static void latency_run(struct job *j)
 
 static unsigned long latency_check(struct job *j, uint32_t turn, size_t stride)
 {
-	unsigned long wrong = 0;
-
-	for (size_t i = 0; i < j->n && j->rank < 2; i += stride)
-		wrong += j->rx[i] != mpi_coll_number(1 - j->rank, turn, i);
-	return wrong;
+	return j->rank < 2 ? vector_check(j, turn, stride, 1 - j->rank) : 0;
 }
 
 static void bandwidth_run(struct job *j)
@@ -168,11 +229,14 @@ static unsigned long bandwidth_check(struct job *j, uint32_t turn, size_t stride
 }
 
 static const struct job jobs[] = {
-	{.name = "allreduce", .run = reduce_run, .fill = vector_fill, .check = reduce_check},
-	{.name = "alltoall", .run = to_all_run, .fill = vector_fill, .check = to_all_check},
-	{.name = "allgather", .run = gather_run, .fill = part_fill, .check = gather_check},
-	{.name = "latency", .run = latency_run, .fill = vector_fill, .check = latency_check},
-	{.name = "bandwidth", .run = bandwidth_run, .fill = vector_fill, .check = bandwidth_check},
+	{.name = "allreduce", .run = reduce_run, .check = reduce_check},
+	{.name = "alltoall", .run = to_all_run, .check = to_all_check},
+	{.name = "allgather", .run = gather_run, .check = gather_check, .parts = true},
+	{.name = "reduce_scatter", .run = scatter_run, .check = scatter_check},
+	{.name = "bcast", .run = bcast_run, .check = bcast_check, .any_bytes = true},
+	{.name = "sendrecv", .run = sendrecv_run, .check = sendrecv_check, .any_bytes = true},
+	{.name = "latency", .run = latency_run, .check = latency_check, .any_bytes = true},
+	{.name = "bandwidth", .run = bandwidth_run, .check = bandwidth_check, .any_bytes = true},
 };
 
 /* ---- iterations ---- */
@@ -186,15 +250,37 @@ static void compute(double seconds)
 		nanosleep(&t, NULL);
 }
 
+/* MPI goes on only while it is called, as it is beside a GPU that computes. */
+static void overlap(struct job *j)
+{
+	uint64_t end = clock_now_ns() + (uint64_t)(j->compute_s * 1e9), now;
+	MPI_Request request;
+	int done = 0;
+
+	MPI_Iallreduce(mpi_coll_from(j), j->rx, (int)j->n, MPI_UINT32_T, MPI_SUM, MPI_COMM_WORLD,
+		       &request);
+	for (now = clock_now_ns(); now < end; now = clock_now_ns()) {
+		if (!done)
+			MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+		compute((double)(done || end - now < TEST_NS ? end - now : TEST_NS) / 1e9);
+	}
+	if (!done)
+		MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
 /* The time that it took here; what is filled in and checked is outside of it. */
 static double iterate(struct job *j, uint32_t turn, size_t stride, uint64_t *start_ns)
 {
 	double took;
 
-	j->fill(j, turn, stride);
+	mpi_coll_fill(j, turn, stride);
 	*start_ns = clock_now_ns();
-	compute(j->compute_s);
-	j->run(j);
+	if (j->overlaps) {
+		overlap(j);
+	} else {
+		compute(j->compute_s);
+		j->run(j);
+	}
 	took = (double)(clock_now_ns() - *start_ns);
 	j->wrong += j->check(j, turn, stride);
 	j->checked++;
@@ -212,8 +298,10 @@ static int warm_up(struct job *j, uint32_t *turn)
 	double best = iterate(j, ++*turn, 1, &ignored);
 
 	while (plan[0] != 0) {
-		double took = iterate(j, ++*turn, STRIDE, &ignored), passed;
+		double took, passed;
 
+		j->in_place = j->alternates && !j->in_place;
+		took = iterate(j, ++*turn, STRIDE, &ignored);
 		best = took < best ? took : best;
 		passed = (double)(clock_now_ns() - start) / 1e9;
 		plan[0] = passed < j->seconds / WARM_SHARE || *turn < WARM_ITERATIONS;
@@ -240,7 +328,7 @@ static int times_init(struct times *t, int n)
 	return t->took_ns && t->slowest_ns && t->start_ns ? 0 : -1;
 }
 
-static void mpi_coll_say(const struct job *j, const char *event, uint64_t at_ns)
+static void mpi_coll_report(const struct job *j, const char *event, uint64_t at_ns)
 {
 	if (j->rank)
 		return;
@@ -252,11 +340,13 @@ static void mpi_coll_measure(struct job *j, struct times *t, uint32_t turn)
 {
 	MPI_Barrier(MPI_COMM_WORLD);
 	t->begin_ns = clock_now_ns();
-	mpi_coll_say(j, "begun", t->begin_ns);
-	for (int i = 0; i < t->n; i++)
-		t->took_ns[i] = iterate(j, ++turn, i < t->n - 1 ? STRIDE : 1, &t->start_ns[i]);
+	mpi_coll_report(j, "begun", t->begin_ns);
+	for (int i = 0; i < t->n; i++) {
+		j->in_place = j->alternates && i % 2;
+		t->took_ns[i] = iterate(j, ++turn, i < t->n - 2 ? STRIDE : 1, &t->start_ns[i]);
+	}
 	t->end_ns = clock_now_ns();
-	mpi_coll_say(j, "ended", t->end_ns);
+	mpi_coll_report(j, "ended", t->end_ns);
 	MPI_Reduce(t->took_ns, t->slowest_ns, t->n, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
 	MPI_Reduce(j->rank ? &t->end_ns : MPI_IN_PLACE, &t->end_ns, 1, MPI_UINT64_T, MPI_MAX, 0,
 		   MPI_COMM_WORLD);
@@ -276,13 +366,16 @@ static void print_library(void)
 
 static void mpi_coll_answer(const struct job *j, const struct times *t, const unsigned long sums[2])
 {
-	char algorithm[64];
+	char algorithm[64], name[64];
 
-	mpi_algorithm(j->name, algorithm, sizeof(algorithm));
+	snprintf(name, sizeof(name), "coll_%s%s_algorithm", j->overlaps ? "libnbc_i" : "tuned_",
+		 j->name);
+	mpi_algorithm(name, algorithm, sizeof(algorithm));
 	printf("{\"event\": \"answer\", \"operation\": \"%s\", \"bytes\": %zu, \"ranks\": %d, "
-	       "\"algorithm\": \"%s\", \"wall_s\": %.9f, \"checked\": %lu, \"wrong\": %lu",
-	       j->name, j->bytes, j->ranks, algorithm, (double)(t->end_ns - t->begin_ns) / 1e9,
-	       sums[0], sums[1]);
+	       "\"algorithm\": \"%s\", \"alternates\": %s, \"wall_s\": %.9f, \"checked\": %lu, "
+	       "\"wrong\": %lu",
+	       j->name, j->bytes, j->ranks, algorithm, j->alternates ? "true" : "false",
+	       (double)(t->end_ns - t->begin_ns) / 1e9, sums[0], sums[1]);
 	print_library();
 	printf(", \"start_ns\": [");
 	for (int i = 0; i < t->n; i++)
@@ -296,22 +389,36 @@ static void mpi_coll_answer(const struct job *j, const struct times *t, const un
 
 static int mpi_coll_usage(void)
 {
-	fputs("usage: fare-mpi-coll allreduce|alltoall|allgather|latency|bandwidth BYTES SECONDS "
-	      "[COMPUTE_MS [MIN_ITERATIONS]]\n"
-	      "BYTES: a multiple of 4 times the ranks, 2 GiB at most\n",
+	fputs("usage: fare-mpi-coll [-a] [-o] OPERATION BYTES SECONDS [COMPUTE_MS "
+	      "[MIN_ITERATIONS]]\n"
+	      "OPERATION: allreduce (-o: during the compute), alltoall, allgather, reduce_scatter, "
+	      "bcast, sendrecv, latency, bandwidth\n"
+	      "BYTES: a multiple of 4 times the ranks, 2 GiB at most; -a: every second in place\n",
 	      stderr);
 	return 2;
 }
 
 static int parse(struct job *j, int argc, char **argv)
 {
+	bool alternates = false, overlaps = false;
 	size_t unit;
+	int option;
 
+	while ((option = getopt(argc, argv, "+ao")) != -1) {
+		if (option == '?')
+			return -1;
+		alternates |= option == 'a';
+		overlaps |= option == 'o';
+	}
+	argc -= optind - 1;
+	argv += optind - 1;
 	for (size_t i = 0; argc >= 4 && i < sizeof(jobs) / sizeof(jobs[0]); i++)
 		if (strcmp(jobs[i].name, argv[1]) == 0)
 			*j = jobs[i];
-	if (!j->run)
+	if (!j->run || (overlaps && j->run != reduce_run))
 		return -1;
+	j->alternates = alternates;
+	j->overlaps = overlaps;
 	MPI_Comm_rank(MPI_COMM_WORLD, &j->rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &j->ranks);
 	unit = sizeof(*j->tx);
@@ -321,9 +428,9 @@ static int parse(struct job *j, int argc, char **argv)
 	j->seconds = atof(argv[3]);
 	j->compute_s = argc > 4 ? atof(argv[4]) / 1e3 : 0;
 	j->min_iterations = argc > 5 ? atoi(argv[5]) : 1;
-	if (j->run != latency_run && j->run != bandwidth_run)
+	if (!j->any_bytes)
 		unit *= (size_t)j->ranks;
-	else if (j->ranks < 2)
+	if (j->ranks < 2)
 		return -1;
 	return j->bytes == 0 || j->bytes % unit || j->n > INT32_MAX / sizeof(*j->tx) ||
 			       !(j->seconds > 0) || j->min_iterations < 1 ||
@@ -346,7 +453,10 @@ int main(int argc, char **argv)
 	}
 	j.tx = malloc(j.bytes);
 	j.rx = malloc(j.bytes);
-	if (!j.tx || !j.rx || times_init(&t, warm_up(&j, &turn))) {
+	j.counts = calloc((size_t)j.ranks, sizeof(*j.counts));
+	for (int i = 0; j.counts && i < j.ranks; i++)
+		j.counts[i] = (int)j.each;
+	if (!j.tx || !j.rx || !j.counts || times_init(&t, warm_up(&j, &turn))) {
 		fprintf(stderr, "fare-mpi-coll: no memory for %zu bytes\n", j.bytes);
 		MPI_Abort(MPI_COMM_WORLD, 1);
 	}

@@ -15,8 +15,9 @@ struct dispatch {
 	enum moe_routing routing;
 	double skew;
 	bool padded, combine;
-	bool modelled;	 /* its bandwidth is what the trial's model is of */
-	double period_s; /* a round begins so often; 0: when the one before has ended */
+	bool modelled;	  /* its bandwidth is what the trial's model is of */
+	unsigned stretch; /* so many times the bytes that the scale gives; 0: 1 */
+	double period_s;  /* a round begins so often; 0: when the one before has ended */
 };
 
 /* Why this fabric cannot, into reason; false: it can. */
@@ -27,6 +28,15 @@ unsigned dispatch_plan(const struct trial *t, const struct dispatch *d, struct p
 /* What its rounds carry, between servers and inside them. */
 struct moe_spread dispatch_spread(const struct trial *t, const struct dispatch *d,
 				  const struct moe *moe);
+/*
+ * Bytes a second of its rounds, one after the other, on an ideal fabric with hosts that cost no
+ * time: of each round of a period the busiest cut over its rate, and the latency of an unloaded
+ * fabric. NaN: no memory. Of topo, d and moe alone, whatever was measured.
+ */
+double dispatch_ideal_bytes_per_s(const struct topo *topo, const struct dispatch *d,
+				  const struct moe *moe);
+/* The rows T_egress and S_fabric of a test that declares them. */
+void dispatch_add_volume(struct trial *t, const struct dispatch *d, const struct moe *moe);
 /* The rows of those KPIs of a dispatch that the test declares; d->ep GPUs took part. */
 void dispatch_add(struct trial *t, const struct dispatch *d, const struct moe *moe,
 		  const struct measured_load *ep);

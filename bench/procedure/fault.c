@@ -3,7 +3,7 @@
 
 struct fault {
 	struct fabric *fabric;
-	const char *words;
+	const char *spec;
 	double share;
 	uint64_t inject_ns;
 };
@@ -14,7 +14,20 @@ static int fault_strike(void *arg, uint64_t from_ns, uint64_t to_ns)
 	uint64_t at_ns = from_ns + (uint64_t)((double)(to_ns - from_ns) * f->share);
 	int err = cluster_sleep_until(f->fabric->cluster, at_ns);
 
-	return err ? err : fabric_fail(f->fabric, f->words, &f->inject_ns);
+	return err ? err : fabric_fail(f->fabric, f->spec, &f->inject_ns);
+}
+
+bool fault_uplink(const struct topo *topo, unsigned gpu, unsigned plane, char *spec, size_t size)
+{
+	unsigned leaf = topo->gpus[gpu].plane[plane].leaf;
+
+	for (unsigned i = 0; i < topo->n_uplinks; i++)
+		if (topo->uplinks[i].leaf == leaf) {
+			snprintf(spec, size, "uplink %.40s %.40s", topo->leaves[leaf].name,
+				 topo->spines[topo->uplinks[i].spine].name);
+			return true;
+		}
+	return false;
 }
 
 struct recovery fault_goodput(const struct measured *m)
@@ -24,10 +37,10 @@ struct recovery fault_goodput(const struct measured *m)
 				 .bytes = m->load[0].bin_bytes};
 }
 
-int fault_measure(struct trial *t, const struct plan *plan, const char *words, double share,
+int fault_measure(struct trial *t, const struct plan *plan, const char *spec, double share,
 		  uint64_t *inject_ns, struct measured *m, struct recovery *goodput)
 {
-	struct fault f = {.fabric = t->fabric, .words = words, .share = share};
+	struct fault f = {.fabric = t->fabric, .spec = spec, .share = share};
 	int err;
 
 	t->bins = true;

@@ -4,7 +4,7 @@
  *
  * Owns: a sample a second of memory and descriptors of all daemons together, GROWTH_MAX at most.
  * In: `now`. Out: slopes by least squares, as KPIs of a trial. Where a daemon was killed, memory of
- * before and after are two things: no slope is told. Thread: one.
+ * before and after are two things: no slope is reported. Thread: one.
  */
 #ifndef GROWTH_H
 #define GROWTH_H

@@ -16,19 +16,6 @@ double ideal_pairs_bps(unsigned pairs, unsigned sources, unsigned sinks, double 
 	return (pairs < lines ? pairs : lines) * line_bps;
 }
 
-double ideal_wait_s(unsigned servers, double use, double service_s, double service_cv)
-{
-	double term = 1, sum = 1, load = use * servers, busy;
-
-	if (!(use < 1))
-		return INFINITY;
-	for (unsigned i = 1; i < servers; i++)
-		sum += term *= load / i;
-	term *= load / servers / (1 - use);
-	busy = term / (sum + term); /* Erlang's C: all are busy */
-	return busy * service_s / (servers * (1 - use)) * (1 + service_cv * service_cv) / 2;
-}
-
 double ideal_ttft_s(double wait_s, double prefill_s, double transfer_s, double step_s)
 {
 	return wait_s + prefill_s + transfer_s + 1.5 * step_s;
@@ -43,7 +30,16 @@ double ideal_static_share(unsigned batch, unsigned min, unsigned max)
 	return (min + max) / 2. / longest;
 }
 
-double ideal_hit_share(double lookups, unsigned prefixes)
+double ideal_burst_bytes(unsigned n, double queue_bytes, double bucket_bytes)
 {
-	return lookups > prefixes ? 1 - prefixes / lookups : 0;
+	/* beyond their buckets senders are as fast as the receiver's line, which has its own: while
+	 * n bytes come one leaves */
+	if (queue_bytes >= (n - 1) * bucket_bytes)
+		return queue_bytes / (n - 1);
+	return (queue_bytes + bucket_bytes) / n; /* all comes at once */
+}
+
+double ideal_paused(unsigned n, double bytes, double held_bytes)
+{
+	return fmax(0, 1 - 1. / n - held_bytes / bytes);
 }

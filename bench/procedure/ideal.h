@@ -13,18 +13,23 @@ double ideal_transfer_s(double bytes, double bps, double bucket_bytes);
 /* Transfers without pause between pairs that are spread evenly over sources and sinks of one line
  * each: pairs x line until they share one. */
 double ideal_pairs_bps(unsigned pairs, unsigned sources, unsigned sinks, double line_bps);
-/*
- * Mean time in the queue of `servers` workers by Poisson arrivals (Erlang's C, Kingman's factor for
- * the times of service). use: share of their time, below 1; else infinite.
- */
-double ideal_wait_s(unsigned servers, double use, double service_s, double service_cv);
 /* From arrival to the first token: half a step passes before a batch takes the request, and then
  * a step. */
 double ideal_ttft_s(double wait_s, double prefill_s, double transfer_s, double step_s);
 /* Tokens of a decode worker whose batch is refilled when all its requests, of min to max tokens
  * each, have ended, over those of one that is refilled at every step. */
 double ideal_static_share(unsigned batch, unsigned min, unsigned max);
-/* Look-ups that hit where each of so many prefixes is missed once. */
-double ideal_hit_share(double lookups, unsigned prefixes);
+/*
+ * What each of n senders (2 or more) may send at once to one receiver: the queue before it takes
+ * what its line does not. All lines are equal, and pass a bucket at once after a pause.
+ */
+double ideal_burst_bytes(unsigned n, double queue_bytes, double bucket_bytes);
+
+/*
+ * The share of the time that a burst needs, in which each of n senders is paused that send so many
+ * bytes each to one link of the speed of theirs: 1 - 1/n while they send; when the last is sent, a
+ * switch holds so much of each. 0 where that is all of it.
+ */
+double ideal_paused(unsigned n, double bytes, double held_bytes);
 
 #endif

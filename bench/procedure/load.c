@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "core/stats.h"
+#include "fabric/optimum.h"
+#include "fabric/pauses.h"
 
 #define LOAD_BUSY 0.02 /* of what its links carry: who only receives sends acknowledgements */
 
@@ -19,6 +21,18 @@ bool load_is_read(struct trial *t, bool *can)
 		*can = false;
 	}
 	return read;
+}
+
+bool load_divides(struct trial *t, unsigned qps)
+{
+	unsigned ports = 0;
+
+	for (unsigned plane = 0; plane < t->fabric->topo->n_planes; plane++)
+		ports += t->fabric->topo->gpus[0].plane[plane].n_sub_ports;
+	if (strategy_mode(t->strategy) == FARE_MODE_KERNEL || qps % ports == 0)
+		return true;
+	trial_missing(t, NULL, "FARE has as many QPs on each sub-port: %u do not divide", qps);
+	return false;
 }
 
 static const struct topo_sub_port *sub_port_of(const struct topo *topo,
@@ -126,35 +140,125 @@ void load_pair(unsigned i, unsigned sources, unsigned sinks, unsigned *source, u
 	*sink = (i + i / cycle) % sinks;
 }
 
+struct load_marks load_marks(const struct topo *topo, unsigned first, unsigned end)
+{
+	struct load_marks sum = {.onset_ms = NAN, .onset_bytes = NAN};
+
+	for (unsigned gpu = first; gpu < end; gpu++)
+		for (unsigned plane = 0; plane < topo->n_planes; plane++) {
+			const struct topo_plane *p = &topo->gpus[gpu].plane[plane];
+
+			for (unsigned s = 0; s < p->n_sub_ports; s++) {
+				const struct topo_marks *marks = &p->sub_port[s].marks;
+				double ms = (double)marks->onset_ns / 1e6;
+
+				sum.packets += (double)marks->packets;
+				sum.marked += (double)marks->marked;
+				for (unsigned i = 0; i <= TOPO_RAMP_PARTS; i++) {
+					sum.ramp_packets[i] += (double)marks->ramp_packets[i];
+					sum.ramp_marked[i] += (double)marks->ramp_marked[i];
+					sum.ramp_squares[i] += (double)marks->ramp_squares[i];
+				}
+				if (!marks->marked || !(ms < fmin(sum.onset_ms, INFINITY)))
+					continue;
+				sum.onset_ms = ms;
+				sum.onset_bytes = (double)marks->queue_at_onset_bytes;
+			}
+		}
+	sum.rate_percent = sum.packets > 0 ? sum.marked / sum.packets * 100 : NAN;
+	return sum;
+}
+
+/* Pause frames of all ports of the lab, since it is up. */
+static int load_pauses(const struct trial *t, uint64_t *frames)
+{
+	struct pauses pauses;
+	int err = pauses_read(&pauses, &t->fabric->lab);
+
+	if (err)
+		return err;
+	*frames = pauses.sent;
+	pauses_fini(&pauses);
+	return 0;
+}
+
+int load_marked_incast(struct trial *t, const char *name, unsigned to, struct measured *m)
+{
+	unsigned senders = trial_count(t, "senders"), load;
+	struct traffic_load write = trial_load(t, name, 0);
+	struct plan plan = {0};
+	int err;
+
+	if (senders > to) {
+		trial_missing(t, NULL, "%u senders: the fabric has %u GPUs", senders,
+			      trial_gpus(t));
+		return 1;
+	}
+	load = plan_load(&plan, &write);
+	for (unsigned from = 0; from < senders; from++)
+		plan_stream(&plan, load, from, to, 4, 256u << 10);
+	err = fabric_mark_at(t->fabric, (uint64_t)(trial_number(t, "threshold") / 1024));
+	if (!err)
+		err = trial_measure(t, &plan, NULL, NULL, m);
+	plan_fini(&plan);
+	if (!err)
+		trial_value(t, "Packet_drop_rate", load_links(t, m, false, LINKS_OF_ALL).drop_ppm,
+			    1);
+	return err;
+}
+
 int load_marks_begin(struct trial *t)
 {
-	return fabric_cannot(t->fabric, NEED_ECN)
-		       ? 0
+	int err = fabric_cannot(t->fabric, NEED_PFC) ? 0 : load_pauses(t, &t->fabric->pauses);
+
+	return err || fabric_cannot(t->fabric, NEED_ECN)
+		       ? err
 		       : fabric_mark_at(t->fabric, t->fabric->ecn_lab_kb);
+}
+
+static int load_add_pauses(struct trial *t)
+{
+	const char *why = fabric_cannot(t->fabric, NEED_PFC);
+	uint64_t frames;
+	int err = why ? 0 : load_pauses(t, &frames);
+
+	if (why)
+		trial_missing(t, "PFC_frame_count", "%s", why);
+	else if (!err)
+		trial_value(t, "PFC_frame_count", (double)(frames - t->fabric->pauses), 1);
+	return err;
 }
 
 int load_add_marks(struct trial *t)
 {
 	const char *why = fabric_cannot(t->fabric, NEED_ECN);
-	double packets = 0, marked = 0;
-	int err = why ? 0 : fabric_look(t->fabric);
+	struct load_marks marks;
+	int err;
 
-	trial_missing(t, "PFC_frame_count", "%s", fabric_cannot(t->fabric, NEED_PFC));
+	if (t->fabric->hosts)
+		return 0; /* what NICs and switches count, the suite adds: suite_note_counts() */
+	err = load_add_pauses(t);
+	if (!err && !why)
+		err = fabric_check(t->fabric);
 	if (why)
 		trial_missing(t, "ECN_marking_rate", "%s", why);
 	if (why || err)
 		return err;
-	for (unsigned gpu = 0; gpu < trial_gpus(t); gpu++)
-		for (unsigned plane = 0; plane < t->fabric->topo->n_planes; plane++) {
-			const struct topo_plane *p = &t->fabric->topo->gpus[gpu].plane[plane];
-
-			for (unsigned s = 0; s < p->n_sub_ports; s++) {
-				packets += (double)p->sub_port[s].marks.packets;
-				marked += (double)p->sub_port[s].marks.marked;
-			}
-		}
-	trial_value(t, "ECN_marking_rate", marked / packets * 100, (uint64_t)packets);
+	marks = load_marks(t->fabric->topo, 0, trial_gpus(t));
+	trial_value(t, "ECN_marking_rate", marks.rate_percent, (uint64_t)marks.packets);
 	return 0;
+}
+
+double load_uplinks_bps(const struct topo *topo, const struct plan *plan)
+{
+	uint64_t *bytes = calloc((size_t)topo->n_gpus * topo->n_gpus, sizeof(*bytes)), each = 1000;
+	double seconds;
+
+	for (unsigned i = 0; bytes && i < plan->n_streams; i++)
+		bytes[(size_t)plan->stream[i].src * topo->n_gpus + plan->stream[i].dst] += each;
+	seconds = bytes ? optimum_uplinks_s(topo, bytes) : NAN;
+	free(bytes);
+	return 8. * (double)each * plan->n_streams / seconds * optimum_goodput_factor(topo);
 }
 
 unsigned load_pools(const struct trial *t, struct plan *plan, const struct traffic_load *load,

@@ -13,6 +13,10 @@
 /* Whether blocks are read; *can (true before): false after saying in the rows why not. */
 bool load_is_read(struct trial *t, bool *can);
 
+/* Whether so many QPs can be spread as the trial's strategy does; false after saying in the rows
+ * why not. */
+bool load_divides(struct trial *t, unsigned qps);
+
 /* How the sub-ports of all GPUs are used, of the window: shares of what they can carry. */
 struct load_links {
 	double max, min, mean; /* transmit side */
@@ -38,10 +42,29 @@ double load_evenness(const double *share, const unsigned *server, unsigned n);
 /* The two ends of pair i, such that no GPU has two while another of its side has none, and pairs
  * repeat only when all were met. Pure. */
 void load_pair(unsigned i, unsigned sources, unsigned sinks, unsigned *source, unsigned *sink);
+/* What leaves counted toward GPUs first to end - 1, of the sub-ports of each. Pure. */
+struct load_marks {
+	double packets, marked;
+	double rate_percent; /* NaN: no packet */
+	double onset_ms;     /* of the first mark anywhere; NaN: there is none */
+	double onset_bytes;  /* in that queue then */
+	/* of those packets, what met a queue in that part of the ramp (topo.h) */
+	double ramp_packets[TOPO_RAMP_PARTS + 1], ramp_marked[TOPO_RAMP_PARTS + 1];
+	double ramp_squares[TOPO_RAMP_PARTS + 1];
+};
+
+struct load_marks load_marks(const struct topo *topo, unsigned first, unsigned end);
 /* The rows ECN_marking_rate and PFC_frame_count: of the leaves' counters since load_marks_begin(),
- * or why there are none. */
+ * or why there are none. Nothing on hosts: these rows follow from counters of the whole trial. */
 int load_marks_begin(struct trial *t);
 int load_add_marks(struct trial *t);
+
+/*
+ * The parameter's `senders` write to one GPU, whose leaves mark from its `threshold` on; counters
+ * begin with that, so that the warm-up counts, in which queues fill. Adds Packet_drop_rate. 1: the
+ * rows say why not.
+ */
+int load_marked_incast(struct trial *t, const char *name, unsigned to, struct measured *m);
 
 /* Adds the load, with a stream from each prefill GPU to a decode GPU. Returns it. */
 unsigned load_pools(const struct trial *t, struct plan *plan, const struct traffic_load *load,
@@ -49,5 +72,9 @@ unsigned load_pools(const struct trial *t, struct plan *plan, const struct traff
 
 /* Its row, or why there is none. */
 void load_add_settled(struct trial *t, const char *kpi, double ms, size_t smooth_ms, double within);
+
+/* Goodput of all streams at which, shared evenly, links to spines are full; infinite: none is
+ * crossed. NaN: no memory. */
+double load_uplinks_bps(const struct topo *topo, const struct plan *plan);
 
 #endif

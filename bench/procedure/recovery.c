@@ -92,3 +92,19 @@ double recovery_settled_ms(const double *bins, size_t n, size_t at, double stead
 			since = i + step;
 	return since + smooth_ms <= n ? (double)(since - at) : NAN;
 }
+
+struct recovery_step recovery_step(const double *bins, size_t n, size_t at, size_t smooth_ms,
+				   double within)
+{
+	struct recovery_step step = {.before = recovery_bins_mean(bins, 0, at),
+				     .after = recovery_bins_mean(bins, n - n / 4, n / 4)};
+	size_t below = 0, longest = 0;
+
+	step.settled_ms = recovery_settled_ms(bins, n, at, step.after, smooth_ms, within);
+	for (size_t i = at; i < n; i++) {
+		below = bins[i] < step.after / 2 ? below + 1 : 0;
+		longest = below > longest ? below : longest;
+	}
+	step.below_half_ms = (double)longest;
+	return step;
+}

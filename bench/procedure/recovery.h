@@ -60,4 +60,14 @@ double recovery_bins_mean(const double *bins, size_t from, size_t n);
 double recovery_settled_ms(const double *bins, size_t n, size_t at, double steady, size_t smooth_ms,
 			   double within);
 
+/* A rate that changes at bin number at (above 0): what it was and what it becomes (the last
+ * quarter), bytes a bin; how long it takes to stay within that share of it (NaN: it does not); and
+ * the longest time below half of it. */
+struct recovery_step {
+	double before, after, settled_ms, below_half_ms;
+};
+
+struct recovery_step recovery_step(const double *bins, size_t n, size_t at, size_t smooth_ms,
+				   double within);
+
 #endif

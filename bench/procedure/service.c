@@ -14,11 +14,15 @@
 #define SERVICE_UNBOUND	  0.7  /* of what prefill computes, where test 11.1 found no bound */
 #define SERVICE_OVER_LINE 1.02 /* more than that was not the links' rate */
 
+static double service_tps(const struct serving_result *r)
+{
+	return (double)r->output_tokens / r->seconds;
+}
+
 /* Those of one server's clock, or of no clock: whatever the hosts' clocks differ by. */
 static void service_add_values(struct trial *t, const struct serving_result *r)
 {
-	double output_per_s = (double)r->output_tokens / r->seconds,
-	       good_per_s = (double)r->good_tokens / r->seconds;
+	double output_per_s = service_tps(r), good_per_s = (double)r->good_tokens / r->seconds;
 	const struct {
 		const char *kpi;
 		double value;
@@ -90,9 +94,8 @@ static void service_add_transfers(struct trial *t, const struct serving_result *
 		else if (i < 2)
 			trial_one_way(t, kpis[i], &r->transfer);
 		else
-			trial_one_way_value(t, kpis[i],
-					    hist_mean(&r->transfer) / hist_mean(&r->ttft),
-					    r->requests, hist_mean(&r->transfer));
+			trial_one_way_value(t, kpis[i], r->fabric_part_s / r->fabric_of_s,
+					    r->fabric_requests, hist_mean(&r->transfer));
 	}
 	if (test_kpi(t->test, "peak_bandwidth") && r->peak_bps > r->line_bps * SERVICE_OVER_LINE)
 		trial_missing(t, "peak_bandwidth",
@@ -153,6 +156,41 @@ int service_run(struct trial *t, const struct serving_options *o,
 	return err;
 }
 
+static double service_hits(const struct serving_result *r)
+{
+	return r->prefix_lookups ? 100. * (double)r->prefix_hits / (double)r->prefix_lookups : NAN;
+}
+
+struct service_prefix service_prefix(const struct serving_result *unaware,
+				     const struct serving_result *aware,
+				     const struct serving_result *over_unaware,
+				     const struct serving_result *over_aware)
+{
+	return (struct service_prefix){
+		.hit_percent = service_hits(aware),
+		.hit_unaware_percent = service_hits(unaware),
+		.saved_percent = 100 * (1 - aware->sent_bytes / unaware->sent_bytes),
+		.ttft_saved_ms = (hist_mean(&unaware->ttft) - hist_mean(&aware->ttft)) / 1e6,
+		.tokens_more_percent =
+			100 * (service_tps(over_aware) / service_tps(over_unaware) - 1)};
+}
+
+struct service_change service_ttft_change(const struct serving_result *r, double at_s)
+{
+	struct service_change change = {.before_s = NAN, .after_s = NAN};
+
+	for (unsigned i = 0; i < r->n_done; i++) {
+		if (r->done_s[i] < at_s) {
+			change.n_before++;
+			change.before_s = fmax(change.before_s, r->done_ttft_s[i]);
+		} else if (r->done_s[i] < at_s + 1) {
+			change.n_after++;
+			change.after_s = fmax(change.after_s, r->done_ttft_s[i]);
+		}
+	}
+	return change;
+}
+
 struct serving_options service_usual(const struct trial *t)
 {
 	unsigned prefill = trial_prefill(t);
@@ -168,22 +206,6 @@ struct serving_options service_usual(const struct trial *t)
 		.router = ROUTER_KV_AWARE,
 		.batch = 64,
 	};
-}
-
-/* Mean, and mean square, of what it takes to compute a prompt. */
-static void service_prefill(const struct serving_options *o, double *mean_s, double *square_s2)
-{
-	size_t n = o->trace ? o->trace->n : SERVICE_DRAWS;
-	uint64_t random = 1;
-
-	*mean_s = *square_s2 = 0;
-	for (size_t i = 0; i < n; i++) {
-		double s = model_prefill_s(o->model, o->trace ? o->trace->request[i].prompt
-							      : lengths_draw(&o->prompt, &random));
-
-		*mean_s += s / (double)n;
-		*square_s2 += s * s / (double)n;
-	}
 }
 
 static double service_mean(const struct serving_options *o, bool output)
@@ -202,37 +224,61 @@ static double service_mean(const struct serving_options *o, bool output)
 
 double service_capacity(const struct serving_options *o)
 {
-	double mean_s, square_s2;
+	size_t n = o->trace ? o->trace->n : SERVICE_DRAWS;
+	uint64_t random = 1;
+	double sum = 0;
 
-	service_prefill(o, &mean_s, &square_s2);
-	return o->n_prefill / mean_s;
+	for (size_t i = 0; i < n; i++)
+		sum += model_prefill_s(o->model, o->trace ? o->trace->request[i].prompt
+							  : lengths_draw(&o->prompt, &random));
+	return o->n_prefill * (double)n / sum;
 }
 
 struct service_ideal service_ideal(const struct trial *t, const struct serving_options *o)
 {
-	unsigned batch = o->batch ? o->batch : 64, prefill = trial_prefill(t);
-	double mean_s, square_s2,
-		tokens = service_mean(o, true), decode_per_s,
-		bytes = model_kv_bytes(o->model, service_mean(o, false)) / t->scale, capacity, cv,
-		bps;
+	unsigned batch = o->batch ? o->batch : 64;
+	double tokens = service_mean(o, true), capacity = service_capacity(o),
+	       decode_per_s = o->n_decode * batch / (tokens * o->model->step_s);
 
-	service_prefill(o, &mean_s, &square_s2);
-	cv = sqrt(fmax(0, square_s2 / (mean_s * mean_s) - 1));
-	capacity = o->n_prefill / mean_s;
-	decode_per_s = o->n_decode * batch / (tokens * o->model->step_s);
 	if (o->static_batch && o->output.law == LENGTHS_UNIFORM)
 		decode_per_s *= ideal_static_share(batch, o->output.min, o->output.max);
-	bps = fabric_pair_bps(t->fabric, 0, prefill) * (1 - o->background);
 	return (struct service_ideal){
 		.tokens_per_s = fmin(o->per_s, fmin(capacity, decode_per_s)) * tokens,
-		.kv_bytes_per_s = fmin(o->per_s, capacity) * bytes,
-		.step_s = o->model->step_s,
-		.ttft_s = ideal_ttft_s(
-			o->per_s > 0 ? ideal_wait_s(o->n_prefill, o->per_s / capacity, mean_s, cv)
-				     : 0,
-			mean_s,
-			ideal_transfer_s(bytes, bps, optimum_bucket_bytes(t->fabric->topo, 0)),
-			o->model->step_s)};
+		.kv_bytes_per_s = fmin(o->per_s, capacity) *
+				  model_kv_bytes(o->model, service_mean(o, false)) / t->scale,
+		.step_s = o->model->step_s};
+}
+
+void service_model_ttft(struct trial *t, const struct serving_options *o,
+			const struct serving_result *r)
+{
+	double n = (double)r->requests,
+	       bytes = model_kv_bytes(o->model, r->prompt_tokens / n) / t->scale,
+	       bps = fabric_pair_bps(t->fabric, 0, trial_prefill(t)) * (1 - o->background),
+	       transfer_s = ideal_transfer_s(bytes, bps, optimum_bucket_bytes(t->fabric->topo, 0));
+
+	if (o->pieces > 1)
+		trial_model(t, "TTFT", NAN, "pieces cross while the next are computed");
+	else if (o->per_s < service_capacity(o))
+		trial_model(t, "TTFT",
+			    1e3 * ideal_ttft_s(r->wait_s / n, r->prefill_s / n, transfer_s,
+					       o->model->step_s),
+			    "no request came");
+	else
+		trial_model(t, "TTFT", NAN, "more requests than prefill can compute");
+}
+
+int service_run_ttft(struct trial *t, const struct serving_options *o)
+{
+	struct serving_result r;
+	int err = serving_run(t, o, NULL, NULL, &r);
+
+	if (!err) {
+		service_add(t, &r);
+		service_model_ttft(t, o, &r);
+	}
+	serving_fini(&r);
+	return err;
 }
 
 bool service_bound(const struct trial *t, double *per_s)

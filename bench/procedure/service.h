@@ -16,6 +16,29 @@ void service_add(struct trial *t, const struct serving_result *r);
 int service_run(struct trial *t, const struct serving_options *o,
 		int (*meanwhile)(void *arg, uint64_t now_ns), void *arg);
 
+/* What a router that looks at prefixes gains over one that does not: the same requests below the
+ * capacity by both, then beyond it. NaN where nothing was looked up. Pure. */
+struct service_prefix {
+	double hit_percent, hit_unaware_percent; /* of look-ups */
+	double saved_percent;			 /* bytes of cache that were not sent */
+	double ttft_saved_ms;			 /* of the mean */
+	double tokens_more_percent;		 /* beyond the capacity */
+};
+
+struct service_prefix service_prefix(const struct serving_result *unaware,
+				     const struct serving_result *aware,
+				     const struct serving_result *over_unaware,
+				     const struct serving_result *over_aware);
+
+/* The worst TTFT of who had a first token before that moment, and within a second after it; NaN:
+ * nobody had. Pure. */
+struct service_change {
+	double before_s, after_s;
+	unsigned n_before, n_after;
+};
+
+struct service_change service_ttft_change(const struct serving_result *r, double at_s);
+
 /* A mid model, pools of the fabric's size, short outputs; the rates of tests differ. */
 struct serving_options service_usual(const struct trial *t);
 /* Requests a second that its prefill workers can compute at most. */
@@ -25,12 +48,16 @@ bool service_bound(const struct trial *t, double *per_s);
 /* A share of that; where there is none, of 70% of the capacity. The KPI Offered_rate has it. */
 double service_load(const struct trial *t, const struct serving_options *o, double share);
 
-/* What must come out on an ideal fabric (ideal.h): means. Beyond the capacity ttft_s is infinite.
- */
+/* What must come out on an ideal fabric (ideal.h): means. */
 struct service_ideal {
-	double tokens_per_s, kv_bytes_per_s, step_s, ttft_s;
+	double tokens_per_s, kv_bytes_per_s, step_s;
 };
 
 struct service_ideal service_ideal(const struct trial *t, const struct serving_options *o);
+/* The same of TTFT, of the requests that came: the mean of a few of a wide law is not the law's. */
+void service_model_ttft(struct trial *t, const struct serving_options *o,
+			const struct serving_result *r);
+/* service_run() and that. */
+int service_run_ttft(struct trial *t, const struct serving_options *o);
 
 #endif

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "suite/edition.h"
+
 #define ACCOUNT_MAX_REASONS 8
 
 static bool account_is(const struct rows *rows, size_t i, const char *kpi)
@@ -76,7 +78,8 @@ static void account_range(const struct account *account, char *out, size_t size)
 		snprintf(out, size, "%u to %u", account->least, account->most);
 }
 
-static int account_row(struct table *table, const struct test *test, const struct rows *rows)
+static int account_row(struct table *table, struct editions editions, const struct test *test,
+		       const struct rows *rows)
 {
 	char combinations[16], trials[32], draft[16] = "", attempted[16], included[16],
 					   reasons[512], kept[16];
@@ -87,8 +90,8 @@ static int account_row(struct table *table, const struct test *test, const struc
 		return 0;
 	snprintf(combinations, sizeof(combinations), "%u", account.combinations);
 	account_range(&account, trials, sizeof(trials));
-	if (test->trials[PROFILE_DRAFT])
-		snprintf(draft, sizeof(draft), "%u", test->trials[PROFILE_DRAFT]);
+	if (edition_trials(editions, test))
+		snprintf(draft, sizeof(draft), "%u", edition_trials(editions, test));
 	snprintf(attempted, sizeof(attempted), "%u", account.included + account.excluded);
 	snprintf(included, sizeof(included), "%u", account.included);
 	account_reasons(rows, SUITE_EXCLUDED, reasons, sizeof(reasons));
@@ -116,7 +119,7 @@ void account_show(struct doc *doc, const struct results *results, const struct r
 		err = results_test(results, tests->test[i], &rows);
 		if (err)
 			break;
-		err = account_row(table, tests->test[i], rows);
+		err = account_row(table, editions_of(results->run), tests->test[i], rows);
 		rows_close(rows);
 	}
 	doc_fail(doc, err);
@@ -126,7 +129,8 @@ void account_show(struct doc *doc, const struct results *results, const struct r
 		table_destroy(table);
 }
 
-static json_t *account_test_json(const struct test *test, const struct rows *rows)
+static json_t *account_test_json(struct editions editions, const struct test *test,
+				 const struct rows *rows)
 {
 	struct account account;
 	char reasons[512];
@@ -135,7 +139,7 @@ static json_t *account_test_json(const struct test *test, const struct rows *row
 	account_reasons(rows, SUITE_EXCLUDED, reasons, sizeof(reasons));
 	return json_pack("{si si si si si si si si ss}", "combinations", (int)account.combinations,
 			 "least_trials", (int)account.least, "most_trials", (int)account.most,
-			 "draft_trials", (int)test->trials[PROFILE_DRAFT], "attempted",
+			 "draft_trials", (int)edition_trials(editions, test), "attempted",
 			 (int)(account.included + account.excluded), "included",
 			 (int)account.included, "excluded", (int)account.excluded, "kept",
 			 (int)account.kept, "reasons", reasons);
@@ -153,8 +157,9 @@ json_t *account_json(const struct results *results, const struct results_tests *
 		if (err)
 			break;
 		if (rows_count(rows) > 0)
-			err = json_object_set_new(root, tests->test[i]->id,
-						  account_test_json(tests->test[i], rows));
+			err = json_object_set_new(
+				root, tests->test[i]->id,
+				account_test_json(editions_of(results->run), tests->test[i], rows));
 		rows_close(rows);
 	}
 	if (!err)

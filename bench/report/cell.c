@@ -9,7 +9,7 @@
 
 #include "core/stats.h"
 
-#define CELL_MAX_WORDS 4
+#define CELL_MAX_TEXTS 4
 
 int column_parse(struct column *column, const struct test *test, const char *text)
 {
@@ -116,12 +116,12 @@ static int cell_read_values(struct report_cell *cell, const double *values, size
 }
 
 /* "yes (3 of 5), no (2 of 5)" */
-static void cell_read_words(struct report_cell *cell, const struct rows *rows,
+static void cell_read_texts(struct report_cell *cell, const struct rows *rows,
 			    const struct rows_filter *filter)
 {
-	const char *word[CELL_MAX_WORDS];
-	unsigned count[CELL_MAX_WORDS] = {0};
-	size_t n_words = 0, used = 0;
+	const char *texts[CELL_MAX_TEXTS];
+	unsigned count[CELL_MAX_TEXTS] = {0};
+	size_t n_texts = 0, used = 0;
 
 	for (size_t i = rows_next(rows, filter, 0); i < rows_count(rows);
 	     i = rows_next(rows, filter, i + 1)) {
@@ -130,19 +130,19 @@ static void cell_read_words(struct report_cell *cell, const struct rows *rows,
 
 		if (!text)
 			continue;
-		while (at < n_words && strcmp(word[at], text) != 0)
+		while (at < n_texts && strcmp(texts[at], text) != 0)
 			at++;
-		if (at == n_words && n_words < CELL_MAX_WORDS)
-			word[n_words++] = text;
-		if (at < n_words)
+		if (at == n_texts && n_texts < CELL_MAX_TEXTS)
+			texts[n_texts++] = text;
+		if (at < n_texts)
 			count[at]++;
 		cell->n++;
 	}
-	if (n_words)
-		cell->kind = CELL_WORDS;
-	for (size_t i = 0; i < n_words && used < sizeof(cell->text); i++)
+	if (n_texts)
+		cell->kind = CELL_TEXTS;
+	for (size_t i = 0; i < n_texts && used < sizeof(cell->text); i++)
 		used += (size_t)snprintf(cell->text + used, sizeof(cell->text) - used,
-					 "%s%s (%u of %u)", i ? ", " : "", word[i], count[i],
+					 "%s%s (%u of %u)", i ? ", " : "", texts[i], count[i],
 					 (unsigned)cell->n);
 }
 
@@ -181,7 +181,7 @@ int cell_read(struct report_cell *cell, const struct rows *rows, const struct ro
 		if (n >= 0)
 			free(values);
 		if (!err && cell->kind == CELL_NONE)
-			cell_read_words(cell, rows, &own);
+			cell_read_texts(cell, rows, &own);
 		if (!err && cell->kind == CELL_NONE)
 			cell_read_missing(cell, rows, &own);
 	}
@@ -190,7 +190,7 @@ int cell_read(struct report_cell *cell, const struct rows *rows, const struct ro
 }
 
 /* Is this the text of 1 though the number is not? */
-static bool cell_looks_whole(double value, const char *text)
+static bool cell_is_whole(double value, const char *text)
 {
 	return fabs(value) != 1 && (strcmp(text, "1") == 0 || strcmp(text, "-1") == 0);
 }
@@ -207,7 +207,7 @@ void cell_number(double value, char *out, size_t size)
 	else
 		do
 			snprintf(out, size, "%.*g", digits, value);
-		while (cell_looks_whole(value, out) && ++digits < 10);
+		while (cell_is_whole(value, out) && ++digits < 10);
 }
 
 /* "n=20, CV 3%"; "n=4100 in 20 trials" of a distribution */
@@ -216,7 +216,8 @@ static void cell_sure(const struct report_cell *cell, char *out, size_t size)
 	char cv[32] = "", trials[32] = "";
 
 	if (isfinite(cell->cv))
-		snprintf(cv, sizeof(cv), ", CV %.2g%%", cell->cv * 100);
+		snprintf(cv, sizeof(cv), cell->cv >= 0.995 ? ", CV %.0f%%" : ", CV %.2g%%",
+			 cell->cv * 100);
 	if (cell->is_pooled && cell->trials > 1)
 		snprintf(trials, sizeof(trials), " in %u trials", cell->trials);
 	snprintf(out, size, "n=%llu%s%s", (unsigned long long)cell->n, trials, cv);
@@ -231,7 +232,7 @@ static void cell_number_text(const struct report_cell *cell, char *out, size_t s
 	cell_number(cell->high, high, sizeof(high));
 	cell_sure(cell, sure, sizeof(sure));
 	if (cell->is_max)
-		snprintf(out, size, "max of %llu: %s", (unsigned long long)cell->n, value);
+		snprintf(out, size, "%s\nmax of %llu", value, (unsigned long long)cell->n);
 	else if (cell->low == cell->high)
 		snprintf(out, size, "%s\n%s", value, sure);
 	else
@@ -243,7 +244,7 @@ void cell_text(const struct report_cell *cell, char *out, size_t size)
 {
 	if (size)
 		*out = '\0';
-	if (cell->kind == CELL_WORDS)
+	if (cell->kind == CELL_TEXTS)
 		snprintf(out, size, "%s", cell->text);
 	if (cell->kind == CELL_MISSING)
 		snprintf(out, size, "n/a");

@@ -34,7 +34,7 @@ struct column {
 /* -ENOENT: the test has no such KPI; -EINVAL: what follows the @ is no percentile. */
 int column_parse(struct column *column, const struct test *test, const char *text);
 
-enum cell_kind { CELL_NONE, CELL_NUMBER, CELL_WORDS, CELL_MISSING };
+enum cell_kind { CELL_NONE, CELL_NUMBER, CELL_TEXTS, CELL_MISSING };
 
 struct report_cell {
 	enum cell_kind kind;
@@ -53,7 +53,7 @@ struct report_cell {
 int cell_read(struct report_cell *cell, const struct rows *rows, const struct rows_filter *filter,
 	      const struct column *column);
 
-/* "12.3\n[11.9, 12.8]\nn=20, CV 3%"; "max of 41: 12.3"; "yes (3 of 3)"; "n/a"; "". What follows a
+/* "12.3\n[11.9, 12.8]\nn=20, CV 3%"; "12.3\nmax of 41"; "yes (3 of 3)"; "n/a"; "". What follows a
  * line break says how sure the number is (table.h). */
 void cell_text(const struct report_cell *cell, char *out, size_t size);
 /* Four digits that count: 1234567, 123.4, 0.001234; more where a number is not quite 1: 0.99996. */

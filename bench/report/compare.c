@@ -137,7 +137,7 @@ static int compare_cells(struct compare_item *item, const struct rows *a, const 
 	if (err)
 		return err;
 	compare_difference(item);
-	if (item->a.kind == CELL_WORDS && item->b.kind == CELL_WORDS) {
+	if (item->a.kind == CELL_TEXTS && item->b.kind == CELL_TEXTS) {
 		if (strcmp(item->a.text, item->b.text) != 0)
 			item->verdict = COMPARE_MAYBE_CHANGED;
 	} else if (item->a.kind != CELL_NUMBER || item->b.kind != CELL_NUMBER) {

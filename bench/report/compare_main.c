@@ -120,8 +120,8 @@ static int compare_get_more(struct compare_pair *pair, const struct compare_opti
 
 static int compare_show(const struct compare_pair *pair, const struct compare_options *o)
 {
-	const struct compare_run a = {o->a, results_even_busy(&pair->a)},
-				 b = {o->b, results_even_busy(&pair->b)};
+	const struct compare_run a = {o->a, results_even_busy(&pair->a), editions_of(pair->a.run)},
+				 b = {o->b, results_even_busy(&pair->b), editions_of(pair->b.run)};
 	struct doc *doc;
 	int err = doc_create(&doc, "Comparison of two runs");
 

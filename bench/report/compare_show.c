@@ -6,28 +6,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FOREST_MAX   40 /* lines */
-#define FOREST_WIDTH 860
-#define FOREST_LEFT  430
-#define FOREST_RIGHT 790
-#define FOREST_LINE  22
-#define FOREST_TOP   30
+#include "report/forest.h"
+
+#define CHANGES_MAX 40 /* lines */
 
 /* ---- the picture ---- */
 
-struct forest {
-	const struct compare_item *item[FOREST_MAX];
-	size_t n;
+struct changes {
+	struct forest forest;
+	const struct compare_item *item[CHANGES_MAX];
 	double extent; /* percent to each side */
 };
 
-static bool forest_is_shown(const struct compare_item *item)
+static bool changes_is_drawn(const struct compare_item *item)
 {
 	return item->verdict >= COMPARE_BETTER && item->verdict < COMPARE_GONE &&
 	       isfinite(item->percent);
 }
 
-static int forest_by_size(const void *a, const void *b)
+static int changes_by_size(const void *a, const void *b)
 {
 	const struct compare_item *x = *(const struct compare_item *const *)a,
 				  *y = *(const struct compare_item *const *)b;
@@ -39,60 +36,36 @@ static int forest_by_size(const void *a, const void *b)
 }
 
 /* The largest changes, those beyond the noise first. */
-static int forest_choose(const struct compare *compare, struct forest *forest)
+static int changes_choose(const struct compare *compare, struct changes *changes)
 {
 	static const double extents[] = {10, 20, 40, 100, 200, 400}; /* percent */
 	const struct compare_item **all = calloc(compare->n + 1, sizeof(*all));
 	size_t n = 0;
 
-	memset(forest, 0, sizeof(*forest));
+	*changes = (struct changes){.forest = {.left = 430, .top = 30, .line = 22}, .extent = 10};
 	if (!all)
 		return -ENOMEM;
 	for (size_t i = 0; i < compare->n; i++)
-		if (forest_is_shown(&compare->item[i]))
+		if (changes_is_drawn(&compare->item[i]))
 			all[n++] = &compare->item[i];
-	qsort(all, n, sizeof(*all), forest_by_size);
-	forest->n = n < FOREST_MAX ? n : FOREST_MAX;
-	forest->extent = 10;
-	for (size_t i = 0; i < forest->n; i++) {
-		forest->item[i] = all[i];
-		forest->extent = fmax(forest->extent, fabs(all[i]->percent) * 1.15);
+	qsort(all, n, sizeof(*all), changes_by_size);
+	changes->forest.n = n < CHANGES_MAX ? n : CHANGES_MAX;
+	for (size_t i = 0; i < changes->forest.n; i++) {
+		changes->item[i] = all[i];
+		changes->extent = fmax(changes->extent, fabs(all[i]->percent) * 1.15);
 	}
 	for (size_t i = 0; i < sizeof(extents) / sizeof(extents[0]); i++)
-		if (extents[i] >= forest->extent || i + 1 == sizeof(extents) / sizeof(extents[0])) {
-			forest->extent = extents[i];
+		if (extents[i] >= changes->extent ||
+		    i + 1 == sizeof(extents) / sizeof(extents[0])) {
+			changes->extent = extents[i];
 			break;
 		}
 	free(all);
 	return 0;
 }
 
-static double forest_x(const struct forest *forest, double percent)
-{
-	double share = fmin(fmax(percent / forest->extent, -1), 1);
-
-	return (FOREST_LEFT + FOREST_RIGHT) / 2.0 + share * (FOREST_RIGHT - FOREST_LEFT) / 2.0;
-}
-
-static void forest_axis(FILE *file, const struct forest *forest)
-{
-	double bottom = FOREST_TOP + FOREST_LINE * (double)forest->n;
-	char text[32];
-
-	for (int i = -2; i <= 2; i++) {
-		double percent = forest->extent * i / 2, x = forest_x(forest, percent);
-
-		fprintf(file,
-			"<path d=\"M%.1f %d V%.1f\" stroke=\"currentColor\" stroke-width=\"%s\" "
-			"stroke-dasharray=\"%s\" fill=\"none\"/>\n",
-			x, FOREST_TOP - 6, bottom, i == 0 ? "1.4" : "0.4", i == 0 ? "none" : "2 3");
-		snprintf(text, sizeof(text), "%+.3g%%", percent);
-		report_svg_text(file, x, FOREST_TOP - 12, "middle", i == 0 ? "0" : text);
-	}
-}
-
 /* A square that is filled if it is beyond the noise; a triangle for the worse: not colour alone. */
-static void forest_mark(FILE *file, const struct compare_item *item, double x, double y)
+static void changes_mark(FILE *file, const struct compare_item *item, double x, double y)
 {
 	bool sure = item->verdict < COMPARE_MAYBE_BETTER;
 	bool worse = item->verdict == COMPARE_WORSE || item->verdict == COMPARE_MAYBE_WORSE;
@@ -107,11 +80,11 @@ static void forest_mark(FILE *file, const struct compare_item *item, double x, d
 		colour);
 }
 
-static void forest_line(FILE *file, const struct forest *forest, size_t i)
+static void changes_line(FILE *file, const struct changes *changes, size_t i)
 {
-	const struct compare_item *item = forest->item[i];
-	double y = FOREST_TOP + FOREST_LINE * ((double)i + 0.5);
-	char text[ROWS_MAX_PARAMS * 40 + 300];
+	const struct compare_item *item = changes->item[i];
+	double y = forest_y(&changes->forest, i);
+	char text[ROWS_MAX_PARAMS * 40 + 300], percent[32];
 
 	snprintf(text, sizeof(text), "%s %s %s %s", item->test->id, item->column.name,
 		 item->strategy, item->params);
@@ -122,26 +95,27 @@ static void forest_line(FILE *file, const struct forest *forest, size_t i)
 			cut--;
 		strcpy(text + cut, "\u2026");
 	}
-	report_svg_text(file, FOREST_LEFT - 10, y + 4, "end", text);
+	snprintf(percent, sizeof(percent), "%+.1f%%", item->percent);
+	forest_name(file, &changes->forest, i, text, percent);
 	if (isfinite(item->low) && isfinite(item->high))
-		fprintf(file,
-			"<path d=\"M%.1f %.1f H%.1f\" stroke=\"currentColor\" "
-			"stroke-width=\"1.2\"/>\n",
-			forest_x(forest, item->low), y, forest_x(forest, item->high));
-	forest_mark(file, item, forest_x(forest, item->percent), y);
-	snprintf(text, sizeof(text), "%+.1f%%", item->percent);
-	report_svg_text(file, FOREST_WIDTH - 4, y + 4, "end", text);
+		forest_interval(file, &changes->forest, item->low / changes->extent,
+				item->high / changes->extent, y);
+	changes_mark(file, item, forest_x(&changes->forest, item->percent / changes->extent), y);
 }
 
-static void forest_draw(FILE *file, const void *context)
+static void changes_draw(FILE *file, const void *context)
 {
-	const struct forest *forest = context;
+	const struct changes *changes = context;
+	const char *tick[FOREST_TICKS];
+	char text[FOREST_TICKS][32];
 
-	fprintf(file, "<svg viewBox=\"0 0 %d %zu\" role=\"img\">\n", FOREST_WIDTH,
-		FOREST_TOP + FOREST_LINE * forest->n + 10);
-	forest_axis(file, forest);
-	for (size_t i = 0; i < forest->n; i++)
-		forest_line(file, forest, i);
+	for (int i = 0; i < FOREST_TICKS; i++) {
+		snprintf(text[i], sizeof(text[i]), "%+.3g%%", changes->extent * (i - 2) / 2);
+		tick[i] = i == 2 ? "0" : text[i];
+	}
+	forest_begin(file, &changes->forest, tick);
+	for (size_t i = 0; i < changes->forest.n; i++)
+		changes_line(file, changes, i);
 	fputs("</svg>\n", file);
 }
 
@@ -245,15 +219,32 @@ static void compare_busy(struct doc *doc, const char *name, bool busy)
 		doc_strong(doc, text);
 }
 
+/* Runs by different revisions measure by different rules. */
+static void compare_editions(struct doc *doc, const struct compare_run *a,
+			     const struct compare_run *b)
+{
+	char text[300];
+
+	for (enum edition_draft i = 0; i < EDITION_DRAFTS; i++) {
+		if (a->editions.newer[i] == b->editions.newer[i])
+			continue;
+		snprintf(text, sizeof(text), "Of the %s draft A follows -%s, B -%s.",
+			 edition_name(i), edition_revision(a->editions, i),
+			 edition_revision(b->editions, i));
+		doc_strong(doc, text);
+	}
+}
+
 void compare_doc(struct doc *doc, const struct compare *compare, const struct compare_run *a,
 		 const struct compare_run *b, double min_percent, bool all)
 {
-	struct forest forest;
-	int err = forest_choose(compare, &forest);
+	struct changes changes;
+	int err = changes_choose(compare, &changes);
 
 	doc_text(doc, "A: %s. B: %s.", a->dir, b->dir);
 	compare_busy(doc, "A", a->even_busy);
 	compare_busy(doc, "B", b->even_busy);
+	compare_editions(doc, a, b);
 	doc_text(
 		doc,
 		"Better, worse or changed: the rank test of the trials (Mann-Whitney, two-sided) "
@@ -266,9 +257,9 @@ void compare_doc(struct doc *doc, const struct compare *compare, const struct co
 	compare_counts(doc, compare);
 	compare_missing(doc, compare);
 	doc_fail(doc, err);
-	if (!err && forest.n) {
+	if (!err && changes.forest.n) {
 		doc_drawing(doc, "Change from A to B, with the ends that both intervals leave",
-			    forest_draw, &forest);
+			    changes_draw, &changes);
 		doc_text(doc, "Triangles: worse; squares: better, or neither. Open: maybe.");
 	}
 	doc_heading(doc, 2, "changed", "Changed");

@@ -12,16 +12,18 @@
 
 #include "report/compare.h"
 #include "report/doc.h"
+#include "suite/edition.h"
 
 struct compare_run {
 	const char *dir;
 	bool even_busy; /* results_even_busy() */
+	struct editions editions;
 };
 
 /* As docs/schema/compare.schema.json has it; NULL: no memory. */
 json_t *compare_json(const struct compare *compare, const struct compare_run *a,
 		     const struct compare_run *b);
-/* all: also what is equal within the noise, or cannot be told. */
+/* all: also what is equal within the noise, or undecided. */
 void compare_doc(struct doc *doc, const struct compare *compare, const struct compare_run *a,
 		 const struct compare_run *b, double min_percent, bool all);
 

@@ -10,6 +10,8 @@
 
 #include "engine/strategy.h"
 
+#define GRID_TITLE_MAX 60 /* of what a parameter is: below a picture of half a page */
+
 /* Where text stands in a list with commas; SIZE_MAX: it does not. */
 static size_t axis_place_in(const char *list, const char *text)
 {
@@ -38,7 +40,7 @@ static size_t axis_strategy_rank(const char *name)
 /* The place of a level that is a name; of what is no strategy, as the test lists it. */
 static size_t axis_rank(const struct test *test, const char *name, const char *text)
 {
-	const struct param *param = test_param(test, name);
+	const struct param *param = test_axis(test, name);
 	size_t place = SIZE_MAX;
 
 	if (strcmp(name, "strategy") == 0 && test->strategies)
@@ -75,7 +77,7 @@ void axis_read(struct axis *axis, const struct test *test, const struct rows *ro
 	       const char *name)
 {
 	const struct rows_filter filter = {.test = test->id, .kpi = kpi, .trial = -1};
-	const struct param *param = name ? test_param(test, name) : NULL;
+	const struct param *param = name ? test_axis(test, name) : NULL;
 
 	axis->name = name;
 	axis->unit = param ? param->unit : "";
@@ -151,7 +153,7 @@ void axis_text(const struct axis *axis, size_t i, char *out, size_t size)
 
 void axis_label(const struct axis *axis, const struct test *test, char *out, size_t size)
 {
-	const struct param *param = axis->name ? test_param(test, axis->name) : NULL;
+	const struct param *param = axis->name ? test_axis(test, axis->name) : NULL;
 	size_t length = axis->name ? strlen(axis->name) : 0;
 
 	if (param && *param->unit)
@@ -160,6 +162,17 @@ void axis_label(const struct axis *axis, const struct test *test, char *out, siz
 		snprintf(out, size, "%.*s (ms)", (int)length - 3, axis->name);
 	else
 		snprintf(out, size, "%s", axis->name ? axis->name : "");
+}
+
+void axis_title(const struct axis *axis, const struct test *test, char *out, size_t size)
+{
+	const struct param *param = axis->name ? test_axis(test, axis->name) : NULL;
+
+	if (!param || !*param->what || strlen(param->what) > GRID_TITLE_MAX)
+		axis_label(axis, test, out, size);
+	else
+		snprintf(out, size, *param->unit ? "%s: %s (%s)" : "%s: %s", param->name,
+			 param->what, param->unit);
 }
 
 void pick_init(struct pick *pick, const struct test *test)

@@ -58,6 +58,8 @@ size_t axis_places(const struct axis *axis); /* at least 1 */
 void axis_text(const struct axis *axis, size_t i, char *out, size_t size);
 /* The axis's name with its unit: "size (bytes)". */
 void axis_label(const struct axis *axis, const struct test *test, char *out, size_t size);
+/* The same with what the parameter is, below a picture: "size: of a message (bytes)". */
+void axis_title(const struct axis *axis, const struct test *test, char *out, size_t size);
 
 void pick_init(struct pick *pick, const struct test *test);
 void pick_add(struct pick *pick, const struct axis *axis, size_t i);

@@ -14,13 +14,15 @@
 #include "suite/test.h"
 
 struct kpi_map {
-	const char *kpi;  /* as appendix A names it */
-	const char *name; /* as tests declare it */
+	const char *kpi;  /* as appendix A names it; of the inference draft, in -02 */
+	const char *name; /* as tests declare it, and -05 of the inference draft */
 	const char *dut;
+	const char *test; /* the only one that counts; NULL: all do */
 };
 
-const struct kpi_map *kpi_map_all(size_t *n); /* of the inference draft */
-/* What its companion's section 4 asks for and tests of it measure here. */
+const struct kpi_map *kpi_map_all(size_t *n);	/* of the inference draft */
+const struct kpi_map *kpi_map_added(size_t *n); /* by its -05 */
+/* Appendix A of the training draft. */
 const struct kpi_map *kpi_map_training(size_t *n);
 bool kpi_map_measures(const struct kpi_map *entry, const struct test *test);
 /* "5.1, 5.3"; "" if there is none. */

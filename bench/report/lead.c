@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/strategy.h"
 #include "report/lead_internal.h"
+#include "suite/edition.h"
 
 #define LEAD_DIFFER	 1.001 /* ratios that are not the same */
 #define LEAD_MIN_PERCENT 2.0   /* as `farebench compare` has it */
@@ -199,19 +201,24 @@ bool lead_figure(const struct lead *lead, const struct test *test, struct lead_f
 /* "draft-..., draft-...": those that the clauses of tests name. */
 static void lead_drafts(const struct lead *lead, char *out, size_t size)
 {
+	struct editions editions = editions_of(lead->results->run);
 	size_t used = 0;
 
 	*out = '\0';
 	for (size_t i = 0; i < lead->tests->n && used < size; i++) {
-		const char *clause = lead->tests->test[i]->clause;
 		char name[120];
 
-		snprintf(name, sizeof(name), "%.*s", (int)strcspn(clause, ","), clause);
+		edition_clause(editions, lead->tests->test[i]->clause, name, sizeof(name));
+		name[strcspn(name, ",")] = '\0';
 		if (strncmp(name, "draft-", 6) != 0 || strstr(out, name))
 			continue;
 		used += (size_t)snprintf(out + used, size - used, "%s%s", used ? " and " : "",
 					 name);
 	}
+	if (used && used < size &&
+	    (editions.newer[EDITION_INFERENCE] || editions.newer[EDITION_TRAINING]))
+		snprintf(out + used, size - used,
+			 " (terms: draft-calabria-bmwg-ai-fabric-terminology-04)");
 }
 
 /* Counts those that gave a figure, and names the others. */
@@ -296,37 +303,66 @@ static void lead_place(const struct compare *compare, const struct compare_item 
 		snprintf(out + used, size - used, ")");
 }
 
-/* "0.94 against 0.38 (size=1M)" */
+/* A part of something ("of_optimum") in percent. */
+static void lead_number(const struct kpi *kpi, double value, char *out, size_t size)
+{
+	if (strncmp(kpi->name, "of_", 3) == 0)
+		snprintf(out, size, "%.0f%%", value * 100);
+	else
+		cell_number(value, out, size);
+}
+
+/* "94% against 38% (size=1M)" */
 static void lead_item_text(const struct compare *compare, const struct compare_item *item,
 			   char *out, size_t size)
 {
 	char a[32], b[32], place[400];
 
 	lead_place(compare, item, place, sizeof(place));
-	cell_number(item->a.value, a, sizeof(a));
-	cell_number(item->b.value, b, sizeof(b));
+	lead_number(item->column.kpi, item->a.value, a, sizeof(a));
+	lead_number(item->column.kpi, item->b.value, b, sizeof(b));
 	snprintf(out, size, "%s against %s%s%s%s", b, a, *item->column.kpi->unit ? " " : "",
 		 item->column.kpi->unit, place);
 }
 
-/* Of one test: where the two differ most and least. */
+/* Of one test: where the two differ most and least, as the sentence that all begins with. */
 static void lead_one_figure(struct doc *doc, const struct lead *lead,
 			    const struct lead_figure *figure)
 {
 	const struct lead_contrast *c = &lead->contrast[0];
 	const struct lead_spread *spread = &figure->of[0];
-	const char *what = figure->kpi->what;
+	const char *what = *figure->kpi->what ? figure->kpi->what : figure->kpi->name;
 	bool ends = spread->high > spread->low * LEAD_DIFFER;
-	char most[500], least[500];
+	char most[500], least[500], text[2000];
 
 	if (spread->n == 0)
 		return;
 	lead_item_text(&c->compare, spread->most, most, sizeof(most));
 	lead_item_text(&c->compare, spread->least, least, sizeof(least));
-	doc_text(doc, "%s, %s%s%s is better; %s against %s: %s%s%s%s.", figure->kpi->name, what,
-		 *what ? "; " : "", figure->kpi->better == BETTER_HIGHER ? "more" : "less",
-		 c->subject, c->baseline, most, ends ? " where it gains most, " : "",
-		 ends ? least : "", ends ? " where it gains least" : "");
+	snprintf(text, sizeof(text), "%s%s%s%s: %s, %s against %s (%s is better).", most,
+		 ends ? " where it gains most, " : "", ends ? least : "",
+		 ends ? " where it gains least" : "", what, c->subject, c->baseline,
+		 figure->kpi->better == BETTER_HIGHER ? "more" : "less");
+	doc_strong(doc, text);
+}
+
+/* What the names of strategies mean. */
+static void lead_strategies(struct doc *doc, const struct lead *lead)
+{
+	char text[2000] = "";
+	size_t used = 0, i;
+	json_t *name;
+
+	json_array_foreach (json_object_get(lead->results->run, "strategies"), i, name) {
+		int strategy = strategy_parse(json_string_value(name));
+
+		if (strategy >= 0 && used < sizeof(text))
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s: %s.",
+						 used ? " " : "", json_string_value(name),
+						 strategy_what((enum strategy)strategy));
+	}
+	if (used)
+		doc_text(doc, "%s", text);
 }
 
 /* Of many tests: the middle, the ends. */
@@ -357,26 +393,6 @@ static void lead_all_figures(struct doc *doc, const struct lead *lead,
 		 least->of[0].middle, least->kpi->name);
 }
 
-static void lead_verdicts(struct doc *doc, const struct lead_contrast *c)
-{
-	const size_t *count = c->compare.count;
-	size_t few = count[COMPARE_FEW] + count[COMPARE_MAYBE_BETTER] + count[COMPARE_MAYBE_WORSE] +
-		     count[COMPARE_MAYBE_CHANGED];
-
-	doc_text(
-		doc,
-		"Of %zu results, %s is better than %s in %zu and worse in %zu beyond chance "
-		"(Mann-Whitney test, p < %g after adjustment for their number); %zu are the same "
-		"within the noise%s; %zu have too few trials to say (of these %zu look better, %zu "
-		"worse).",
-		few + count[COMPARE_BETTER] + count[COMPARE_WORSE] + count[COMPARE_SAME] +
-			count[COMPARE_CHANGED],
-		c->subject, c->baseline, count[COMPARE_BETTER], count[COMPARE_WORSE], COMPARE_P,
-		count[COMPARE_SAME],
-		count[COMPARE_CHANGED] ? ", others differ and neither more nor less is better" : "",
-		few, count[COMPARE_MAYBE_BETTER], count[COMPARE_MAYBE_WORSE]);
-}
-
 void lead_page(struct doc *doc, const struct lead *lead)
 {
 	struct lead_figure *figure = calloc(lead->tests->n + 1, sizeof(*figure));
@@ -394,11 +410,11 @@ void lead_page(struct doc *doc, const struct lead *lead)
 	/* of few tests the figure comes first: what was tested is in their names */
 	if (n > 0 && n < LEAD_MANY)
 		lead_one_figure(doc, lead, &figure[0]);
+	if (lead->n)
+		lead_strategies(doc, lead);
 	lead_what(doc, lead);
 	if (n >= LEAD_MANY)
 		lead_all_figures(doc, lead, figure, n);
-	if (lead->n)
-		lead_verdicts(doc, &lead->contrast[0]);
 	if (n >= LEAD_MANY)
 		lead_picture(doc, lead, figure, n);
 	free(figure);

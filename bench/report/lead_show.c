@@ -7,27 +7,21 @@
 #include <string.h>
 
 #include "report/compare_show.h"
+#include "report/forest.h"
 #include "report/lead_internal.h"
 
-#define LEAD_WIDTH 860
-#define LEAD_LEFT  300
-#define LEAD_RIGHT 790
-#define LEAD_LINE  24
-#define LEAD_TOP   64
 #define LEAD_MARKS 4 /* kinds of marks: baselines in the picture */
 
 struct lead_drawing {
 	const struct lead *lead;
 	const struct lead_figure *figure;
-	size_t n;
+	struct forest forest;
 	double extent; /* the axis goes from 1/extent to extent */
 };
 
-static double lead_x(const struct lead_drawing *d, double ratio)
+static double lead_share(const struct lead_drawing *d, double ratio)
 {
-	double share = fmin(fmax(log(ratio) / log(d->extent), -1), 1);
-
-	return (LEAD_LEFT + LEAD_RIGHT) / 2.0 + share * (LEAD_RIGHT - LEAD_LEFT) / 2.0;
+	return log(ratio) / log(d->extent);
 }
 
 /* Each baseline has its own shape and colour. */
@@ -72,62 +66,49 @@ static void lead_key(FILE *file, const struct lead_drawing *d)
 	}
 }
 
-static void lead_axis_marks(FILE *file, const struct lead_drawing *d)
+static void lead_axis(FILE *file, const struct lead_drawing *d)
 {
-	double bottom = LEAD_TOP + LEAD_LINE * (double)d->n;
+	const char *tick[FOREST_TICKS];
+	char text[FOREST_TICKS][32];
 
-	for (int i = -2; i <= 2; i++) {
-		double ratio = pow(d->extent, i / 2.0), x = lead_x(d, ratio);
-		char text[32];
-
-		fprintf(file,
-			"<path d=\"M%.1f %d V%.1f\" stroke=\"currentColor\" stroke-width=\"%s\" "
-			"stroke-dasharray=\"%s\" fill=\"none\"/>\n",
-			x, LEAD_TOP - 6, bottom, i == 0 ? "1.4" : "0.4", i == 0 ? "none" : "2 3");
-		snprintf(text, sizeof(text), "%.3g times", ratio);
-		report_svg_text(file, x, LEAD_TOP - 12, "middle", i == 0 ? "equal" : text);
+	for (int i = 0; i < FOREST_TICKS; i++) {
+		snprintf(text[i], sizeof(text[i]), "%.3g times", pow(d->extent, (i - 2) / 2.0));
+		tick[i] = i == 2 ? "equal" : text[i];
 	}
-	report_svg_text(file, LEAD_LEFT, LEAD_TOP - 28, "start", "\u2190 worse");
-	report_svg_text(file, LEAD_RIGHT, LEAD_TOP - 28, "end", "better \u2192");
+	forest_begin(file, &d->forest, tick);
+	report_svg_text(file, d->forest.left, d->forest.top - 28, "start", "\u2190 worse");
+	report_svg_text(file, FOREST_RIGHT, d->forest.top - 28, "end", "better \u2192");
 }
 
 static void lead_line(FILE *file, const struct lead_drawing *d, size_t i)
 {
 	const struct lead_figure *figure = &d->figure[i];
-	double y = LEAD_TOP + LEAD_LINE * ((double)i + 0.5);
 	size_t n = lead_baselines(d->lead);
-	char text[160];
+	char text[160], number[32];
 
 	snprintf(text, sizeof(text), "%s %s", figure->test->id, figure->kpi->name);
-	report_svg_text(file, LEAD_LEFT - 10, y + 4, "end", text);
+	snprintf(number, sizeof(number), "%.2f\u00d7", figure->of[0].middle);
+	forest_name(file, &d->forest, i, text, figure->of[0].n ? number : NULL);
 	for (size_t k = 0; k < n; k++) {
 		const struct lead_spread *s = &figure->of[k];
 		/* of several baselines each has its own height */
-		double at = y + ((double)k - ((double)n - 1) / 2) * 6;
+		double at = forest_y(&d->forest, i) + ((double)k - ((double)n - 1) / 2) * 6;
 
 		if (s->n == 0)
 			continue;
-		fprintf(file,
-			"<path d=\"M%.1f %.1f H%.1f\" stroke=\"currentColor\" "
-			"stroke-width=\"1\"/>\n",
-			lead_x(d, s->low), at, lead_x(d, s->high));
-		lead_mark(file, k, lead_x(d, s->middle), at);
+		forest_interval(file, &d->forest, lead_share(d, s->low), lead_share(d, s->high),
+				at);
+		lead_mark(file, k, forest_x(&d->forest, lead_share(d, s->middle)), at);
 	}
-	if (figure->of[0].n == 0)
-		return;
-	snprintf(text, sizeof(text), "%.2f\u00d7", figure->of[0].middle);
-	report_svg_text(file, LEAD_WIDTH - 4, y + 4, "end", text);
 }
 
 static void lead_draw(FILE *file, const void *context)
 {
 	const struct lead_drawing *d = context;
 
-	fprintf(file, "<svg viewBox=\"0 0 %d %zu\" role=\"img\">\n", LEAD_WIDTH,
-		LEAD_TOP + LEAD_LINE * d->n + 10);
+	lead_axis(file, d);
 	lead_key(file, d);
-	lead_axis_marks(file, d);
-	for (size_t i = 0; i < d->n; i++)
+	for (size_t i = 0; i < d->forest.n; i++)
 		lead_line(file, d, i);
 	fputs("</svg>\n", file);
 }
@@ -136,7 +117,8 @@ void lead_picture(struct doc *doc, const struct lead *lead, const struct lead_fi
 		  size_t n)
 {
 	static const double extents[] = {1.25, 1.5, 2, 4, 10, 100, 1000};
-	struct lead_drawing d = {lead, figure, n, extents[0]};
+	struct lead_drawing d = {
+		lead, figure, {.left = 300, .top = 64, .line = 24, .n = n}, extents[0]};
 	double widest = 1;
 
 	for (size_t i = 0; i < n; i++)
@@ -207,6 +189,26 @@ static void lead_losses(struct doc *doc, const struct lead_contrast *c)
 			 c->subject);
 }
 
+static void lead_verdicts(struct doc *doc, const struct lead_contrast *c)
+{
+	const size_t *count = c->compare.count;
+	size_t few = count[COMPARE_FEW] + count[COMPARE_MAYBE_BETTER] + count[COMPARE_MAYBE_WORSE] +
+		     count[COMPARE_MAYBE_CHANGED];
+
+	doc_text(
+		doc,
+		"Of %zu results, %s is better than %s in %zu and worse in %zu beyond chance "
+		"(Mann-Whitney test, p < %g after adjustment for their number); %zu are the same "
+		"within the noise%s; %zu have too few trials to say (of these %zu look better, %zu "
+		"worse).",
+		few + count[COMPARE_BETTER] + count[COMPARE_WORSE] + count[COMPARE_SAME] +
+			count[COMPARE_CHANGED],
+		c->subject, c->baseline, count[COMPARE_BETTER], count[COMPARE_WORSE], COMPARE_P,
+		count[COMPARE_SAME],
+		count[COMPARE_CHANGED] ? ", others differ and neither more nor less is better" : "",
+		few, count[COMPARE_MAYBE_BETTER], count[COMPARE_MAYBE_WORSE]);
+}
+
 void lead_chapter(struct doc *doc, const struct lead *lead)
 {
 	if (!lead->n)
@@ -220,6 +222,7 @@ void lead_chapter(struct doc *doc, const struct lead *lead)
 		 "Hochberg), and the medians differ by 2%% at least. Maybe: too few trials for the "
 		 "test to say so, but all values of one are above all of the other.",
 		 COMPARE_P);
+	lead_verdicts(doc, &lead->contrast[0]);
 	lead_counts(doc, lead);
 	for (size_t i = 0; i < lead->n; i++)
 		lead_losses(doc, &lead->contrast[i]);

@@ -50,7 +50,7 @@ struct report_series *picture_add(struct picture *picture, const char *name)
 		return NULL;
 	snprintf(picture->series[i].name, sizeof(picture->series[i].name), "%s", name);
 	picture->plot.n_series++;
-	return &picture->shown[i];
+	return &picture->drawn[i];
 }
 
 static int picture_grow(void *array, size_t room, size_t size)
@@ -165,7 +165,7 @@ void picture_axis(struct picture *picture, const struct axis *axis, const struct
 {
 	bool is_bars = picture_is_bars(picture);
 
-	axis_label(axis, test, picture->x_label, sizeof(picture->x_label));
+	axis_title(axis, test, picture->x_label, sizeof(picture->x_label));
 	picture->plot.log_x = logarithmic && !is_bars;
 	for (size_t i = 0; i < axis->n; i++) {
 		picture->tic[i] = axis->level[i].text;
@@ -194,7 +194,7 @@ double picture_max(const struct picture *picture, bool right)
 			if (isfinite(s->y[k]))
 				highest = fmax(highest, fmax(s->high[k], is_heat ? 0 : s->y[k]));
 		sum += highest;
-		if (is_heat || picture->shown[i].right == right)
+		if (is_heat || picture->drawn[i].right == right)
 			max = fmax(max, highest);
 	}
 	return picture->plot.kind == REPORT_STACK ? sum : max;
@@ -218,19 +218,19 @@ const struct report_plot *picture_plot(struct picture *picture)
 
 	for (size_t i = 0; i < plot->n_series; i++) {
 		struct picture_series *s = &picture->series[i];
-		struct report_series *shown = &picture->shown[i];
+		struct report_series *drawn = &picture->drawn[i];
 
-		shown->name = *s->name ? s->name : NULL;
-		shown->x = s->x;
-		shown->y = s->y;
-		shown->n = s->n;
-		shown->y_low = s->has_interval ? s->low : NULL;
-		shown->y_high = s->has_interval ? s->high : NULL;
-		shown->open = s->has_open ? s->open : NULL;
-		shown->ringed = s->has_ringed ? s->ringed : NULL;
-		shown->label = s->has_label ? (const char *const *)s->label : NULL;
+		drawn->name = *s->name ? s->name : NULL;
+		drawn->x = s->x;
+		drawn->y = s->y;
+		drawn->n = s->n;
+		drawn->y_low = s->has_interval ? s->low : NULL;
+		drawn->y_high = s->has_interval ? s->high : NULL;
+		drawn->open = s->has_open ? s->open : NULL;
+		drawn->ringed = s->has_ringed ? s->ringed : NULL;
+		drawn->label = s->has_label ? (const char *const *)s->label : NULL;
 	}
-	plot->series = picture->shown;
+	plot->series = picture->drawn;
 	plot->title = *picture->title ? picture->title : NULL;
 	plot->x_label = picture->x_label;
 	plot->y_label = picture->y_label;

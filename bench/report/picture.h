@@ -25,7 +25,7 @@ struct picture {
 	char title[300], x_label[120], y_label[140], y2_label[140];
 	const char *tic[AXIS_MAX_LEVELS], *row[AXIS_MAX_LEVELS];
 	double tic_x[AXIS_MAX_LEVELS];
-	struct report_series shown[REPORT_MAX_SERIES];
+	struct report_series drawn[REPORT_MAX_SERIES];
 	struct picture_series series[REPORT_MAX_SERIES];
 	struct report_plot plot;
 };

@@ -52,8 +52,9 @@ static const char report_style[] =
 	"td.r{white-space:nowrap}\n"
 	"td.k{white-space:nowrap}\n"
 	".pairs td,.pairs th{text-align:left;white-space:normal;overflow-wrap:anywhere}\n"
+	".pairs th{overflow-wrap:normal}\n"
 	".pairs td:first-child{overflow-wrap:break-word}\n"
-	".scroll{max-height:34rem;overflow-y:auto}\n"
+	".scroll:has(tr:nth-child(60)){max-height:34rem;overflow-y:auto}\n"
 	"thead th{position:sticky;top:0;background:var(--back)}\n"
 	"tbody tr:nth-child(even){background:var(--band)}\n"
 	"pre{overflow-x:auto;padding:.7rem "
@@ -85,6 +86,7 @@ static const char report_style[] =
 	"body{max-width:none;padding:0;font-size:12px}table{font-size:.75rem}"
 	"th,td{padding:.15rem .3rem}small{font-size:.65rem}"
 	"thead{display:table-header-group}thead th{position:static}"
+	".grid{grid-template-columns:repeat(3,1fr)}figure>svg{max-width:40rem}"
 	"figure,tr{break-inside:avoid}h2,h3,h4{break-after:avoid}}\n";
 
 void report_escape(FILE *file, const char *text)
@@ -257,7 +259,7 @@ static int report_error(const struct report *report)
 /* What stands in place of a number. */
 static bool report_is_substitute(const char *text)
 {
-	return !*text || strcmp(text, "n/a") == 0 || strncmp(text, "max of ", 7) == 0;
+	return !*text || strcmp(text, "n/a") == 0;
 }
 
 /* Are there numbers in this column, and nothing else but what stands for one? */
@@ -270,7 +272,7 @@ static bool report_column_is_right(const struct table *table, size_t column)
 
 		if (!table_is_right(text) && !report_is_substitute(text))
 			return false;
-		right |= table_is_right(text) || strncmp(text, "max of ", 7) == 0;
+		right |= table_is_right(text);
 	}
 	return right;
 }

@@ -9,7 +9,7 @@
  * Thread: one per report; gnuplot is a child of the process (command.h).
  *
  * Adding never fails half-way: a table or a picture is on the page whole or not at all. What could
- * not be added for want of memory is told by report_write().
+ * not be added for want of memory is reported by report_write().
  */
 #ifndef REPORT_H
 #define REPORT_H

@@ -17,13 +17,13 @@
 #define REPORT_PLOT_SMALL_HEIGHT 320
 #define REPORT_PLOT_GROUP	 0.84 /* of a category's width that its bars fill */
 
-/* Told apart on white and on black, also by those who do not see all colours. */
+/* Distinct on white and on black, also by those who do not see all colours. */
 static const char *const report_plot_colours[] = {"#3b82c4", "#e69f00", "#1a9e77", "#cc6fa3",
 						  "#d9541e", "#8a7fd0", "#9a8a3c", "#7a7f87"};
 
 #define REPORT_PLOT_COLOURS (sizeof(report_plot_colours) / sizeof(report_plot_colours[0]))
 
-/* Told apart without colour: gnuplot's numbers of filled points, of dashes, and fills of bars. */
+/* Distinct without colour: gnuplot's numbers of filled points, of dashes, and fills of bars. */
 static const int report_plot_points[] = {7, 5, 9, 13, 11, 15, 7, 5};
 static const int report_plot_dashes[] = {1, 2, 4, 5, 3, 2, 4, 5};
 static const char *const report_plot_fills[] = {"solid 0.9", "pattern 4", "solid 0.35",
@@ -286,8 +286,9 @@ static void report_plot_bar(const struct report_plot *plot, size_t index, FILE *
 			index, fill, report_plot_colour(plot, index));
 }
 
-/* The looks of a line, its points left out or not. */
-static void report_plot_looks(const struct report_plot *plot, size_t index, bool points, FILE *file)
+/* How a line is drawn, its points left out or not. */
+static void report_plot_line_as(const struct report_plot *plot, size_t index, bool points,
+				FILE *file)
 {
 	static const char *const styles[] = {
 		[REPORT_LINES] = "lines lw 2",
@@ -317,10 +318,10 @@ static void report_plot_line(const struct report_plot *plot, size_t index, FILE 
 	const struct report_series *s = &plot->series[index];
 
 	fprintf(file, "$d%zu using 1:2 axes x1%s with ", index, s->right ? "y2" : "y1");
-	report_plot_looks(plot, index, !s->open, file);
+	report_plot_line_as(plot, index, !s->open, file);
 	if (s->open) {
 		fputs("notitle, keyentry with ", file);
-		report_plot_looks(plot, index, true, file);
+		report_plot_line_as(plot, index, true, file);
 	}
 	fputs("title ", file);
 }

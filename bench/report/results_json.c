@@ -117,7 +117,7 @@ static int json_cell(json_t *object, const struct test *test, const struct rows 
 	err = cell_read(&cell, rows, &filter, &column);
 	if (err)
 		return err;
-	if (cell.kind == CELL_WORDS) {
+	if (cell.kind == CELL_TEXTS) {
 		json_object_set_new(object, first->kpi, json_text(cell.text));
 		return 0;
 	}

@@ -7,11 +7,14 @@
 #include <string.h>
 
 #include "report/account.h"
+#include "report/edition_show.h"
+#include "report/export.h"
 #include "report/lead.h"
 #include "report/summary.h"
 #include "report/view.h"
 
-#define REPORT_MAX_LINKS 64
+#define REPORT_MAX_LINKS  64
+#define REPORT_MAX_LEVELS 16 /* of a parameter, in its line of names */
 
 static const char *report_first_reason(const struct rows *rows)
 {
@@ -38,6 +41,34 @@ static const char *report_point(const char *dut)
 	return NULL;
 }
 
+/* What a parameter is, and the levels that were measured: those of one level stand nowhere else. */
+static void report_levels(const struct rows *rows, const struct param *param, char *out,
+			  size_t size)
+{
+	const struct rows_filter all = {.trial = -1};
+	struct row_param level[REPORT_MAX_LEVELS];
+	size_t n = rows_levels(rows, &all, param->name, level, REPORT_MAX_LEVELS),
+	       used = (size_t)snprintf(out, size, "%s%s", param->what,
+				       n ? *param->what ? "; here " : "here " : "");
+
+	for (size_t i = 0; i < n && used < size; i++)
+		used += (size_t)snprintf(out + used, size - used, "%s%s", i ? ", " : "",
+					 level[i].text);
+}
+
+static int report_params(struct table *table, const struct param *list, const struct rows *rows)
+{
+	int err = 0;
+
+	for (const struct param *p = list; !err && p && p->name; p++) {
+		char what[600];
+
+		report_levels(rows, p, what, sizeof(what));
+		err = table_row(table, (const char *[]){p->name, p->unit, what});
+	}
+	return err;
+}
+
 /* What the names in a test's tables and pictures mean. */
 static void report_terms(struct doc *doc, const struct test *test, const struct rows *rows)
 {
@@ -45,8 +76,10 @@ static void report_terms(struct doc *doc, const struct test *test, const struct 
 	struct table *table = NULL;
 	int err = table_create(&table, sizeof(headers) / sizeof(headers[0]), headers);
 
-	for (const struct param *p = test->params; !err && p && p->name; p++)
-		err = table_row(table, (const char *[]){p->name, p->unit, p->what});
+	if (!err)
+		err = report_params(table, test->params, rows);
+	if (!err)
+		err = report_params(table, test->added, rows);
 	for (const struct kpi *k = test->kpis; !err && k->name; k++) {
 		const struct rows_filter filter = {.kpi = k->name, .trial = -1};
 		char what[400];
@@ -84,8 +117,8 @@ static void report_test(struct doc *doc, const struct results *results, const st
 	snprintf(id, sizeof(id), "test-%s", test->id);
 	doc_heading(doc, 3, id, title);
 	point = report_point(test->dut);
-	doc_text(doc, "%s Tested is %s%s%s%s.", test->summary, test->dut, point ? " (" : "",
-		 point ? point : "", point ? ")" : "");
+	doc_text(doc, "%s Tested is %s%s%s%s.", test->summary, point ? point : test->dut,
+		 point ? " (" : "", point ? test->dut : "", point ? ")" : "");
 	measured = rows_are_measured(rows);
 	for (const struct view *view = test->views; measured && view && view->title; view++)
 		view_show(doc, test, view, rows);
@@ -96,16 +129,43 @@ static void report_test(struct doc *doc, const struct results *results, const st
 	rows_close(rows);
 }
 
-/* Is any of them one of a methodology, whose chapters the report has then? */
-static bool report_is_draft(const struct results_tests *tests)
+/* Is any of them of that methodology, whose chapters the report has then? */
+static bool report_has(const struct results_tests *tests, bool (*is_of)(const struct test *test))
 {
 	for (size_t i = 0; i < tests->n; i++)
-		if (test_is_draft(tests->test[i]) || test_is_training(tests->test[i]))
+		if (is_of(tests->test[i]))
 			return true;
 	return false;
 }
 
-static void report_links(struct doc *doc, const struct results_tests *tests, bool compared)
+static bool report_was_run(const struct results *results, const struct test *test)
+{
+	const struct rows_filter filter = {.test = test->id, .trial = -1};
+
+	return rows_next(results->rows, &filter, 0) < rows_count(results->rows);
+}
+
+/* A line for all of them, in place of a chapter each. */
+static void report_not_run(struct doc *doc, const struct results *results,
+			   const struct results_tests *tests)
+{
+	char *text = NULL;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+
+	for (size_t i = 0; out && i < tests->n; i++)
+		if (!report_was_run(results, tests->test[i]))
+			fprintf(out, "%s%s %s", ftell(out) ? "; " : "", tests->test[i]->id,
+				tests->test[i]->name);
+	if (!out || fclose(out))
+		doc_fail(doc, -ENOMEM);
+	else if (length)
+		doc_text(doc, "Not run: %s.", text);
+	free(text);
+}
+
+static void report_links(struct doc *doc, const struct results *results,
+			 const struct results_tests *tests, bool compared)
 {
 	static const char *const fixed[][2] = {{"strategies", "Strategies compared"},
 					       {"kpis", "KPI summary"},
@@ -114,18 +174,21 @@ static void report_links(struct doc *doc, const struct results_tests *tests, boo
 					       {"health", "Fabric health indicators"},
 					       {"run", "System, workload and run"},
 					       {"map", "Which KPI is measured in which test"}};
-	const bool draft = report_is_draft(tests);
+	const bool draft = report_has(tests, test_is_draft) || report_has(tests, test_is_training);
 	const bool wanted[] = {compared, true, true, true, draft, true, draft};
 	const char *ids[REPORT_MAX_LINKS], *texts[REPORT_MAX_LINKS];
 	char id[REPORT_MAX_LINKS][32], text[REPORT_MAX_LINKS][120];
 	size_t n = 0;
 
-	for (; n < tests->n && n + sizeof(wanted) < REPORT_MAX_LINKS; n++) {
-		snprintf(id[n], sizeof(id[n]), "test-%s", tests->test[n]->id);
-		snprintf(text[n], sizeof(text[n]), "%s %s", tests->test[n]->id,
-			 tests->test[n]->name);
+	for (size_t i = 0; i < tests->n && n + sizeof(wanted) < REPORT_MAX_LINKS; i++) {
+		if (!report_was_run(results, tests->test[i]))
+			continue;
+		snprintf(id[n], sizeof(id[n]), "test-%s", tests->test[i]->id);
+		snprintf(text[n], sizeof(text[n]), "%s %s", tests->test[i]->id,
+			 tests->test[i]->name);
 		ids[n] = id[n];
 		texts[n] = text[n];
+		n++;
 	}
 	for (size_t i = 0; i < sizeof(wanted); i++) {
 		if (!wanted[i])
@@ -140,22 +203,26 @@ static void report_links(struct doc *doc, const struct results_tests *tests, boo
 static void report_chapters(struct doc *doc, const struct results *results,
 			    const struct results_tests *tests, const struct lead *lead)
 {
-	bool draft = report_is_draft(tests);
+	bool inference = report_has(tests, test_is_draft),
+	     training = report_has(tests, test_is_training);
 
 	lead_page(doc, lead);
-	report_links(doc, tests, lead->n > 0);
+	report_links(doc, results, tests, lead->n > 0);
 	doc_heading(doc, 2, "tests", "Tests");
 	for (size_t i = 0; i < tests->n; i++)
-		report_test(doc, results, tests->test[i]);
+		if (report_was_run(results, tests->test[i]))
+			report_test(doc, results, tests->test[i]);
+	report_not_run(doc, results, tests);
 	lead_chapter(doc, lead);
 	summary_kpis(doc, results, tests);
 	summary_anomalies(doc, results, tests);
 	account_show(doc, results, tests);
-	if (draft)
-		summary_health(doc, results);
+	edition_show(doc, results, tests);
+	if (inference || training)
+		summary_health(doc, results, inference, training);
 	summary_run(doc, results);
-	if (draft)
-		summary_map(doc, tests);
+	if (inference || training)
+		summary_map(doc, results, tests);
 }
 
 static int report_write_files(struct doc *doc, const struct results *results,
@@ -173,14 +240,9 @@ static int report_write_files(struct doc *doc, const struct results *results,
 	err = rows_csv(results->rows, csv, results_unit, tests);
 	if (err)
 		fprintf(stderr, "farebench: %s: %s\n", csv, strerror(-err));
-	return err;
-}
-
-static bool report_was_run(const struct results *results, const struct test *test)
-{
-	const struct rows_filter filter = {.test = test->id, .trial = -1};
-
-	return rows_next(results->rows, &filter, 0) < rows_count(results->rows);
+	return err ? err
+		   : export_write(results->rows,
+				  results_value(results, "Real and emulated", "Emulated"), dir);
 }
 
 /* Tests that were run; of the methodology the others too, if any of them was. */
@@ -258,8 +320,11 @@ int results_page(const struct results *results, const struct results_tests *test
 static void report_usage(FILE *file)
 {
 	fputs("usage: farebench report [--quiet] DIR\n\n"
-	      "Writes DIR/report.html, DIR/report.md and DIR/rows.csv from DIR/rows.jsonl and "
-	      "DIR/run.json,\n"
+	      "Writes DIR/report.html, DIR/report.md, DIR/rows.csv, and, where something of it was "
+	      "measured,\n"
+	      "DIR/transfers.csv (columns of nixlbench) and DIR/serving.csv (metrics of "
+	      "InferenceX)\n"
+	      "from DIR/rows.jsonl and DIR/run.json,\n"
 	      "and prints the report as text (--quiet: does not).\n",
 	      file);
 }

@@ -2,7 +2,8 @@
 /*
  * results_report.h - the report of a run (section 14 of the methodology): `farebench report DIR`.
  *
- * Owns: DIR/report.html, DIR/report.md and DIR/rows.csv while they are written. In: DIR's
+ * Owns: DIR/report.html, DIR/report.md, DIR/rows.csv and those of export.h while they are written.
+ * In: DIR's
  * rows.jsonl and run.json, and the tests that may be in them; out: the files, text. Thread: one.
  */
 #ifndef RESULTS_REPORT_H

@@ -11,10 +11,12 @@
 #include "report/cell.h"
 #include "report/grid.h"
 #include "report/kpi_map.h"
+#include "suite/edition.h"
 
 #define SUMMARY_MAX_STRATEGIES 16
 #define SUMMARY_MAX_LIBRARIES  8
 #define SUMMARY_HEALTH	       "Fabric health"
+#define SUMMARY_UNCOUNTED      "not available: nothing here counts it"
 
 /* A table with these headers; NULL: no memory, and the document knows. */
 static struct table *summary_table(struct doc *doc, size_t n, const char *const *headers)
@@ -97,7 +99,7 @@ static int summary_take(struct summary_spread *spread, const struct report_cell 
 {
 	if (cell->kind == CELL_MISSING)
 		spread->missing++;
-	if (cell->kind == CELL_NUMBER || cell->kind == CELL_WORDS)
+	if (cell->kind == CELL_NUMBER || cell->kind == CELL_TEXTS)
 		spread->last = *cell;
 	if (cell->kind != CELL_NUMBER)
 		return 0;
@@ -123,11 +125,11 @@ static int summary_ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void summary_say(struct summary_spread *spread, char *out, size_t size)
+static void summary_describe(struct summary_spread *spread, char *out, size_t size)
 {
 	char low[32], middle[32], high[32];
 
-	if (spread->n == 0 && spread->last.kind != CELL_WORDS)
+	if (spread->n == 0 && spread->last.kind != CELL_TEXTS)
 		snprintf(out, size, "%s", spread->missing ? "n/a" : "");
 	else if (spread->n <= 1)
 		cell_text(&spread->last, out, size);
@@ -165,7 +167,7 @@ static int summary_cell(const struct test *test, const struct rows *rows,
 		if (!err)
 			err = summary_take(&spread, &cell);
 	}
-	summary_say(&spread, out, size);
+	summary_describe(&spread, out, size);
 	free(spread.value);
 	free(grid);
 	return err;
@@ -276,29 +278,84 @@ void summary_kpis(struct doc *doc, const struct results *results, const struct r
 
 /* ---- fabric health ---- */
 
-void summary_health(struct doc *doc, const struct results *results)
+/* The run's value of a name, or of rows of a test; "": it has neither. */
+struct summary_indicator {
+	const char *name, *expected, *key, *test;
+};
+
+static const struct summary_indicator summary_health_inference[] = {
+	{"CPU Utilization (switch)", "< 30%", "CPU Utilization (switch)", ""},
+	{"Memory Usage (switch)", "< 70%", "Memory Usage (switch)", ""},
+	{"FEC Error Rate", "< 1e-12 after correction", "FEC Error Rate", ""},
+	{"CRC Error Count", "0", "CRC Error Count", ""},
+	{"BGP/OSPF Stability", "0 flaps", "", ""},
+	{"NIC QP State", "100% active", "", ""},
+	{"GPU-NIC PCIe BW", "> 90% of theoretical", "GPU-NIC PCIe BW", ""},
+};
+
+/* The training draft sets no limits. */
+static const struct summary_indicator summary_health_training[] = {
+	{"Switch CPU Utilization", "", "CPU Utilization (switch)", ""},
+	{"Switch Memory Utilization", "", "Memory Usage (switch)", ""},
+	{"FIB / Route Convergence Time", "", "Convergence_time", "T11.1"},
+	{"Link Flap Count", "", "", ""},
+	{"CRC/FCS Error Rate", "", "CRC Error Count", ""},
+	{"Power Consumption", "", "", ""},
+};
+
+static void summary_indicator(struct table *table, struct doc *doc, const struct results *results,
+			      const struct summary_indicator *indicator)
+{
+	const struct rows_filter filter = {
+		.test = indicator->test, .kpi = indicator->key, .trial = -1};
+	const char *value = NULL;
+	char text[64];
+
+	if (*indicator->test && rows_next(results->rows, &filter, 0) < rows_count(results->rows)) {
+		snprintf(text, sizeof(text), "%s of test %s", indicator->key, indicator->test);
+		value = text;
+	} else if (!*indicator->test && *indicator->key) {
+		value = results_value(results, SUMMARY_HEALTH, indicator->key);
+	}
+	doc_fail(doc, table_row(table, (const char *[]){indicator->name, indicator->expected,
+							value ? value : SUMMARY_UNCOUNTED}));
+}
+
+/* The indicators of one draft. */
+static void summary_health_of(struct doc *doc, const struct results *results, const char *which,
+			      const struct summary_indicator *indicators, size_t n)
 {
 	static const char *const headers[] = {"Indicator", "Expected", "Here"};
-	static const char *const indicators[][2] = {{"CPU Utilization (switch)", "< 30%"},
-						    {"Memory Usage (switch)", "< 70%"},
-						    {"FEC Error Rate", "< 1e-12 after correction"},
-						    {"CRC Error Count", "0"},
-						    {"BGP/OSPF Stability", "0 flaps"},
-						    {"NIC QP State", "100% active"},
-						    {"GPU-NIC PCIe BW", "> 90% of theoretical"}};
 	struct table *table = summary_table(doc, 3, headers);
 
-	doc_heading(doc, 2, "health", "Fabric health indicators");
-	doc_text(doc, "The indicators of table 6 of the methodology.");
-	for (size_t i = 0; table && i < sizeof(indicators) / sizeof(indicators[0]); i++) {
-		const char *value = results_value(results, SUMMARY_HEALTH, indicators[i][0]);
-		const char *cells[] = {indicators[i][0], indicators[i][1],
-				       value ? value : "not available: nothing here counts it"};
-
-		doc_fail(doc, table_row(table, cells));
-	}
+	doc_text(doc, "The indicators of %s.", which);
+	for (size_t i = 0; table && i < n; i++)
+		summary_indicator(table, doc, results, &indicators[i]);
 	if (table)
 		doc_table(doc, table);
+}
+
+void summary_health(struct doc *doc, const struct results *results, bool inference, bool training)
+{
+	static const char *const counted[] = {"Counted by NICs", "Counted by switches"};
+
+	doc_heading(doc, 2, "health", "Fabric health indicators");
+	if (inference)
+		summary_health_of(doc, results, "table 6 of the inference methodology",
+				  summary_health_inference,
+				  sizeof(summary_health_inference) /
+					  sizeof(summary_health_inference[0]));
+	if (training)
+		summary_health_of(
+			doc, results, "table 7 of the training methodology, which sets no limits",
+			summary_health_training,
+			sizeof(summary_health_training) / sizeof(summary_health_training[0]));
+	for (size_t i = 0; i < sizeof(counted) / sizeof(counted[0]); i++) {
+		const char *value = results_value(results, SUMMARY_HEALTH, counted[i]);
+
+		if (value)
+			doc_text(doc, "%s, whole run: %s.", counted[i], value);
+	}
 }
 
 /* ---- anomalies ---- */
@@ -351,9 +408,6 @@ void summary_anomalies(struct doc *doc, const struct results *results,
 		doc_fail(doc, err);
 		if (err)
 			continue;
-		if (rows_count(rows) == 0)
-			doc_fail(doc, table_row(table, (const char *[]){tests->test[i]->id, "0",
-									"it was not run"}));
 		doc_fail(doc, summary_missing(table, tests->test[i], rows));
 		rows_close(rows);
 	}
@@ -369,7 +423,7 @@ void summary_anomalies(struct doc *doc, const struct results *results,
 
 /* The KPIs of one draft, in those of the tests that are of it. */
 static void summary_map_of(struct doc *doc, struct table *table, const struct kpi_map *map,
-			   size_t n, const struct results_tests *tests,
+			   size_t n, bool newer, const struct results_tests *tests,
 			   bool (*is_of)(const struct test *test))
 {
 	const struct test **own = calloc(tests->n + 1, sizeof(*own));
@@ -382,25 +436,31 @@ static void summary_map_of(struct doc *doc, struct table *table, const struct kp
 		char text[200];
 
 		kpi_map_tests(&map[i], own, n_own, text, sizeof(text));
-		doc_fail(doc, table_row(table, (const char *[]){map[i].kpi, text, map[i].dut}));
+		if (!*text && map[i].test)
+			snprintf(text, sizeof(text), "%s: not in this run", map[i].test);
+		doc_fail(doc, table_row(table, (const char *[]){newer ? map[i].name : map[i].kpi,
+								text, map[i].dut}));
 	}
 	if (!own)
 		doc_fail(doc, -ENOMEM);
 	free(own);
 }
 
-void summary_map(struct doc *doc, const struct results_tests *tests)
+void summary_map(struct doc *doc, const struct results *results, const struct results_tests *tests)
 {
 	static const char *const headers[] = {"KPI", "Measured in", "DUT/SUT"};
 	struct table *table = summary_table(doc, 3, headers);
-	size_t n, n_training;
-	const struct kpi_map *map = kpi_map_all(&n), *training = kpi_map_training(&n_training);
+	bool newer = editions_of(results->run).newer[EDITION_INFERENCE];
+	size_t n, n_added, n_training;
+	const struct kpi_map *map = kpi_map_all(&n), *added = kpi_map_added(&n_added),
+			     *training = kpi_map_training(&n_training);
 
 	doc_heading(doc, 2, "map", "Which KPI is measured in which test");
 	doc_text(doc, "As the tests here declare it (appendix A of each methodology).");
 	if (!table)
 		return;
-	summary_map_of(doc, table, map, n, tests, test_is_draft);
-	summary_map_of(doc, table, training, n_training, tests, test_is_training);
+	summary_map_of(doc, table, map, n, newer, tests, test_is_draft);
+	summary_map_of(doc, table, added, newer ? n_added : 0, newer, tests, test_is_draft);
+	summary_map_of(doc, table, training, n_training, false, tests, test_is_training);
 	doc_table(doc, table);
 }

@@ -14,9 +14,10 @@
 void summary_run(struct doc *doc, const struct results *results);
 void summary_kpis(struct doc *doc, const struct results *results,
 		  const struct results_tests *tests);
-void summary_health(struct doc *doc, const struct results *results);
+/* The tables of the drafts that the run has tests of. */
+void summary_health(struct doc *doc, const struct results *results, bool inference, bool training);
 void summary_anomalies(struct doc *doc, const struct results *results,
 		       const struct results_tests *tests);
-void summary_map(struct doc *doc, const struct results_tests *tests);
+void summary_map(struct doc *doc, const struct results *results, const struct results_tests *tests);
 
 #endif

@@ -9,6 +9,9 @@
 #include "base/utf8.h"
 
 #define TABLE_LINE_MAX 1024
+#define TABLE_COLUMNS  100 /* of a terminal */
+#define TABLE_GAP      2   /* between two columns */
+#define TABLE_WORD     40
 
 struct table {
 	bool left;
@@ -17,23 +20,25 @@ struct table {
 	char **cells;  /* n_rows x n_columns */
 };
 
+static size_t table_code_width(uint32_t code)
+{
+	if ((code >= 0x300 && code <= 0x36f) || code == 0x200b || code == 0x200d)
+		return 0;
+	return (code >= 0x1100 && code <= 0x115f) || (code >= 0x2e80 && code <= 0xa4cf) ||
+			       (code >= 0xac00 && code <= 0xd7a3) ||
+			       (code >= 0xf900 && code <= 0xfaff) ||
+			       (code >= 0xff00 && code <= 0xff60) ||
+			       (code >= 0x1f300 && code <= 0x1faff)
+		       ? 2
+		       : 1;
+}
+
 size_t table_width(const char *text)
 {
 	size_t width = 0;
 
-	while (*text) {
-		uint32_t code = utf8_take(&text);
-
-		if ((code >= 0x300 && code <= 0x36f) || code == 0x200b || code == 0x200d)
-			continue;
-		width += (code >= 0x1100 && code <= 0x115f) || (code >= 0x2e80 && code <= 0xa4cf) ||
-					 (code >= 0xac00 && code <= 0xd7a3) ||
-					 (code >= 0xf900 && code <= 0xfaff) ||
-					 (code >= 0xff00 && code <= 0xff60) ||
-					 (code >= 0x1f300 && code <= 0x1faff)
-				 ? 2
-				 : 1;
-	}
+	while (*text)
+		width += table_code_width(utf8_take(&text));
 	return width;
 }
 
@@ -42,7 +47,7 @@ int table_create(struct table **out, size_t n_columns, const char *const *header
 	struct table *table;
 	int err;
 
-	if (n_columns == 0)
+	if (n_columns == 0 || n_columns > TABLE_COLUMNS)
 		return -EINVAL;
 	table = calloc(1, sizeof(*table));
 	if (!table)
@@ -104,22 +109,38 @@ void table_left(struct table *table)
 	table->left = true;
 }
 
-/* The text of line i of a cell; "": it has fewer. */
-static void table_line(const char *text, size_t i, char *out, size_t size)
+/*
+ * The bytes of the first line of text that is width columns wide at most: to the end of a line, of
+ * a word, or of what fits, if a word does not. *next: where the second begins.
+ */
+static size_t table_line(const char *text, size_t width, const char **next)
 {
-	for (; i > 0 && *text; i--) {
-		text += strcspn(text, "\n");
-		text += *text == '\n';
+	const char *at = text, *space = NULL;
+	size_t used = 0;
+
+	while (*at && *at != '\n') {
+		const char *before = at;
+
+		used += table_code_width(utf8_take(&at));
+		if (used > width && before > text) {
+			at = space ? space : before;
+			break;
+		}
+		if (*before == ' ')
+			space = before;
 	}
-	snprintf(out, size, "%.*s", (int)strcspn(text, "\n"), text);
+	*next = at + (*at == '\n' || *at == ' ');
+	return (size_t)(at - text);
 }
 
-static size_t table_lines(const char *text)
+static size_t table_lines(const char *text, size_t width)
 {
-	size_t n = 1;
+	size_t n = 0;
 
-	for (; *text; text++)
-		n += *text == '\n';
+	do {
+		table_line(text, width, &text);
+		n++;
+	} while (*text);
 	return n;
 }
 
@@ -129,14 +150,54 @@ static size_t table_cell_width(const char *text)
 	char line[TABLE_LINE_MAX];
 	size_t width = 0;
 
-	for (size_t i = 0; i < table_lines(text); i++) {
-		size_t w;
+	do {
+		const char *from = text;
+		size_t n = table_line(text, SIZE_MAX, &text), w;
 
-		table_line(text, i, line, sizeof(line));
+		snprintf(line, sizeof(line), "%.*s", (int)n, from);
 		w = table_width(line);
 		width = w > width ? w : width;
-	}
+	} while (*text);
 	return width;
+}
+
+/* Of the widest word, which is broken as well if it is longer than TABLE_WORD. */
+static size_t table_word_width(const char *text)
+{
+	char word[TABLE_LINE_MAX];
+	size_t width = 0;
+
+	while (*text) {
+		size_t n = strcspn(text, " \n"), w;
+
+		snprintf(word, sizeof(word), "%.*s", (int)n, text);
+		w = table_width(word);
+		width = w > width ? w : width;
+		text += n + (text[n] != '\0');
+	}
+	return width < TABLE_WORD ? width : TABLE_WORD;
+}
+
+/*
+ * Narrows the column that is widest beyond its least width until all columns fit, or none is wider
+ * than that. false: they do not fit.
+ */
+static bool table_narrow(size_t *width, const size_t *least, size_t n)
+{
+	for (;;) {
+		size_t sum = TABLE_GAP * (n - 1), widest = n;
+
+		for (size_t i = 0; i < n; i++) {
+			sum += width[i];
+			if (width[i] > least[i] && (widest == n || width[i] > width[widest]))
+				widest = i;
+		}
+		if (sum <= TABLE_COLUMNS)
+			return true;
+		if (widest == n)
+			return false;
+		width[widest]--;
+	}
 }
 
 static void table_cell(const char *text, size_t width, bool right, bool last, FILE *file)
@@ -151,14 +212,21 @@ static void table_print_row(const struct table *table, size_t row, const size_t 
 {
 	size_t n = table->n_columns, lines = 1;
 	char *const *cell = &table->cells[row * n];
+	const char *rest[TABLE_COLUMNS];
 
-	for (size_t i = 0; i < n; i++)
-		lines = table_lines(cell[i]) > lines ? table_lines(cell[i]) : lines;
+	for (size_t i = 0; i < n; i++) {
+		size_t its = table_lines(cell[i], width[i]);
+
+		lines = its > lines ? its : lines;
+		rest[i] = cell[i];
+	}
 	for (size_t k = 0; k < lines; k++)
 		for (size_t i = 0; i < n; i++) {
+			const char *from = rest[i];
+			size_t bytes = table_line(from, width[i], &rest[i]);
 			char line[TABLE_LINE_MAX];
 
-			table_line(cell[i], k, line, sizeof(line));
+			snprintf(line, sizeof(line), "%.*s", (int)bytes, from);
 			table_cell(line, width[i], !table->left && table_is_right(cell[i]),
 				   i + 1 == n, file);
 		}
@@ -166,17 +234,18 @@ static void table_print_row(const struct table *table, size_t row, const size_t 
 
 void table_print(const struct table *table, FILE *file)
 {
-	size_t n = table->n_columns;
-	size_t *width = calloc(n, sizeof(*width));
+	static const size_t any[TABLE_COLUMNS] = {0}; /* words are broken as well */
+	size_t width[TABLE_COLUMNS] = {0}, word[TABLE_COLUMNS] = {0}, n = table->n_columns;
 
-	if (!width)
-		return;
 	for (size_t i = 0; i < table->n_rows * n; i++) {
 		size_t w = table_cell_width(table->cells[i]);
 
-		if (w > width[i % n])
-			width[i % n] = w;
+		width[i % n] = w > width[i % n] ? w : width[i % n];
+		w = table_word_width(table->cells[i]);
+		word[i % n] = w > word[i % n] ? w : word[i % n];
 	}
+	if (!table_narrow(width, word, n))
+		table_narrow(width, any, n);
 	for (size_t row = 0; row < table->n_rows; row++) {
 		table_print_row(table, row, width, file);
 		for (size_t i = 0; row == 0 && i < n; i++) {
@@ -185,7 +254,6 @@ void table_print(const struct table *table, FILE *file)
 			fputs(i + 1 == n ? "\n" : "  ", file);
 		}
 	}
-	free(width);
 }
 
 void table_destroy(struct table *table)

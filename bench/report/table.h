@@ -3,7 +3,8 @@
  * table.h - tables for a terminal: columns as wide as their widest cell, counted in characters.
  *
  * Owns: copies of the cells. In: UTF-8 text (an invalid byte counts as one column); out: lines on a
- * FILE. Line breaks in a cell, behind which stands how sure a number is, begin a line.
+ * FILE, 100 columns at most: wider tables have their widest columns broken between words. Line
+ * breaks in a cell, behind which stands how sure a number is, begin a line.
  * A cell that starts with a digit, a sign or '<' '>' is set to the right, others to the left.
  * Thread: one per table.
  */

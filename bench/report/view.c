@@ -57,7 +57,7 @@ static int view_grid(struct view_show *show)
 }
 
 /* The reason that the first row without a value gives. */
-static void view_say_missing(const struct view_show *show)
+static void view_report_missing(const struct view_show *show)
 {
 	struct pick all;
 	struct rows_filter filter;
@@ -112,6 +112,19 @@ static void view_legend(const struct view_show *show, struct picture *const *pan
 			 show->grid->left_out);
 }
 
+/* What the names at the axes mean. */
+static void view_axes(const struct view_show *show)
+{
+	const struct param *x = show->view->x ? test_axis(show->test, show->view->x) : NULL;
+	const char *of_x = x ? x->what : "", *of_y = show->y[0].kpi->what;
+
+	if ((show->view->kind != VIEW_LINES && show->view->kind != VIEW_BARS) || !*of_y)
+		return;
+	doc_text(show->doc, "Up: %s, %s.%s%s%s%s%s", show->y[0].name, of_y,
+		 *of_x ? " Across: " : "", *of_x ? show->view->x : "", *of_x ? ", " : "", of_x,
+		 *of_x ? "." : "");
+}
+
 static void view_draw(const struct view_show *show, struct picture *const *panel, size_t n)
 {
 	double max = 0, max2 = 0;
@@ -121,6 +134,7 @@ static void view_draw(const struct view_show *show, struct picture *const *panel
 		max2 = fmax(max2, picture_max(panel[i], true));
 	}
 	doc_heading(show->doc, 4, "", show->view->title);
+	view_axes(show);
 	if (n > 1)
 		doc_grid_begin(show->doc);
 	for (size_t i = 0; i < n; i++) {
@@ -170,7 +184,7 @@ static void view_pictures(const struct view_show *show)
 	if (n)
 		view_draw(show, panel, n);
 	else
-		view_say_missing(show);
+		view_report_missing(show);
 	while (n > 0)
 		picture_destroy(panel[--n]);
 }

@@ -86,7 +86,7 @@ static int view_cdf_one(const struct view_show *show, const struct pick *panel, 
 	const struct kpi *kpi = show->y[0].kpi;
 	struct pick pick = *panel;
 	struct rows_filter filter;
-	struct report_series *shown;
+	struct report_series *drawn;
 	char series[80], name[140];
 
 	pick_add(&pick, &show->grid->series, i);
@@ -99,10 +99,10 @@ static int view_cdf_one(const struct view_show *show, const struct pick *panel, 
 	axis_text(&show->grid->series, i, series, sizeof(series));
 	snprintf(name, sizeof(name), "%s%sn=%llu", series, *series ? ", " : "",
 		 (unsigned long long)hist->n);
-	shown = picture_add(out, name);
-	if (!shown)
+	drawn = picture_add(out, name);
+	if (!drawn)
 		return 0;
-	shown->style = (unsigned)i + 1;
+	drawn->style = (unsigned)i + 1;
 	return view_cdf_series(hist, kpi->scale > 0 ? kpi->scale : 1, out);
 }
 

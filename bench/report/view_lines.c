@@ -63,14 +63,14 @@ static int view_reference(const struct view_show *show, const struct pick *panel
 			  struct picture *out)
 {
 	struct column column;
-	struct report_series *shown;
+	struct report_series *drawn;
 
 	if (!show->view->reference || column_parse(&column, show->test, show->view->reference))
 		return 0;
-	shown = picture_add(out, column.name);
-	if (!shown)
+	drawn = picture_add(out, column.name);
+	if (!drawn)
 		return 0;
-	shown->reference = true;
+	drawn->reference = true;
 	return view_points(show, panel, -1, &column, false, out);
 }
 
@@ -86,15 +86,15 @@ int view_build_lines(const struct view_show *show, const struct pick *panel, str
 
 	view_axes(show, out);
 	for (size_t i = 0; !err && i < axis_places(&show->grid->series); i++) {
-		struct report_series *shown;
+		struct report_series *drawn;
 		char name[140];
 
 		axis_text(&show->grid->series, i, name, sizeof(name));
-		shown = picture_add(out, name);
-		if (!shown)
+		drawn = picture_add(out, name);
+		if (!drawn)
 			break;
-		shown->pointed = true;
-		shown->style = (unsigned)i + 1;
+		drawn->pointed = true;
+		drawn->style = (unsigned)i + 1;
 		err = view_points(show, panel, (int)i, &show->y[0], true, out);
 	}
 	if (!err && !picture_is_empty(out))
@@ -108,13 +108,15 @@ static int view_front(const struct view_show *show, struct picture *out)
 {
 	size_t first = out->plot.n_series - 2;
 	const struct picture_series *a = &out->series[first], *b = &out->series[first + 1];
+	const bool more[2] = {show->y[0].kpi->better == BETTER_HIGHER,
+			      show->y[1].kpi->better == BETTER_HIGHER};
+	const double *const y[2] = {a->y, b->y};
 	bool *best = calloc(a->n + 1, sizeof(*best));
 
 	if (!best)
 		return -ENOMEM;
 	if (a->n == b->n && a->n > 1 && show->y[0].kpi->better && show->y[1].kpi->better)
-		curve_pareto(a->y, b->y, a->n, show->y[0].kpi->better == BETTER_HIGHER,
-			     show->y[1].kpi->better == BETTER_HIGHER, best);
+		curve_pareto(y, more, 2, a->n, best);
 	for (size_t i = 0; i < a->n; i++)
 		if (best[i])
 			picture_ring(out, first, i);
@@ -131,16 +133,16 @@ static int view_pair(const struct view_show *show, const struct pick *panel, siz
 
 	axis_text(&show->grid->series, i, series, sizeof(series));
 	for (size_t y = 0; !err && y < 2; y++) {
-		struct report_series *shown;
+		struct report_series *drawn;
 
 		snprintf(name, sizeof(name), "%s%s%s%s", series, *series ? ": " : "",
 			 show->y[y].name, y ? " (right axis)" : "");
-		shown = picture_add(out, name);
-		if (!shown)
+		drawn = picture_add(out, name);
+		if (!drawn)
 			return 0;
-		shown->pointed = true;
-		shown->style = (unsigned)i + 1;
-		shown->right = y == 1;
+		drawn->pointed = true;
+		drawn->style = (unsigned)i + 1;
+		drawn->right = y == 1;
 		err = view_points(show, panel, (int)i, &show->y[y], y == 0, out);
 	}
 	if (!err && show->view->kind == VIEW_PANELS)
@@ -178,13 +180,13 @@ int view_build_shaded(const struct view_show *show, const struct pick *panel, st
 	view_axes(show, out);
 	view_y_label(show, out);
 	for (size_t i = show->n_y; !err && i-- > 0;) { /* the area first: lines lie on it */
-		struct report_series *shown = picture_add(out, show->y[i].name);
+		struct report_series *drawn = picture_add(out, show->y[i].name);
 
-		if (!shown)
+		if (!drawn)
 			break;
-		shown->filled = i == 2;
-		shown->pointed = i != 2;
-		shown->style = (unsigned)i + 1;
+		drawn->filled = i == 2;
+		drawn->pointed = i != 2;
+		drawn->style = (unsigned)i + 1;
 		err = view_points(show, panel, -1, &show->y[i], false, out);
 	}
 	return err;
@@ -237,16 +239,16 @@ int view_build_trend(const struct view_show *show, const struct pick *panel, str
 	view_y_label(show, out);
 	for (size_t i = 0; !err && i < axis_places(&show->grid->series); i++)
 		for (size_t y = 0; !err && y < show->n_y; y++) {
-			struct report_series *shown;
+			struct report_series *drawn;
 
 			axis_text(&show->grid->series, i, series, sizeof(series));
 			snprintf(name, sizeof(name), "%s%s%s", series,
 				 *series && show->n_y > 1 ? ": " : "",
 				 show->n_y > 1 ? show->y[y].name : "");
-			shown = picture_add(out, name);
-			if (!shown)
+			drawn = picture_add(out, name);
+			if (!drawn)
 				return 0;
-			shown->pointed = true;
+			drawn->pointed = true;
 			err = view_trend_series(show, panel, (int)i, &x, &show->y[y], out);
 		}
 	return err;

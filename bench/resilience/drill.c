@@ -278,8 +278,8 @@ static int add_needless(struct trial *t, const struct drill *d)
 	return err;
 }
 
-static int drill_tell(struct trial *t, struct drill *d, double **bins, struct recovery *gpus,
-		      size_t n)
+static int drill_report(struct trial *t, struct drill *d, double **bins, struct recovery *gpus,
+			size_t n)
 {
 	double healthy = 0, after = 0;
 	int err = end_traffic(d, bins, n);
@@ -323,7 +323,7 @@ static int evaluate(struct trial *t, struct drill *d)
 		err = bins[gpu] ? 0 : -ENOMEM;
 	}
 	if (!err)
-		err = drill_tell(t, d, bins, gpus, n);
+		err = drill_report(t, d, bins, gpus, n);
 	for (unsigned gpu = 0; bins && gpu < d->topo->n_gpus; gpu++)
 		free(bins[gpu]);
 	free(bins);

@@ -17,33 +17,33 @@
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* What it breaks, for whom. false: it is no fault. */
+/* What it breaks, and at which GPU. false: it is no fault. */
 static bool understand(struct drill_fault *f, const struct topo *topo)
 {
 	char what[16], where[32];
 	unsigned plane;
-	double loss = drill_plan_loss(f->words);
+	double loss = drill_plan_loss(f->spec);
 
 	f->gpu = f->server = ALL;
 	f->plane = NO_PLANE;
-	if (sscanf(f->words, "gray leaf %31s", where) == 1) {
+	if (sscanf(f->spec, "gray leaf %31s", where) == 1) {
 		if (loss <= 0)
 			return false;
 		snprintf(f->kind, sizeof(f->kind), "leaf-%s",
-			 loss < 100			   ? "loss"
-			 : strstr(f->words, "--direction") ? "gray-one-way"
-							   : "gray");
-	} else if (sscanf(f->words, "gray subport %31s %u", where, &plane) == 2) {
+			 loss < 100			  ? "loss"
+			 : strstr(f->spec, "--direction") ? "gray-one-way"
+							  : "gray");
+	} else if (sscanf(f->spec, "gray subport %31s %u", where, &plane) == 2) {
 		if (loss <= 0)
 			return false;
 		snprintf(f->kind, sizeof(f->kind), "subport-gray");
 		f->gpu = topo_find_gpu(topo, where);
 		f->plane = (int)plane;
-	} else if (sscanf(f->words, "fail %15s %31s", what, where) == 2) {
+	} else if (sscanf(f->spec, "fail %15s %31s", what, where) == 2) {
 		snprintf(f->kind, sizeof(f->kind), "%s", what);
 		if (!strcmp(what, "subport") || !strcmp(what, "plane")) {
 			f->gpu = topo_find_gpu(topo, where);
-			if (sscanf(f->words, "fail %*s %*s %u", &plane) == 1)
+			if (sscanf(f->spec, "fail %*s %*s %u", &plane) == 1)
 				f->plane = (int)plane;
 		}
 	} else {
@@ -54,20 +54,20 @@ static bool understand(struct drill_fault *f, const struct topo *topo)
 		if (!strcmp(topo->servers[i].name, where))
 			f->server = (int)i;
 	for (unsigned i = 0;
-	     f->plane == NO_PLANE && strstr(f->words, " leaf ") && i < topo->n_leaves; i++)
+	     f->plane == NO_PLANE && strstr(f->spec, " leaf ") && i < topo->n_leaves; i++)
 		if (!strcmp(topo->leaves[i].name, where))
 			f->plane = (int)topo->leaves[i].plane;
 	return f->gpu >= ALL;
 }
 
-/* The words that heal it begin so. */
-static bool heals(const char *words, const struct drill_fault *f)
+/* Does this command heal it? */
+static bool heals(const char *spec, const struct drill_fault *f)
 {
-	size_t length = strcspn(f->words, "-"); /* options do not name the part */
+	size_t length = strcspn(f->spec, "-"); /* options do not name the part */
 
-	if (!strncmp(f->words, "fail ", 5))
-		return !strncmp(words, "heal ", 5) && !strcmp(words + 5, f->words + 5);
-	return !strncmp(words, f->words, length) && drill_plan_loss(words) <= 0;
+	if (!strncmp(f->spec, "fail ", 5))
+		return !strncmp(spec, "heal ", 5) && !strcmp(spec + 5, f->spec + 5);
+	return !strncmp(spec, f->spec, length) && drill_plan_loss(spec) <= 0;
 }
 
 static int drill_faults_add(struct drill_faults *f, const struct drill_fault *fault)
@@ -83,24 +83,24 @@ static int drill_faults_add(struct drill_faults *f, const struct drill_fault *fa
 
 static int take_step(struct drill_faults *f, const struct topo *topo, const json_t *o)
 {
-	const char *words = json_string_value(json_object_get(o, "do"));
+	const char *spec = json_string_value(json_object_get(o, "do"));
 	double at_s = json_number_value(json_object_get(o, "monotonic_s"));
 	double took_ms = json_number_value(json_object_get(o, "took_ms"));
 	struct drill_fault fault = {.healed_ns = 0};
 
-	if (!words || strlen(words) >= sizeof(fault.words) || !(at_s > 0 && at_s < 1e9) ||
+	if (!spec || strlen(spec) >= sizeof(fault.spec) || !(at_s > 0 && at_s < 1e9) ||
 	    !(took_ms >= 0 && took_ms < 1e9))
 		return -EBADMSG;
 	if (!json_is_true(json_object_get(o, "ok")))
 		return -EREMOTEIO;
 	f->steps++;
-	strcpy(fault.words, words);
+	strcpy(fault.spec, spec);
 	fault.from_ns = (uint64_t)(at_s * 1e9);
 	fault.done_ns = fault.from_ns + (uint64_t)(took_ms * 1e6);
 	if (understand(&fault, topo))
 		return drill_faults_add(f, &fault);
 	for (unsigned i = 0; i < f->n; i++)
-		if (!f->fault[i].healed_ns && heals(words, &f->fault[i]))
+		if (!f->fault[i].healed_ns && heals(spec, &f->fault[i]))
 			f->fault[i].healed_ns = fault.done_ns;
 	return 0;
 }
@@ -168,7 +168,7 @@ static bool lasts_at(const struct drill_fault *f, uint64_t t_ns, uint64_t settle
 	return t_ns >= f->from_ns && !(f->healed_ns && t_ns >= f->healed_ns + settle_ns);
 }
 
-static bool touches(const struct drill_fault *f, int gpu, unsigned plane)
+static bool affects(const struct drill_fault *f, int gpu, unsigned plane)
 {
 	return f->plane == (int)plane && (f->gpu == ALL || f->gpu == gpu);
 }
@@ -192,7 +192,7 @@ static bool was_learning(const struct drill_faults *f, const struct drill_fault 
 			 unsigned plane, uint64_t settle_ns)
 {
 	for (unsigned i = 0; i < f->n; i++)
-		if (!strncmp(f->fault[i].words, "fail ", 5) && touches(&f->fault[i], gpu, plane) &&
+		if (!strncmp(f->fault[i].spec, "fail ", 5) && affects(&f->fault[i], gpu, plane) &&
 		    lasts_at(&f->fault[i], frr->from_ns, settle_ns))
 			return true;
 	return false;
@@ -209,7 +209,7 @@ bool drill_faults_explain(const struct drill_faults *f, const struct topo *topo,
 		if (!lasts_at(one, e->t_ns, settle_ns))
 			continue;
 		for (unsigned k = 0; k < 2; k++) {
-			if (one->server == ALL && touches(one, end[k], plane))
+			if (one->server == ALL && affects(one, end[k], plane))
 				return true;
 			if (one->server != ALL && (int)topo->gpus[end[k]].server == one->server &&
 			    (is_seen_here(e->verdict[plane]) ||

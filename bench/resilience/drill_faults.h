@@ -18,15 +18,15 @@
 #include "procedure/recovery.h"
 #include "fabric/topo.h"
 
-#define DRILL_FAULTS_WORDS 96
+#define DRILL_FAULTS_SPEC 96
 
 struct drill_fault {
-	char words[DRILL_FAULTS_WORDS]; /* "fail subport s1/g0 1 0" */
-	char kind[32];			/* "subport", "leaf-gray", ... */
-	uint64_t from_ns, done_ns;	/* farelab began and ended doing it */
-	uint64_t healed_ns;		/* and ended healing it; 0: not (yet) */
-	int gpu, plane;			/* whose paths on which plane; -1: all; plane -2: none */
-	int server;			/* whose bgpd or zebra; -1: it is no such fault */
+	char spec[DRILL_FAULTS_SPEC]; /* "fail subport s1/g0 1 0" */
+	char kind[32];		      /* "subport", "leaf-gray", ... */
+	uint64_t from_ns, done_ns;    /* farelab began and ended doing it */
+	uint64_t healed_ns;	      /* and ended healing it; 0: not (yet) */
+	int gpu, plane;		      /* whose paths on which plane; -1: all; plane -2: none */
+	int server;		      /* whose bgpd or zebra; -1: it is no such fault */
 	/* the longest time that a GPU had nothing acknowledged, until a second after healing */
 	double hole_ms;
 	/* goodput of the worst tenth of a second until then, of all GPUs, of the healthy one */

@@ -70,7 +70,7 @@ static uint64_t arena_bytes(const struct failover_bench *b)
 	return ep > kv ? ep : kv;
 }
 
-/* The observer calls away what is not as it was when it began: it begins when weights are told. */
+/* The observer calls away what is not as it was when it began: it begins when weights are set. */
 static int failover_watch(struct failover *f, struct trial *t)
 {
 	int err = 0;
@@ -191,7 +191,7 @@ static void add_all(struct trial *t, const struct failover_trial *one)
 }
 
 /* Which weights were lowered without need: what to look for in the daemon's log. */
-static void tell_lowered(const json_t *lowered)
+static void report_lowered(const json_t *lowered)
 {
 	char *text = json_array_size(lowered) ? json_dumps(lowered, JSON_COMPACT) : NULL;
 
@@ -223,7 +223,7 @@ static int failover_run(struct trial *t)
 				 strcmp(trial_text(t, "traffic"), "kv") == 0, &one);
 	if (err)
 		return err;
-	tell_lowered(f->bench.lowered);
+	report_lowered(f->bench.lowered);
 	failover_judge(t, &one);
 	add_all(t, &one);
 	return 0;

@@ -143,17 +143,17 @@ int failover_fault_do(const struct failover_fault *fault, const struct lab *lab,
 		      uint64_t *done_ns, uint64_t *over_ns)
 {
 	struct times times = {.done_ns = clock_now_ns()};
-	const char *words = on ? fault->words_on : fault->words_off;
+	const char *spec = on ? fault->spec_on : fault->spec_off;
 	bool by_hand = fault->kind == FAILOVER_LINKS || fault->kind == FAILOVER_FORWARDING;
 	char verb[16] = "";
 	int rc = 0;
 
-	if (by_hand && (on || (!fault->cycles && !*words)))
+	if (by_hand && (on || (!fault->cycles && !*spec)))
 		rc = in_namespace(fault, on, &times);
 	if (!rc && fault->kind == FAILOVER_KILL && on)
 		rc = fault->pid > 0 && !kill(fault->pid, SIGKILL) ? 0 : -ESRCH;
-	if (!rc && *words && sscanf(words, "%15s", verb) == 1)
-		rc = lab_do_words(lab, verb, words + strlen(verb));
+	if (!rc && *spec && sscanf(spec, "%15s", verb) == 1)
+		rc = lab_do_text(lab, verb, spec + strlen(verb));
 	*done_ns = times.done_ns;
 	*over_ns = times.over_ns ? times.over_ns : clock_now_ns();
 	return rc;

@@ -26,15 +26,15 @@ enum failover_fault_kind {
 	FAILOVER_LINKS, /* the leaf's devices go down: carrier is lost at both ends */
 	/* the leaf forwards nothing, or (devices) nothing that comes in by those */
 	FAILOVER_FORWARDING,
-	FAILOVER_KILL,	/* a process */
-	FAILOVER_WORDS, /* farelab does it */
+	FAILOVER_KILL, /* a process */
+	FAILOVER_SPEC, /* farelab does it */
 };
 
 struct failover_fault {
 	enum failover_fault_kind kind;
-	unsigned plane; /* that suffers */
-	int gpu;	/* whose paths over it suffer; -1: everybody's */
-	double remains; /* of their weight; 1: nothing may change */
+	unsigned plane;	  /* that suffers */
+	int gpu;	  /* whose paths over it suffer; -1: everybody's */
+	double remaining; /* of their weight; 1: nothing may change */
 	char leaf_netns[64];
 	unsigned n_devices;
 	char device[FAILOVER_MAX_DEVICES][16]; /* on the leaf */
@@ -43,7 +43,7 @@ struct failover_fault {
 	uint64_t period_ns;
 	pid_t pid;
 	/* for farelab, after what is above was done and instead of undoing it; "": nothing */
-	char words_on[96], words_off[96];
+	char spec_on[96], spec_off[96];
 };
 
 /*

@@ -8,7 +8,7 @@
 
 static const struct {
 	const char *name, *title;
-} words[FAILOVER_SCENARIOS] = {
+} texts[FAILOVER_SCENARIOS] = {
 	[FAILOVER_LOCAL_SUB_PORT] = {"local-sub-port", "the sender's sub-port down"},
 	[FAILOVER_REMOTE_SUB_PORT] = {"remote-sub-port", "the receiver's sub-port down"},
 	[FAILOVER_REMOTE_PLANE] = {"remote-plane", "the receiver's whole port on a plane down"},
@@ -29,7 +29,7 @@ static const struct {
 
 const char *failover_scenario_name(enum failover_scenario_id id)
 {
-	return words[id].name;
+	return texts[id].name;
 }
 
 static void leaf_of(struct failover_fault *f, const struct topo *topo, unsigned plane)
@@ -55,7 +55,7 @@ static void links(struct failover_fault *f, const struct topo *topo, unsigned gp
 	leaf_of(f, topo, plane);
 	f->kind = FAILOVER_LINKS;
 	f->gpu = (int)gpu;
-	f->remains = 1 - (double)n / topo->gpus[gpu].plane[plane].n_sub_ports;
+	f->remaining = 1 - (double)n / topo->gpus[gpu].plane[plane].n_sub_ports;
 	add_devices(f, topo, gpu, n);
 }
 
@@ -73,8 +73,8 @@ static void leaf_killed(struct failover_fault *f, const struct topo *topo, unsig
 	f->kind = FAILOVER_LINKS;
 	for (unsigned gpu = 0; gpu < topo->n_gpus; gpu++)
 		add_devices(f, topo, gpu, topo->gpus[gpu].plane[plane].n_sub_ports);
-	snprintf(f->words_on, sizeof(f->words_on), "fail leaf %.40s", leaf);
-	snprintf(f->words_off, sizeof(f->words_off), "heal leaf %.40s", leaf);
+	snprintf(f->spec_on, sizeof(f->spec_on), "fail leaf %.40s", leaf);
+	snprintf(f->spec_off, sizeof(f->spec_off), "heal leaf %.40s", leaf);
 }
 
 static void loss(struct failover_fault *f, const struct topo *topo, unsigned plane)
@@ -82,10 +82,10 @@ static void loss(struct failover_fault *f, const struct topo *topo, unsigned pla
 	const char *leaf = topo->leaves[topo->gpus[0].plane[plane].leaf].name;
 
 	leaf_of(f, topo, plane);
-	f->kind = FAILOVER_WORDS;
-	snprintf(f->words_on, sizeof(f->words_on),
+	f->kind = FAILOVER_SPEC;
+	snprintf(f->spec_on, sizeof(f->spec_on),
 		 "gray leaf %.40s --loss-percent 5 --direction from-leaf", leaf);
-	snprintf(f->words_off, sizeof(f->words_off), "gray leaf %.40s --loss-percent 0", leaf);
+	snprintf(f->spec_off, sizeof(f->spec_off), "gray leaf %.40s --loss-percent 0", leaf);
 }
 
 static void killed(struct failover_fault *f, const struct topo *topo, unsigned gpu, bool bgpd)
@@ -94,9 +94,9 @@ static void killed(struct failover_fault *f, const struct topo *topo, unsigned g
 
 	f->kind = FAILOVER_KILL;
 	f->gpu = (int)gpu;
-	f->remains = 1;
+	f->remaining = 1;
 	f->pid = bgpd ? server->bgpd_pid : server->fared_pid;
-	snprintf(f->words_off, sizeof(f->words_off), "heal %s %.40s", bgpd ? "bgpd" : "fared",
+	snprintf(f->spec_off, sizeof(f->spec_off), "heal %s %.40s", bgpd ? "bgpd" : "fared",
 		 server->name);
 }
 
@@ -114,8 +114,8 @@ void failover_scenario_make(struct failover_scenario *s, enum failover_scenario_
 	struct failover_fault *f = s->fault;
 
 	memset(s, 0, sizeof(*s));
-	s->name = words[id].name;
-	s->title = words[id].title;
+	s->name = texts[id].name;
+	s->title = texts[id].title;
 	s->n_faults = 1;
 	s->carrier = id <= FAILOVER_LEAF_KILLED || id == FAILOVER_TWO_FAULTS;
 	s->may_not_see = id == FAILOVER_FLAP_20HZ;
@@ -163,20 +163,20 @@ void failover_scenario_make(struct failover_scenario *s, enum failover_scenario_
 	}
 }
 
-double failover_scenario_remains(const struct failover_scenario *s, unsigned src, unsigned dst,
-				 unsigned plane)
+double failover_scenario_remaining(const struct failover_scenario *s, unsigned src, unsigned dst,
+				   unsigned plane)
 {
-	double remains = 1;
+	double remaining = 1;
 
 	for (unsigned i = 0; i < s->n_faults; i++) {
 		const struct failover_fault *f = &s->fault[i];
 
 		if (f->kind != FAILOVER_KILL && f->plane == plane &&
 		    (f->gpu < 0 || f->gpu == (int)src || f->gpu == (int)dst) &&
-		    f->remains < remains)
-			remains = f->remains;
+		    f->remaining < remaining)
+			remaining = f->remaining;
 	}
-	return remains;
+	return remaining;
 }
 
 int failover_scenario_undo(const void *context, const void *state)

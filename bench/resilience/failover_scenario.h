@@ -42,8 +42,8 @@ void failover_scenario_make(struct failover_scenario *out, enum failover_scenari
 			    const struct topo *topo, unsigned src, unsigned dst, unsigned plane);
 
 /* What the faults leave of the path's weight; 1: it may not change. */
-double failover_scenario_remains(const struct failover_scenario *s, unsigned src, unsigned dst,
-				 unsigned plane);
+double failover_scenario_remaining(const struct failover_scenario *s, unsigned src, unsigned dst,
+				   unsigned plane);
 
 /* For undo_guard.h: context is the lab, state the scenario in force. The last fault first. */
 int failover_scenario_undo(const void *context, const void *state);

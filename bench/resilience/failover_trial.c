@@ -37,7 +37,7 @@
 #define STALL_BEFORE_NS (50 * MS)
 /* the kernel tells a carrier event late within a second of another */
 #define CARRIER_GAP_NS (1300 * MS)
-#define CALM_NS	       (3200 * MS) /* fared's memory of a flap, beyond twice the hold-down */
+#define QUIET_NS       (3200 * MS) /* fared's memory of a flap, beyond twice the hold-down */
 #define CONVERGE_MS    30000
 
 static uint64_t healthy_ns(bool is_kv)
@@ -108,17 +108,17 @@ static int pause_for(struct failover_bench *b, uint64_t ns)
  */
 static int await_well(struct failover_bench *b, const struct failover_scenario *s)
 {
-	uint64_t end = clock_now_ns() + CONVERGE_MS * MS, calm_ns = b->carrier_ns + CARRIER_GAP_NS;
+	uint64_t end = clock_now_ns() + CONVERGE_MS * MS, quiet_ns = b->carrier_ns + CARRIER_GAP_NS;
 	int err = 0;
 
 	for (unsigned i = 0; i < s->n_faults; i++)
-		if (s->fault[i].kind != FAILOVER_KILL && b->calm_ns[s->fault[i].plane] > calm_ns)
-			calm_ns = b->calm_ns[s->fault[i].plane];
+		if (s->fault[i].kind != FAILOVER_KILL && b->quiet_ns[s->fault[i].plane] > quiet_ns)
+			quiet_ns = b->quiet_ns[s->fault[i].plane];
 	for (;;) {
 		bool well = !observe_links_away(b->observe) && !observe_routes_away(b->observe) &&
 			    observe_weights_are_first(b->observe, b->topo);
 
-		if (err || (well && clock_now_ns() >= calm_ns))
+		if (err || (well && clock_now_ns() >= quiet_ns))
 			return err;
 		if (!well && clock_now_ns() > end) {
 			fprintf(stderr,
@@ -183,15 +183,15 @@ static int await_decision(struct failover_bench *b, const struct failover_scenar
 }
 
 /*
- * A bgpd that was started anew has read its file: what vtysh told the former one of weights has to
- * be told again.
+ * A bgpd that was started anew has read its file: what vtysh set of weights in the former one has
+ * to be set again.
  */
-static int tell_weights(struct failover_bench *b, const struct failover_scenario *s)
+static int send_weights(struct failover_bench *b, const struct failover_scenario *s)
 {
 	struct topo *topo;
 	int err;
 
-	if (!b->equal || strncmp(s->fault[0].words_off, "heal bgpd", 9))
+	if (!b->equal || strncmp(s->fault[0].spec_off, "heal bgpd", 9))
 		return 0;
 	err = lab_status(&b->lab, CONVERGE_MS / 1000, &topo); /* it may not listen yet */
 	if (err)
@@ -211,10 +211,10 @@ static int heal(struct failover_bench *b, const struct failover_scenario *s, str
 	if (!err)
 		undo_guard_end(b->guard);
 	if (!err)
-		err = tell_weights(b, s);
+		err = send_weights(b, s);
 	/* links and forwarding are back now; a daemon that farelab starts, from before it was */
 	if (!m->healed_ns)
-		m->healed_ns = s->fault[0].words_off[0] ? m->heal_ns : clock_now_ns();
+		m->healed_ns = s->fault[0].spec_off[0] ? m->heal_ns : clock_now_ns();
 	return err;
 }
 
@@ -257,8 +257,8 @@ static int await_back(struct failover_bench *b, const struct failover_scenario *
 	failover_weights_returned(b->observe, m->healed_n, n, s, concern, m->healed_ns,
 				  &m->first_ns, &m->weights_ns);
 	for (unsigned i = 0; i < s->n_faults; i++)
-		b->calm_ns[s->fault[i].plane] =
-			m->end_ns + CALM_NS +
+		b->quiet_ns[s->fault[i].plane] =
+			m->end_ns + QUIET_NS +
 			(m->first_ns > m->healed_ns ? 2 * (m->first_ns - m->healed_ns) : 0);
 	trial->backoff = failover_weights_falls(b->observe, m->from, n, s, concern) > 1;
 	trial->needless = failover_weights_needless(b->observe, m->from, n, s, b->topo,
@@ -295,7 +295,7 @@ static void curve(const struct recovery *r, double healthy, uint64_t at_ns, uint
 void failover_trial_decide(const struct failover_scenario *s, const struct failover_decision *d,
 			   struct failover_trial *t)
 {
-	bool due = failover_weights_due(s), told = d->kernel_ns && d->kernel_ns < d->heal_ns;
+	bool due = failover_weights_due(s), notified = d->kernel_ns && d->kernel_ns < d->heal_ns;
 
 	t->undecided = due && !d->decided_ns && !s->may_not_see;
 	if (t->undecided)
@@ -307,7 +307,7 @@ void failover_trial_decide(const struct failover_scenario *s, const struct failo
 	if (d->kernel_ns)
 		t->kernel_ms = ms(d->inject_ns, d->kernel_ns);
 	if (t->undecided || (due && !d->kernel_ns))
-		t->decide_after_kernel_ms = ms(told ? d->kernel_ns : d->inject_ns, d->heal_ns);
+		t->decide_after_kernel_ms = ms(notified ? d->kernel_ns : d->inject_ns, d->heal_ns);
 	else if (d->kernel_ns && d->decided_ns)
 		t->decide_after_kernel_ms = fmax(0, ms(d->kernel_ns, d->decided_ns));
 }

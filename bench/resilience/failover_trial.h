@@ -40,7 +40,7 @@ struct failover_curves {
 };
 
 struct failover_trial {
-	/* injection -> the kernel told the server that lost its link */
+	/* injection -> the kernel notified the server that lost its link */
 	double kernel_ms;
 	/* injection -> new weights are there for applications, on all servers concerned */
 	double decide_ms;
@@ -89,7 +89,7 @@ struct failover_bench {
 	json_t *lowered;
 	uint64_t carrier_ns; /* the last time that a link went or came */
 	/* until when a plane's next fault would be taken for flapping, because of the last one */
-	uint64_t calm_ns[FARE_MAX_PLANES];
+	uint64_t quiet_ns[FARE_MAX_PLANES];
 };
 
 /*

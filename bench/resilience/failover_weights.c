@@ -4,19 +4,19 @@
 
 #include <stdlib.h>
 
-#define DOWN_TO(bps, remains) (((remains) + 0.01) * (double)(bps))
-#define BACK		      0.98
-#define ROUTES_NS	      UINT64_C(200000000)
+#define DOWN_TO(bps, remaining) (((remaining) + 0.01) * (double)(bps))
+#define BACK			0.98
+#define ROUTES_NS		UINT64_C(200000000)
 
 static bool matters(const struct failover_concern *c, unsigned pair)
 {
 	return c->all || pair == c->src * c->topo->n_gpus + c->dst;
 }
 
-static double remains(const struct failover_scenario *s, const struct topo *topo, unsigned pair,
-		      unsigned plane)
+static double remaining(const struct failover_scenario *s, const struct topo *topo, unsigned pair,
+			unsigned plane)
 {
-	return failover_scenario_remains(s, pair / topo->n_gpus, pair % topo->n_gpus, plane);
+	return failover_scenario_remaining(s, pair / topo->n_gpus, pair % topo->n_gpus, plane);
 }
 
 static const struct observe_event *weights_event(const struct observe *o, uint32_t i)
@@ -41,7 +41,7 @@ static const struct observe_event *before(const struct observe *o, uint32_t i, u
 bool failover_weights_due(const struct failover_scenario *s)
 {
 	for (unsigned i = 0; i < s->n_faults; i++)
-		if (s->fault[i].remains < 1)
+		if (s->fault[i].remaining < 1)
 			return true;
 	return false;
 }
@@ -58,7 +58,7 @@ static uint64_t pair_decided(const struct observe *o, uint32_t from, uint32_t n,
 	bool due = false;
 
 	for (unsigned p = 0; p < topo->n_planes; p++)
-		due = due || remains(s, topo, pair, p) < 1;
+		due = due || remaining(s, topo, pair, p) < 1;
 	if (!due || !first)
 		return UINT64_MAX;
 	for (uint32_t i = from; i < n; i++) {
@@ -66,9 +66,9 @@ static uint64_t pair_decided(const struct observe *o, uint32_t from, uint32_t n,
 		bool down = e && e->who == pair;
 
 		for (unsigned p = 0; down && p < topo->n_planes; p++)
-			down = remains(s, topo, pair, p) >= 1 ||
+			down = remaining(s, topo, pair, p) >= 1 ||
 			       (double)e->bps[p] <=
-				       DOWN_TO(first->bps[p], remains(s, topo, pair, p));
+				       DOWN_TO(first->bps[p], remaining(s, topo, pair, p));
 		if (down)
 			return e->t_ns;
 	}
@@ -104,7 +104,7 @@ static unsigned n_away(const struct observe *o, const struct observe_event *e,
 	unsigned n = 0;
 
 	for (unsigned p = 0; p < topo->n_planes; p++)
-		n += remains(s, topo, e->who, p) < 1 &&
+		n += remaining(s, topo, e->who, p) < 1 &&
 		     (double)e->bps[p] < BACK * (double)first->bps[p];
 	return n;
 }
@@ -114,7 +114,7 @@ static bool rose(const struct observe_event *was, const struct observe_event *is
 		 const struct failover_scenario *s, const struct topo *topo)
 {
 	for (unsigned p = 0; p < topo->n_planes; p++)
-		if (remains(s, topo, is->who, p) < 1 && is->bps[p] > was->bps[p])
+		if (remaining(s, topo, is->who, p) < 1 && is->bps[p] > was->bps[p])
 			return true;
 	return false;
 }
@@ -171,8 +171,8 @@ unsigned failover_weights_falls(const struct observe *o, uint32_t from, uint32_t
 			if (!e || e->who != pair)
 				continue;
 			for (unsigned p = 0; p < topo->n_planes; p++) {
-				falls[p] +=
-					was->bps[p] && !e->bps[p] && remains(s, topo, pair, p) < 1;
+				falls[p] += was->bps[p] && !e->bps[p] &&
+					    remaining(s, topo, pair, p) < 1;
 				most = falls[p] > most ? falls[p] : most;
 			}
 			was = e;
@@ -232,7 +232,7 @@ unsigned failover_weights_needless(const struct observe *o, uint32_t from, uint3
 			if (!e || e->who != pair)
 				continue;
 			for (unsigned p = 0; p < topo->n_planes; p++) {
-				if (e->bps[p] >= was->bps[p] || remains(s, topo, pair, p) < 1)
+				if (e->bps[p] >= was->bps[p] || remaining(s, topo, pair, p) < 1)
 					continue;
 				count++;
 				json_array_append_new(list, failover_weights_describe(

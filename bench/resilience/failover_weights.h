@@ -49,7 +49,7 @@ unsigned failover_weights_needless(const struct observe *o, uint32_t from, uint3
 				   uint64_t begin_ns, json_t *list);
 
 /*
- * When the kernel first told the server whose link was lost (any server, if all lost one: the
+ * When the kernel first notified the server whose link was lost (any server, if all lost one: the
  * sender's); 0: never.
  */
 uint64_t failover_weights_kernel(const struct observe *o, uint32_t from, uint32_t n,

@@ -123,7 +123,7 @@ static void on_routes(void *arg)
 	sum_up(s->child);
 }
 
-static int observe_look(struct child *c, struct watch *w)
+static int observe_poll(struct child *c, struct watch *w)
 {
 	struct observe_event *e;
 	struct fare_paths paths;
@@ -205,7 +205,7 @@ static int observe_follow(struct child *c)
 		poller[i] = (struct pollfd){.fd = c->kernel[i].fd, .events = POLLIN};
 	while (!rc && !c->record->stop) {
 		for (unsigned i = 0; !rc && i < c->n_watches; i++)
-			rc = observe_look(c, &c->watch[i]);
+			rc = observe_poll(c, &c->watch[i]);
 		c->record->ready = c->record->ready || c->record->n >= c->n_watches;
 		if (ppoll(poller, c->topo->n_servers, &pause, NULL) <= 0)
 			continue;
@@ -326,11 +326,6 @@ const struct observe_event *observe_first(const struct observe *o, unsigned pair
 	return event_of(o, pair, false);
 }
 
-const struct observe_event *observe_latest(const struct observe *o, unsigned pair)
-{
-	return event_of(o, pair, true);
-}
-
 static bool observe_same_weights(const uint64_t *a, const uint64_t *b)
 {
 	for (unsigned p = 0; p < FARE_MAX_PLANES; p++)
@@ -363,7 +358,7 @@ bool observe_weights_are_first(const struct observe *o, const struct topo *topo)
 	for (unsigned pair = 0; pair < topo->n_gpus * topo->n_gpus; pair++) {
 		const struct observe_event *first = observe_first(o, pair);
 
-		if (first && !observe_same_weights(observe_latest(o, pair)->bps, first->bps))
+		if (first && !observe_same_weights(event_of(o, pair, true)->bps, first->bps))
 			return false;
 	}
 	return true;

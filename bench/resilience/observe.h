@@ -56,9 +56,8 @@ const struct observe_event *observe_event(const struct observe *o, uint32_t i);
 unsigned observe_links_away(const struct observe *o);
 unsigned observe_routes_away(const struct observe *o);
 
-/* That pair's first and latest OBSERVE_WEIGHTS; NULL: there is no such pair. */
+/* That pair's first OBSERVE_WEIGHTS; NULL: there is no such pair. */
 const struct observe_event *observe_first(const struct observe *o, unsigned pair);
-const struct observe_event *observe_latest(const struct observe *o, unsigned pair);
 
 /*
  * {at_s (since begin_ns), src, dst, plane, from_bps, to_bps, verdict} of a pair's weight; NULL: no

@@ -227,19 +227,14 @@ int observe_kernel_open(struct observe_kernel *k, const char *netns)
 	if (!rc)
 		rc = dump(k, RTM_GETROUTE, AF_INET6);
 	k->following = true;
-	if (rc)
-		observe_kernel_close(k);
+	if (rc) {
+		close(k->fd);
+		k->fd = -1;
+	}
 	return rc;
 }
 
 int observe_kernel_read(struct observe_kernel *k)
 {
 	return observe_kernel_take(k, false);
-}
-
-void observe_kernel_close(struct observe_kernel *k)
-{
-	if (k->fd >= 0)
-		close(k->fd);
-	k->fd = -1;
 }

@@ -46,7 +46,6 @@ struct observe_kernel {
 int observe_kernel_open(struct observe_kernel *k, const char *netns);
 /* Takes what the socket has, without waiting. 0 or -errno (-ENOBUFS: messages were lost). */
 int observe_kernel_read(struct observe_kernel *k);
-void observe_kernel_close(struct observe_kernel *k);
 
 /* The pure half: one netlink message. Truncated or strange ones change nothing. */
 void observe_kernel_message(struct observe_kernel *k, const struct nlmsghdr *message, size_t bytes);

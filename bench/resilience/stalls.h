@@ -5,7 +5,7 @@
  * A process on every core, of a real-time priority that nothing else has, asks to be woken every 2
  * ms and notes when that was late. What kept it waiting kept everybody waiting: a hypervisor that
  * ran somebody else, or a kernel with its interrupts off. Load does not: it has a lower priority.
- * So times that software takes can be told from times that the machine took.
+ * So times that software takes are separate from times that the machine took.
  *
  * Owns: the processes, and the logs that they write and one process reads. In: two moments. Out:
  * the longest stall between them. Moments are CLOCK_MONOTONIC nanoseconds. Thread: any, one at a

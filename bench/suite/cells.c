@@ -20,13 +20,13 @@ const char *param_levels(const struct param *param, enum profile profile)
 }
 
 /* Is it among the words of a list with commas? */
-static bool cells_lists(const char *levels, const char *word)
+static bool cells_lists(const char *levels, const char *name)
 {
-	size_t length = strlen(word);
+	size_t length = strlen(name);
 
 	for (const char *at = levels; at; at = strchr(at, ',')) {
 		at += *at == ',';
-		if (strcspn(at, ",") == length && strncmp(at, word, length) == 0)
+		if (strcspn(at, ",") == length && strncmp(at, name, length) == 0)
 			return true;
 	}
 	return false;
@@ -34,14 +34,16 @@ static bool cells_lists(const char *levels, const char *word)
 
 static bool cells_knows(const struct param *param, const struct row_param *level)
 {
+	bool is_listed = false;
+
 	if (param->kind == PARAM_TEXT)
 		return true;
-	if (param->kind < PARAM_NAME)
-		return isfinite(level->number);
 	for (int p = 0; p < PROFILE_COUNT; p++)
-		if (cells_lists(param->level[p], level->text))
-			return true;
-	return false;
+		is_listed |= cells_lists(param->level[p], level->text);
+	if (param->kind >= PARAM_NAME || is_listed)
+		return is_listed;
+	/* none of something is a level of the tests that know what it means */
+	return isfinite(level->number) && level->number >= (param->kind == PARAM_COUNT ? 1 : 0);
 }
 
 static void cells_complain(const struct test *test, const struct param *param, const char *level)
@@ -50,9 +52,10 @@ static void cells_complain(const struct test *test, const struct param *param, c
 
 	fprintf(stderr, "farebench: test %s: %s=%s: ", test->id, param->name, level);
 	if (param->kind < PARAM_NAME)
-		fputs("a number (suffixes K, M, G) is expected", stderr);
+		fprintf(stderr, "a number%s (suffixes K, M, G) is expected",
+			param->kind == PARAM_COUNT ? " from 1 on" : "");
 	else if (param->kind == PARAM_TEXT)
-		fputs("a word is expected", stderr);
+		fprintf(stderr, "a word of 1 to %d bytes is expected", ROW_NAME_MAX - 1);
 	else
 		fputs("there are ", stderr);
 	for (int p = 0; p < PROFILE_COUNT && param->kind >= PARAM_NAME && param->kind != PARAM_TEXT;
@@ -112,6 +115,15 @@ static int cells_cross(const struct test *test, const struct param *param, const
 	return err;
 }
 
+static int cells_refuse(const struct test *test, const struct param *param, const char *levels)
+{
+	fprintf(stderr,
+		"farebench: test %s: %s=%s: it has no effect with this workload, which has its "
+		"own\n",
+		test->id, param->name, levels);
+	return -EINVAL;
+}
+
 static const char *cells_levels(const struct param *param, enum profile profile,
 				const struct cells_override *override, unsigned n)
 {
@@ -136,11 +148,43 @@ int cells_expand(const struct test *test, enum profile profile,
 		return -ENOMEM;
 	for (unsigned i = 0; i < n; i++)
 		out->cell[out->n++].strategy = test->no_strategies ? -1 : strategies[i];
-	for (const struct param *p = test->params; !err && p && p->name; p++)
-		err = cells_cross(test, p, cells_levels(p, profile, override, n_override), out);
+	for (const struct param *p = test->params; !err && p && p->name; p++) {
+		const char *levels = cells_levels(p, profile, override, n_override);
+
+		if (!test->ignores || !test->ignores(p->name))
+			err = cells_cross(test, p, levels, out);
+		else if (levels != param_levels(p, profile))
+			err = cells_refuse(test, p, levels);
+	}
 	if (err)
 		cells_fini(out);
 	return err;
+}
+
+static bool cells_is_named(const struct cells_override *override, unsigned n, const char *param)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (strcmp(override[i].name, param) == 0)
+			return true;
+	return false;
+}
+
+void cells_fit(const struct test *test, const struct topo *topo,
+	       const struct cells_override *override, unsigned n_override, struct cells *cells)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; test->fits && i < cells->n; i++) {
+		const struct cell *cell = &cells->cell[i];
+		bool fits = true;
+
+		for (unsigned p = 0; p < cell->n_params; p++)
+			fits &= cells_is_named(override, n_override, cell->param[p].name) ||
+				test->fits(topo, cell->param[p].name, cell->param[p].text);
+		if (fits)
+			cells->cell[kept++] = *cell;
+	}
+	cells->n = test->fits ? kept : cells->n;
 }
 
 void cells_fini(struct cells *cells)

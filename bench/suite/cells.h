@@ -45,6 +45,10 @@ const char *param_levels(const struct param *param, enum profile profile);
 int cells_expand(const struct test *test, enum profile profile,
 		 const struct cells_override *override, unsigned n_override, const int *strategies,
 		 unsigned n_strategies, struct cells *out);
+/* Leaves out what does not fit the fabric (struct test's fits), but not of parameters that are
+ * named. */
+void cells_fit(const struct test *test, const struct topo *topo,
+	       const struct cells_override *override, unsigned n_override, struct cells *cells);
 void cells_fini(struct cells *cells);
 
 /* Writes the cells of a block into order, shuffled; returns how many there are. */

@@ -190,12 +190,19 @@ static void describe_fabric(json_t *tables, const struct fabric *fabric)
 			     "%u servers, %u GPUs, %u planes, %u sub-ports a GPU and plane",
 			     topo->n_servers, topo->n_gpus, topo->n_planes,
 			     topo->gpus[0].plane[0].n_sub_ports);
-	else
+	else if (topo->n_spines)
 		describe_row(t, "Topology",
-			     "%u servers, %u GPUs, %u planes of %u leaf switches and %u spines "
-			     "each, %u sub-ports a GPU and plane",
+			     "%u servers, %u GPUs, %u planes of %u leaf switches, %u spines and "
+			     "%u superspines each, %u sub-ports a GPU and plane",
 			     topo->n_servers, topo->n_gpus, topo->n_planes,
 			     topo->n_leaves / topo->n_planes, topo->n_spines / topo->n_planes,
+			     topo->n_superspines / topo->n_planes,
+			     topo->gpus[0].plane[0].n_sub_ports);
+	else
+		describe_row(t, "Topology",
+			     "%u servers, %u GPUs, %u planes of one switch each, %u sub-ports a "
+			     "GPU and plane",
+			     topo->n_servers, topo->n_gpus, topo->n_planes,
 			     topo->gpus[0].plane[0].n_sub_ports);
 	describe_row(t, "Link speed", "%s Mb/s a sub-port (%s)", rates,
 		     fabric->hosts ? "as the inventory says" : "shaped");
@@ -244,13 +251,15 @@ static void describe_training(json_t *tables, const struct fabric *fabric)
 {
 	json_t *t = describe_table(tables, "Workload of the training tests");
 
-	describe_row(t, "Jobs",
-		     "an unmodified Open MPI by mpirun, one rank a GPU of %u; its version stands "
-		     "below, its transport in each test's strategy",
-		     fabric->topo->n_gpus);
+	describe_row(
+		t, "Load",
+		"T5, T7, T8: this program's own workers, by the library or by kernel QPs, as each "
+		"test says; T6: libfabric's writes; T9 to T11: an unmodified Open MPI by mpirun, "
+		"one rank a GPU of %u, its version below, its transport in each test's strategy",
+		fabric->topo->n_gpus);
 	describe_row(t, "Operations",
-		     "all-reduce, all-to-all and all-gather of whole buffers in host memory, back "
-		     "to back; the algorithm is forced, read back, and stands in each test");
+		     "T9 to T11: collectives of whole buffers in host memory, back to back; the "
+		     "algorithm is forced, read back, and stands in each test");
 	describe_row(t, "Compute", "emulated by waiting, where a test has it (T10.1 and later)");
 }
 
@@ -260,7 +269,8 @@ static void describe_leaves(json_t *t, const struct describe *about)
 	unsigned n = about->fabric->topo->n_leaves;
 	struct leaf_load now;
 
-	if (!about->leaves || !about->leaves->at_ns || leaf_load_read(&now, about->fabric->topo))
+	if (!about->leaves || !about->leaves->at_ns ||
+	    leaf_load_read(&now, about->fabric->topo, &about->fabric->lab))
 		return;
 	describe_row(t, "CPU Utilization (switch)",
 		     "%.2f%% of a core: the daemons of the busiest leaf, over the whole run; "
@@ -271,7 +281,46 @@ static void describe_leaves(json_t *t, const struct describe *about)
 		     "began",
 		     leaf_load_rss_bytes(&now, n) / 1048576,
 		     leaf_load_rss_bytes(about->leaves, n) / 1048576);
+	/* a bgpd that was started anew begins at 0 */
+	if (now.knows_sessions && about->leaves->knows_sessions &&
+	    now.dropped >= about->leaves->dropped)
+		describe_row(t, "BGP/OSPF Stability",
+			     "%llu sessions of leaves ended in the whole run; those that a test's "
+			     "fault ended count too (12.x, 13.3)",
+			     (unsigned long long)(now.dropped - about->leaves->dropped));
 	leaf_load_fini(&now);
+}
+
+/* What NICs and switches counted since the run began, and the two rows of table 6 that follow. */
+static void describe_counts(json_t *t, const struct fabric *fabric)
+{
+	struct nic_counts nics = {.known = {false}}, switches = nics;
+	char text[2][512];
+
+	if (fabric->hosts && hosts_nic_counts(fabric->hosts, true, &nics, &switches))
+		return;
+	if (nics.known[NIC_CRC_ERRORS] || switches.known[NIC_CRC_ERRORS])
+		describe_row(t, "CRC Error Count", "%llu by NICs, %llu by switches",
+			     (unsigned long long)nics.grown[NIC_CRC_ERRORS],
+			     (unsigned long long)switches.grown[NIC_CRC_ERRORS]);
+	else
+		describe_row(t, "CRC Error Count", "not available: %s",
+			     fabric_lacks(fabric, FABRIC_CRC));
+	if (nics.known[NIC_FEC_UNCORRECTED] || switches.known[NIC_FEC_UNCORRECTED])
+		describe_row(t, "FEC Error Rate",
+			     "%llu blocks by NICs and %llu by switches that FEC could not correct",
+			     (unsigned long long)nics.grown[NIC_FEC_UNCORRECTED],
+			     (unsigned long long)switches.grown[NIC_FEC_UNCORRECTED]);
+	else
+		describe_row(t, "FEC Error Rate", "not available: %s",
+			     fabric_lacks(fabric, FABRIC_FEC));
+	if (!fabric->hosts)
+		return;
+	nic_counts_show(&nics, text[0], sizeof(text[0]));
+	nic_counts_show(&switches, text[1], sizeof(text[1]));
+	describe_row(t, "Counted by NICs", "%s", *text[0] ? text[0] : "nothing by a known name");
+	describe_row(t, "Counted by switches", "%s",
+		     *text[1] ? text[1] : "nothing: the inventory names none, or none answered");
 }
 
 static void describe_fabric_health(json_t *tables, const struct describe *about)
@@ -280,9 +329,25 @@ static void describe_fabric_health(json_t *tables, const struct describe *about)
 	const struct fabric *fabric = about->fabric;
 
 	describe_leaves(t, about);
-	describe_row(t, "FEC Error Rate", "not available: %s", fabric_lacks(fabric, FABRIC_FEC));
-	describe_row(t, "CRC Error Count", "not available: %s", fabric_lacks(fabric, FABRIC_CRC));
+	describe_counts(t, fabric);
+	describe_row(t, "NIC QP State",
+		     "%llu paths of QP groups died in %u measured runs, %llu were set up anew",
+		     (unsigned long long)fabric->paths.deaths, fabric->paths.runs,
+		     (unsigned long long)fabric->paths.rebuilds);
 	describe_row(t, "GPU-NIC PCIe BW", "not available: %s", fabric_lacks(fabric, FABRIC_PCIE));
+}
+
+static void describe_editions(json_t *t, const struct describe *about)
+{
+	struct editions e = about->options->editions;
+	char text[2][80];
+
+	edition_clause(e, "draft-calabria-bmwg-ai-fabric-inference-bench-02", text[0],
+		       sizeof(text[0]));
+	edition_clause(e, "draft-calabria-bmwg-ai-fabric-training-bench-02", text[1],
+		       sizeof(text[1]));
+	describe_row(t, "Editions", "%s%s%s", about->draft ? text[0] : "",
+		     about->draft && about->training ? ", " : "", about->training ? text[1] : "");
 }
 
 static void describe_run(json_t *tables, const struct describe *about)
@@ -290,6 +355,8 @@ static void describe_run(json_t *tables, const struct describe *about)
 	json_t *t = describe_table(tables, "Run");
 
 	describe_row(t, "Profile", "%s", profile_name(about->options->profile));
+	if (about->draft || about->training)
+		describe_editions(t, about);
 	describe_row(t, "Seed", "%llu", (unsigned long long)about->seed);
 	if (about->fabric && about->fabric->topo->bucket_bytes)
 		describe_row(
@@ -317,18 +384,20 @@ static void describe_real(json_t *tables, const struct fabric *fabric)
 {
 	json_t *t = describe_table(tables, "Real and emulated");
 	bool verbs = fabric->hosts && hosts_inventory(fabric->hosts)->verbs;
+	bool pfc = fabric->topo->pfc.xoff_bytes != 0;
 
 	describe_row(t, "Real",
 		     "%sLinux routes, RoCEv2 packets, libfare, every byte between workers and its "
 		     "verification, link faults",
 		     fabric->hosts ? "Hosts, devices and links as the table Hosts has them, "
 				   : "FRRouting's BGP, ");
-	describe_row(t, "Emulated", "GPUs and their compute time%s%s",
+	describe_row(t, "Emulated", "GPUs and their compute time%s%s%s",
 		     verbs ? "" : ", NICs (soft provider)",
 		     fabric->hosts ? ""
-				   : ", leaf switches, link rates (token buckets of the kernel)");
-	describe_row(t, "Not here", "%sNVLink, NVMe and GPU memory tiers",
-		     fabric->hosts ? "" : "PFC, FEC, PCIe, ");
+				   : ", leaf switches, link rates (token buckets of the kernel)",
+		     pfc ? ", PFC (an agent stops the queues of who is paused)" : "");
+	describe_row(t, "Not here", "%s%sNVLink", pfc || fabric->hosts ? "" : "PFC, ",
+		     fabric->hosts ? "" : "FEC, PCIe, ");
 }
 
 static void describe_extra(json_t *root, const json_t *extra)
@@ -346,13 +415,14 @@ static void describe_extra(json_t *root, const json_t *extra)
 
 json_t *describe_json(const struct describe *about)
 {
-	json_t *root =
-		json_pack("{s:s, s:s, s:s, s:I, s:f, s:i, s:i, s:b, s:f, s:[], s:[]}", "version",
-			  FARE_VERSION, "profile", profile_name(about->options->profile), "started",
-			  about->machine->started, "seed", (json_int_t)about->seed, "scale",
-			  about->scale, "trials_repeated", (int)about->repeated, "trials_busy",
-			  (int)about->busy, "even_busy", (int)about->options->even_busy, "seconds",
-			  about->seconds, "strategies", "tables");
+	json_t *root = json_pack(
+		"{s:s, s:s, s:s, s:I, s:f, s:i, s:i, s:b, s:o, s:f, s:[], s:[]}", "version",
+		FARE_VERSION, "profile", profile_name(about->options->profile), "started",
+		about->machine->started, "seed", (json_int_t)about->seed, "scale", about->scale,
+		"trials_repeated", (int)about->repeated, "trials_busy", (int)about->busy,
+		"even_busy", (int)about->options->even_busy, "editions",
+		editions_json(about->options->editions), "seconds", about->seconds, "strategies",
+		"tables");
 	json_t *tables = json_object_get(root, "tables");
 
 	if (!root)
@@ -382,7 +452,7 @@ json_t *describe_json(const struct describe *about)
 		describe_hosts_run(tables, about->fabric);
 	}
 	describe_extra(root, about->options->extra);
-	if (about->options->words)
-		json_object_set_new(root, "words", json_deep_copy(about->options->words));
+	if (about->options->args)
+		json_object_set_new(root, "words", json_deep_copy(about->options->args));
 	return root;
 }

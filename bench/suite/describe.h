@@ -31,8 +31,8 @@ struct describe {
 
 /*
  * {"version", "profile", "started", "seed", "scale", "trials_repeated", "trials_busy", "even_busy",
- * "seconds", "strategies", "tables": [{"title", "rows": [[name, value]]}], "words": what resume.h
- * wants}, the caller's. NULL: no memory.
+ * "editions", "seconds", "strategies", "tables": [{"title", "rows": [[name, value]]}], "words":
+ * what resume.h wants}, the caller's. NULL: no memory.
  */
 json_t *describe_json(const struct describe *about);
 

@@ -24,10 +24,11 @@
 	KPI("T_decode_init", "ms", "SUT-E", "from the cache's arrival to the first token",         \
 	    BETTER_LOWER, 1e-6)
 #define KPI_FABRIC_FRACTION                                                                        \
-	KPI("fabric_fraction", "", "DUT-PD", "mean T_transfer over mean TTFT", BETTER_LOWER, 0)
+	KPI("fabric_fraction", "", "DUT-PD", "T_transfer over TTFT, sums over the same requests",  \
+	    BETTER_LOWER, 0)
 #define KPI_KV_LATENCY                                                                             \
 	KPI("KV_xfer_latency", "us", "DUT-N",                                                      \
-	    "from when a block was due until its receiver was told", BETTER_LOWER, 1e-3)
+	    "from when a block was due until its receiver was notified", BETTER_LOWER, 1e-3)
 #define KPI_KV_BANDWIDTH                                                                           \
 	KPI("KV_xfer_bandwidth", "MB/s", "DUT-N", "payload acknowledged", BETTER_HIGHER, 0)
 #define KPI_OF_LINE                                                                                \
@@ -39,6 +40,15 @@
 	    "from the first GPU's first post to the last GPU's last arrival", BETTER_LOWER, 1e-3)
 #define KPI_EP_BANDWIDTH                                                                           \
 	KPI("EP_alltoall_bandwidth", "MB/s", "DUT-F", "payload of all GPUs", BETTER_HIGHER, 0)
+/* Of section 7, as -05 of the draft asks; both of the scaled payload. */
+#define KPI_VOLUME                                                                                 \
+	KPI("T_egress", "KB", "DUT-PD", "payload of a dispatch that leaves a GPU, mean",           \
+	    BETTER_NONE, 0),                                                                       \
+		KPI("S_fabric", "KB", "DUT-F",                                                     \
+		    "of these, what goes to other servers: by the seeded routing and the "         \
+		    "placement "                                                                   \
+		    "of GPUs, each byte once",                                                     \
+		    BETTER_NONE, 0)
 #define KPI_TPS_OUTPUT                                                                             \
 	KPI("TPS_output", "tokens/s", "SUT-E", "output tokens of all workers", BETTER_HIGHER, 0)
 #define KPI_TPS_PER_GPU                                                                            \
@@ -60,22 +70,20 @@
 #define KPI_MODEL(of, in)                                                                          \
 	KPI("model", in, "", of " on an ideal fabric, computed", BETTER_NONE, 0),                  \
 		KPI("model_ratio", "", "", of ", measured over the model", BETTER_NONE, 0)
-/* Beside the same names: what this trial's own waits allow. It checks the books, not the fabric. */
-#define KPI_MODEL_OF_WAITS(of, in)                                                                 \
-	KPI("model", in, "", of " by the bytes and waits of this trial: no ideal fabric",          \
-	    BETTER_NONE, 0),                                                                       \
-		KPI("model_ratio", "", "",                                                         \
-		    of ", measured over the model; does not show a slow fabric", BETTER_NONE, 0)
 #define KPI_MARKS                                                                                  \
 	KPI("ECN_marking_rate", "%", "DUT-S", "packets to GPUs that left their leaves with CE",    \
 	    BETTER_NONE, 0)
-#define KPI_PAUSES KPI("PFC_frame_count", "frames", "DUT-S", "pause frames", BETTER_LOWER, 0)
+#define KPI_PAUSES                                                                                 \
+	KPI("PFC_frame_count", "frames", "DUT-S",                                                  \
+	    "pause frames of a lab's ports, or of switches and NICs that count them",              \
+	    BETTER_LOWER, 0)
+#define KPI_STORMS KPI("PFC_storms", "", "DUT-S", "pauses that the watchdog ended", BETTER_LOWER, 0)
 #define KPI_TPS_INPUT                                                                              \
 	KPI("TPS_input", "tokens/s", "SUT-E", "prompt tokens of all workers", BETTER_HIGHER, 0)
 #define KPI_GOODPUT                                                                                \
 	KPI("Inference_Goodput", "tokens/s", "SUT-E",                                              \
-	    "output tokens of requests that ended without preemption or eviction", BETTER_HIGHER,  \
-	    0)
+	    "output tokens of requests that were never preempted, evicted from or failed",         \
+	    BETTER_HIGHER, 0)
 #define KPI_FABRIC_BW                                                                              \
 	KPI("fabric_bandwidth", "MB/s", "DUT-F", "payload of all traffic", BETTER_NONE, 0)
 #define KPI_JFI KPI("JFI", "", "DUT-F", "Jain's fairness index, 1 is even", BETTER_HIGHER, 0)
@@ -86,6 +94,12 @@
 #define KPI_TTFT_P99 KPI("TTFT_p99", "ms", "SUT-E", "of the sample", BETTER_LOWER, 0)
 #define KPI_RETRANSMISSIONS                                                                        \
 	KPI("retransmissions", "packets", "DUT-N", "by the sending QPs", BETTER_LOWER, 0)
+
+/* A lab's hosts take longer for a message than its links for the bytes of a scaled dispatch. */
+#define PARAM_STRETCH                                                                              \
+	PARAM("stretch", PARAM_COUNT, "",                                                          \
+	      "times the bytes of a dispatch that the scale gives: its times are so much longer",  \
+	      "8", NULL, "1")
 
 /* Who moves a KV block: not to be confused with ecmp-pull, whose QPs pull chunks of a write. */
 #define PARAM_VERB                                                                                 \

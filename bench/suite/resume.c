@@ -6,25 +6,18 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool is_words(const json_t *words)
+static bool is_args(const json_t *args)
 {
-	const json_t *word;
+	const json_t *arg;
 	size_t i;
 
-	json_array_foreach (words, i, word)
-		if (!json_is_string(word))
+	json_array_foreach (args, i, arg)
+		if (!json_is_string(arg))
 			return false;
-	return json_is_array(words);
+	return json_is_array(args);
 }
 
-static unsigned resume_count(const json_t *run, const char *name)
-{
-	json_int_t n = json_integer_value(json_object_get(run, name));
-
-	return n > 0 && n <= INT32_MAX ? (unsigned)n : 0;
-}
-
-int resume_read(struct resume *resume, json_t **words, const char *dir)
+int resume_read(struct resume *resume, json_t **args, const char *dir)
 {
 	const json_t *seed, *seconds, *said;
 	json_error_t error;
@@ -33,7 +26,7 @@ int resume_read(struct resume *resume, json_t **words, const char *dir)
 	json_t *run;
 
 	memset(resume, 0, sizeof(*resume));
-	*words = NULL;
+	*args = NULL;
 	snprintf(path, sizeof(path), "%s/run.json", dir);
 	if (access(path, F_OK))
 		return 0;
@@ -50,12 +43,10 @@ int resume_read(struct resume *resume, json_t **words, const char *dir)
 			   json_integer_value(seed) <= UINT32_MAX;
 	resume->seed = resume->has_seed ? (uint64_t)json_integer_value(seed) : 0;
 	resume->seconds = json_number_value(seconds) > 0 ? json_number_value(seconds) : 0;
-	resume->repeated = resume_count(run, "trials_repeated");
-	resume->busy = resume_count(run, "trials_busy");
 	if (started && strlen(started) < sizeof(resume->started))
 		strcpy(resume->started, started);
-	if (is_words(said))
-		*words = json_deep_copy(said);
+	if (is_args(said))
+		*args = json_deep_copy(said);
 	json_decref(run);
 	return 0;
 }

@@ -28,7 +28,7 @@
  * else runs on a machine now and then has a minute to end.
  */
 #define SUITE_BUSY_NS	   UINT64_C(10000000000)
-#define SUITE_LOOK_NS	   250000000
+#define SUITE_POLL_NS	   250000000
 #define SUITE_IDLE_PERCENT 20. /* of every core: nobody else computes there */
 
 struct suite {
@@ -40,7 +40,7 @@ struct suite {
 	struct progress progress;
 	double scale;
 	uint64_t seed;
-	unsigned done, repeated, busy;
+	unsigned done;
 	struct resume before;	 /* of the run that goes on */
 	struct machine machine;	 /* when it began */
 	struct leaf_load leaves; /* the same; at_ns 0: none was read */
@@ -74,7 +74,8 @@ static bool suite_is_whole(const struct rows *rows, const struct row *row)
 	return false;
 }
 
-/* Takes the rows of trials that were cut off, and of what was derived, out of an earlier file. */
+/* Takes the rows of trials that were cut off, and of what was derived, out of an earlier file; an
+ * attempt that did not count was one, whatever became of its trial. */
 static int suite_keep_whole(const char *path)
 {
 	struct rows *was, *kept;
@@ -88,7 +89,8 @@ static int suite_keep_whole(const char *path)
 	err = rows_open(&kept, fresh);
 	if (!err) {
 		for (size_t i = 0; !err && i < rows_count(was); i++)
-			if (suite_is_whole(was, rows_at(was, i)))
+			if (strcmp(rows_at(was, i)->kpi, SUITE_EXCLUDED) == 0 ||
+			    suite_is_whole(was, rows_at(was, i)))
 				err = rows_add(kept, rows_at(was, i));
 		rows_close(kept);
 	}
@@ -157,7 +159,10 @@ static unsigned suite_trials(const struct suite_options *o, const struct test *t
 	for (unsigned i = 0; i < SUITE_MAX_TRIALS_OF && o->trials_of[i].test; i++)
 		if (o->trials_of[i].n && strcmp(o->trials_of[i].test, test->id) == 0)
 			return o->trials_of[i].n;
-	return o->trials ? o->trials : test->trials[o->profile];
+	if (o->trials)
+		return o->trials;
+	return o->profile == PROFILE_DRAFT ? edition_trials(o->editions, test)
+					   : test->trials[o->profile];
 }
 
 static struct trial suite_trial(struct suite *suite, const struct test *test,
@@ -167,6 +172,7 @@ static struct trial suite_trial(struct suite *suite, const struct test *test,
 	uint64_t seed = suite->seed ^ (number + 1) * 0x9e3779b97f4a7c15ULL;
 	struct trial t = {.test = test,
 			  .profile = o->profile,
+			  .editions = o->editions,
 			  .fabric = test->no_fabric ? NULL : &suite->fabric,
 			  .state = &suite->state,
 			  .strategy = STRATEGY_FARE_SPRAY,
@@ -175,7 +181,9 @@ static struct trial suite_trial(struct suite *suite, const struct test *test,
 			  .number = number,
 			  .n_trials = suite_trials(o, test),
 			  .seed = rng_next(&seed),
-			  .seconds = test->seconds[o->profile],
+			  .seconds = o->profile == PROFILE_DRAFT
+					     ? edition_seconds(o->editions, test)
+					     : test->seconds[o->profile],
 			  .scale = suite->scale,
 			  .rows = suite->rows,
 			  .idle = {.mean_percent = -1}};
@@ -225,8 +233,6 @@ static int suite_account(struct suite *suite, const struct trial *t, int verdict
 
 	if (!verdict && !t->again)
 		return 0;
-	suite->repeated += verdict == -EAGAIN;
-	suite->busy += verdict == -EBUSY;
 	if (!t->again)
 		snprintf(idle, sizeof(idle), " (%.1f%%)", t->idle.busiest_core_percent);
 	fprintf(stderr, "%sfarebench: %s, trial %u: %s%s; %s\n",
@@ -250,7 +256,7 @@ static int suite_await_idle(void)
 		SUITE_IDLE_PERCENT, (unsigned long long)(SUITE_BUSY_NS / 1000000000));
 	do {
 		err = interrupt_pending() ? -EINTR : cpu_read(&before);
-		nanosleep(&(struct timespec){.tv_nsec = SUITE_LOOK_NS}, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = SUITE_POLL_NS}, NULL);
 		if (!err)
 			err = cpu_read(&after);
 		if (!err)
@@ -269,6 +275,43 @@ static const char *suite_cannot_try(struct suite *suite, const struct trial *t)
 	return t->strategy_name[0] ? fabric_cannot_spread(&suite->fabric, t->strategy) : NULL;
 }
 
+static bool suite_wants_row(const struct trial *t, const char *kpi)
+{
+	for (unsigned i = 0; i < t->n_rows; i++)
+		if (strcmp(t->row[i].kpi, kpi) == 0)
+			return false;
+	return test_kpi(t->test, kpi) != NULL;
+}
+
+/* Marks and pauses of hosts, as far as NICs or switches count them. */
+static int suite_note_counts(const struct hosts *hosts, struct trial *t)
+{
+	struct nic_counts nics, switches;
+	int err = hosts_nic_counts(hosts, false, &nics, &switches);
+	uint64_t pauses;
+	bool known;
+
+	if (err)
+		return err;
+	pauses = nic_pauses(&nics, &switches, &known);
+	if (suite_wants_row(t, "PFC_frame_count") && known)
+		trial_value(t, "PFC_frame_count", (double)pauses, 1);
+	else if (suite_wants_row(t, "PFC_frame_count"))
+		trial_missing(t, "PFC_frame_count",
+			      "no NIC and no switch of the inventory counts pause frames by a name "
+			      "that is known");
+	if (!suite_wants_row(t, "ECN_marking_rate"))
+		return 0;
+	if (nics.marked_of)
+		trial_value(t, "ECN_marking_rate",
+			    100 * (double)nics.marked / (double)nics.marked_of, nics.marked_of);
+	else
+		trial_missing(t, "ECN_marking_rate",
+			      "no host counts marked packets, and all packets, by names that are "
+			      "known");
+	return 0;
+}
+
 /* What the hosts counted meanwhile, a row for each; and how well their clocks agreed. */
 static int suite_note_hosts(struct suite *suite, struct trial *t)
 {
@@ -280,15 +323,17 @@ static int suite_note_hosts(struct suite *suite, struct trial *t)
 
 		snprintf(kpi, sizeof(kpi), "_counters %.23s", suite->fabric.topo->servers[i].name);
 		if (grown && grown[0])
-			trial_word(t, kpi, grown);
+			trial_set_text(t, kpi, grown);
 		err = grown ? 0 : -ENOMEM;
 		free(grown);
 	}
+	if (!err)
+		err = suite_note_counts(hosts, t);
 	if (t->idle.mean_percent < 0)
 		return err;
 	trial_value(t, "_clock_error_us", t->clock_error_ns / 1e3, 1);
 	if (t->held)
-		trial_word(t, "_rate_limited", "yes");
+		trial_set_text(t, "_rate_limited", "yes");
 	return err;
 }
 
@@ -304,15 +349,18 @@ static void suite_end_trial(struct trial *t)
 static int suite_run_trial(struct suite *suite, struct trial *t)
 {
 	const char *why = suite_cannot_try(suite, t);
-	int err;
+	int err, undone;
 
 	if (why) {
 		trial_missing(t, NULL, "%s", why);
 		return 0;
 	}
 	err = suite->fabric.hosts && t->fabric ? hosts_counters_begin(suite->fabric.hosts) : 0;
-	if (!err)
+	if (!err) {
 		err = t->test->run(t);
+		undone = fabric_balance_back(&suite->fabric); /* what follows may have no mode */
+		err = err ? err : undone;
+	}
 	if (!err)
 		suite_end_trial(t);
 	return err || !t->fabric || !suite->fabric.hosts ? err : suite_note_hosts(suite, t);
@@ -466,6 +514,26 @@ static int suite_expand(const struct suite_options *o, const struct test *const 
 	return err;
 }
 
+/* A strategy of tests' own is one of these tests'. */
+static int suite_check_own(const struct suite_options *o, const struct test *const *tests, size_t n)
+{
+	for (unsigned k = 0; k < o->n_own; k++) {
+		bool known = false;
+
+		for (size_t i = 0; i < n; i++)
+			known |= test_own_strategy(tests[i], o->own[k]) >= 0;
+		if (known)
+			continue;
+		fprintf(stderr, "farebench: --strategy: no test of these has %s; there are",
+			o->own[k]);
+		for (size_t i = 0; i < STRATEGY_COUNT; i++)
+			fprintf(stderr, " %s", strategy_name((enum strategy)i));
+		fputc('\n', stderr);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 /* A parameter that was named on the command line is one of a test at least. */
 static int suite_check_names(const struct suite_options *o, const struct test *const *tests,
 			     size_t n)
@@ -484,7 +552,7 @@ static int suite_check_names(const struct suite_options *o, const struct test *c
 		fputc('\n', stderr);
 		return -EINVAL;
 	}
-	return 0;
+	return suite_check_own(o, tests, n);
 }
 
 int suite_check(const struct suite_options *options, const struct test *const *tests, size_t n)
@@ -511,7 +579,7 @@ static bool suite_wants_fabric(const struct test *const *tests, size_t n)
 static int suite_open(struct suite *suite, bool fabric)
 {
 	const struct suite_options *o = suite->options;
-	json_t *words = NULL;
+	json_t *args = NULL;
 	int err = !fabric	       ? 0
 		  : o->hosts.inventory ? fabric_open_hosts(&suite->fabric, &o->hosts)
 				       : fabric_open(&suite->fabric, o->lab);
@@ -519,10 +587,12 @@ static int suite_open(struct suite *suite, bool fabric)
 	if (err)
 		return err;
 	suite->has_fabric = fabric;
-	if (fabric && !suite->fabric.hosts && leaf_load_read(&suite->leaves, suite->fabric.topo))
+	suite->fabric.store = o->store;
+	if (fabric && !suite->fabric.hosts &&
+	    leaf_load_read(&suite->leaves, suite->fabric.topo, &suite->fabric.lab))
 		suite->leaves.at_ns = 0;
-	err = o->resume ? resume_read(&suite->before, &words, o->dir) : 0;
-	json_decref(words);
+	err = o->resume ? resume_read(&suite->before, &args, o->dir) : 0;
+	json_decref(args);
 	if (err)
 		return err;
 	if (suite->before.started[0]) {
@@ -541,6 +611,17 @@ static int suite_open(struct suite *suite, bool fabric)
 	return suite_open_rows(suite);
 }
 
+static unsigned suite_count(const struct suite *suite, const char *kpi)
+{
+	struct rows_filter filter = {.kpi = kpi, .trial = -1};
+	unsigned n = 0;
+
+	for (size_t i = rows_next(suite->rows, &filter, 0); i < rows_count(suite->rows);
+	     i = rows_next(suite->rows, &filter, i + 1))
+		n++;
+	return n;
+}
+
 static int suite_describe(const struct suite *suite, json_t **run)
 {
 	char path[4096];
@@ -548,8 +629,8 @@ static int suite_describe(const struct suite *suite, json_t **run)
 				 .options = suite->options,
 				 .seed = suite->seed,
 				 .scale = suite->scale,
-				 .repeated = suite->before.repeated + suite->repeated,
-				 .busy = suite->before.busy + suite->busy,
+				 .repeated = suite_count(suite, SUITE_EXCLUDED),
+				 .busy = suite_count(suite, SUITE_KEPT),
 				 .seconds =
 					 suite->before.seconds + progress_seconds(&suite->progress),
 				 .machine = &suite->machine,
@@ -598,6 +679,9 @@ int suite_run(const struct suite_options *options, const struct test *const *tes
 	}
 	if (!err)
 		err = suite_open(&suite, suite_wants_fabric(tests, n));
+	for (size_t i = 0; !err && i < n && suite.has_fabric; i++)
+		cells_fit(tests[i], suite.fabric.topo, options->override, options->n_overrides,
+			  &cells[i]);
 	if (!err) {
 		progress_init(&suite.progress, suite_total(&suite, tests, n, cells));
 		err = suite_describe(&suite, run);

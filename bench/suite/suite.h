@@ -16,6 +16,7 @@
 #include "report/results.h"
 #include "suite/cells.h"
 #include "suite/test.h"
+#include "suite/edition.h"
 
 #define SUITE_MAX_OVERRIDES 32
 #define SUITE_MAX_OWN	    16
@@ -30,8 +31,10 @@ struct suite_options {
 	const char *lab;	     /* NULL: none is needed */
 	struct launch_options hosts; /* instead of a lab; hosts.inventory == NULL: a lab */
 	const char *workload;	     /* the file in force (workload/custom.h); NULL: none */
+	const char *store;	     /* where workers of a lab have files; NULL: nowhere */
 	const char *dir;	     /* NULL: rows are kept in memory alone */
 	enum profile profile;
+	struct editions editions;
 	/* those that spread traffic; and names of strategies that tests have of their own: a test
 	 * of which none is named has all of its own */
 	int strategy[STRATEGY_COUNT];
@@ -50,7 +53,7 @@ struct suite_options {
 	/* members of run.json beside the suite's own; its "tables" come behind the suite's. NULL:
 	 * none. Borrowed. */
 	const json_t *extra;
-	const json_t *words; /* of the command line, for run.json; NULL: none. Borrowed. */
+	const json_t *args; /* of the command line, for run.json; NULL: none. Borrowed. */
 };
 
 /*
@@ -69,8 +72,8 @@ int suite_run(const struct suite_options *options, const struct test *const *tes
  * The report as text on standard output (unless JSON goes there), its files into dir, JSON, a page:
  * each but the first if it is not NULL. -errno, after saying why.
  */
-int suite_tell(const struct results *results, const struct results_tests *tests, const char *dir,
-	       const char *json, const char *html);
+int suite_report(const struct results *results, const struct results_tests *tests, const char *dir,
+		 const char *json, const char *html);
 
 /* `farebench run ...` and `farebench list ...` */
 int suite_main(int argc, char **argv);

@@ -16,7 +16,7 @@
 #include "workload/custom.h"
 
 #define COMMAND_MAX_TESTS 128
-#define RUN_MAX_WORDS	  256
+#define RUN_MAX_ARGS	  256
 
 struct run_command {
 	struct suite_options options;
@@ -25,8 +25,8 @@ struct run_command {
 	bool wanted[COMMAND_MAX_TESTS]; /* by their place among all */
 	const char *json, *html;
 	char dir[64];
-	json_t *words;		    /* what is to be run, and how; not where */
-	char *again[RUN_MAX_WORDS]; /* those of the run that goes on */
+	json_t *args;		   /* what is to be run, and how; not where */
+	char *again[RUN_MAX_ARGS]; /* those of the run that goes on */
 };
 
 static const struct options_entry run_table[] = {
@@ -39,6 +39,8 @@ static const struct options_entry run_table[] = {
 	 "                          {host} in it (print what to start)"},
 	{"profile", 'P', "NAME",
 	 "quick, lab, or draft: the draft's own durations and trials (quick)"},
+	{"edition", 'E', "LIST",
+	 "revisions of the drafts: 02, 05 (inference), 04 (training), with commas (02)"},
 	{"strategy", 'S', "NAMES",
 	 "ways to spread traffic (ecmp-stripe,ecmp-flow,fare-spray): ecmp- and wecmp-\n"
 	 "                          stripe, flow, pull; fare-flow, fare-spray, fare-packet.\n"
@@ -47,6 +49,9 @@ static const struct options_entry run_table[] = {
 	{"param", 'p', "NAME=LEVELS", "other levels of a parameter, with commas; may be repeated"},
 	{"workload", 'w', "FILE",
 	 "models, expert configurations and a trace of requests of one's own"},
+	{"store", 's', "DIR",
+	 "where workers of a lab have files, read and written with O_DIRECT: the tier nvme of "
+	 "5.4"},
 	{"trials", 'n', "N", "trials of each combination (the profile's)"},
 	{"scale", 'c', "N", "bytes of models are divided by N (a GPU's line stands for 400 Gb/s)"},
 	{"seed", 'x', "N", "of workloads and of the order of trials (by chance)"},
@@ -70,33 +75,33 @@ static const struct {
 		      {"congestion", 8},  {"routing", 9},	 {"latency", 10},
 		      {"throughput", 11}, {"scale", 12},	 {"soak", 13}};
 
-static unsigned run_section(const char *word)
+static unsigned run_section(const char *arg)
 {
 	for (unsigned i = 0; i < sizeof(run_categories) / sizeof(run_categories[0]); i++)
-		if (strcmp(word, run_categories[i].name) == 0)
+		if (strcmp(arg, run_categories[i].name) == 0)
 			return run_categories[i].section;
-	return strchr(word, '.') ? 0 : (unsigned)strtoul(word, NULL, 10);
+	return strchr(arg, '.') ? 0 : (unsigned)strtoul(arg, NULL, 10);
 }
 
 /* "transport" names transport-latency, too. */
-static bool run_is_group(const char *word, const char *id)
+static bool run_is_group(const char *arg, const char *id)
 {
-	size_t length = strlen(word);
+	size_t length = strlen(arg);
 
-	return strncmp(word, id, length) == 0 && id[length] == '-';
+	return strncmp(arg, id, length) == 0 && id[length] == '-';
 }
 
-/* Marks what the word names. */
-static int run_add(struct run_command *c, const char *word)
+/* Marks what the argument names. */
+static int run_add(struct run_command *c, const char *arg)
 {
-	unsigned section = run_section(word);
-	bool all = strcmp(word, "all") == 0, any = false, training = strcmp(word, "training") == 0;
+	unsigned section = run_section(arg);
+	bool all = strcmp(arg, "all") == 0, any = false, training = strcmp(arg, "training") == 0;
 	size_t n;
 	const struct test *const *tests = tests_all(&n);
 
 	for (size_t i = 0; i < n && i < COMMAND_MAX_TESTS; i++) {
-		bool named = (all && test_is_draft(tests[i])) || strcmp(tests[i]->id, word) == 0 ||
-			     run_is_group(word, tests[i]->id) ||
+		bool named = (all && test_is_draft(tests[i])) || strcmp(tests[i]->id, arg) == 0 ||
+			     run_is_group(arg, tests[i]->id) ||
 			     (training && tests[i]->id[0] == 'T') ||
 			     (section && strtoul(tests[i]->id, NULL, 10) == section);
 
@@ -106,7 +111,7 @@ static int run_add(struct run_command *c, const char *word)
 	if (!any)
 		fprintf(stderr,
 			"farebench: no test or category is named %s: `farebench list` shows them\n",
-			word);
+			arg);
 	return any ? 0 : -EINVAL;
 }
 
@@ -126,23 +131,23 @@ static int run_param(struct suite_options *o, char *text)
 	return 0;
 }
 
-static bool run_is_own(const char *word)
+static bool run_is_own(const char *arg)
 {
 	size_t n;
 	const struct test *const *tests = tests_all(&n);
 
 	for (size_t i = 0; i < n; i++)
-		if (test_own_strategy(tests[i], word) >= 0)
+		if (test_own_strategy(tests[i], arg) >= 0)
 			return true;
 	return false;
 }
 
-static int run_strategy(struct suite_options *o, const char *word, unsigned *n)
+static int run_strategy(struct suite_options *o, const char *arg, unsigned *n)
 {
 	uint64_t one;
 
-	if (!run_is_own(word)) {
-		int err = options_strategies(word, &one, 1);
+	if (!run_is_own(arg)) {
+		int err = options_strategies(arg, &one, 1);
 
 		if (err > 0 && *n < STRATEGY_COUNT)
 			o->strategy[(*n)++] = (int)one;
@@ -150,7 +155,7 @@ static int run_strategy(struct suite_options *o, const char *word, unsigned *n)
 	}
 	if (o->n_own == SUITE_MAX_OWN)
 		return -E2BIG;
-	o->own[o->n_own++] = word;
+	o->own[o->n_own++] = arg;
 	return 0;
 }
 
@@ -162,9 +167,8 @@ static int run_strategies(struct suite_options *o, char *text)
 	int err = 0;
 
 	o->n_own = 0;
-	for (char *word = strtok_r(text, ",", &save); !err && word;
-	     word = strtok_r(NULL, ",", &save))
-		err = run_strategy(o, word, &n);
+	for (char *arg = strtok_r(text, ",", &save); !err && arg; arg = strtok_r(NULL, ",", &save))
+		err = run_strategy(o, arg, &n);
 	o->n_strategies = n ? n : o->n_strategies;
 	return err;
 }
@@ -205,6 +209,12 @@ static int run_option(struct run_command *c, int option, char *text)
 		return 0;
 	case 'P':
 		return run_profile(o, text);
+	case 'E':
+		err = editions_parse(text, &o->editions);
+		if (err)
+			fprintf(stderr, "farebench: --edition %s: 02, 05 or 04 is expected\n",
+				text);
+		return err;
 	case 'S':
 		return run_strategies(o, text);
 	case 'p':
@@ -228,6 +238,9 @@ static int run_option(struct run_command *c, int option, char *text)
 	case 'w':
 		o->workload = text;
 		return custom_load(text);
+	case 's':
+		o->store = text;
+		return 0;
 	case 'j':
 		c->json = text;
 		return 0;
@@ -259,9 +272,9 @@ static int run_note(struct run_command *c, int option, const char *text)
 		entry++;
 	if (!entry->name)
 		return 0; /* no option: run_option() says so */
-	return json_array_append_new(c->words, !option ? json_string(text)
-					       : text  ? json_sprintf("--%s=%s", entry->name, text)
-						       : json_sprintf("--%s", entry->name))
+	return json_array_append_new(c->args, !option ? json_string(text)
+					      : text  ? json_sprintf("--%s=%s", entry->name, text)
+						      : json_sprintf("--%s", entry->name))
 		       ? -ENOMEM
 		       : 0;
 }
@@ -325,13 +338,13 @@ static int run_read(struct run_command *c, int argc, char **argv)
 }
 
 /* Does the command line say nothing of its own, but perhaps how many trials? */
-static bool run_says_trials_alone(const struct run_command *c)
+static bool run_has_trials_alone(const struct run_command *c)
 {
-	const json_t *word;
+	const json_t *arg;
 	size_t i;
 
-	json_array_foreach (c->words, i, word)
-		if (strncmp(json_string_value(word), "--trials=", 9) != 0)
+	json_array_foreach (c->args, i, arg)
+		if (strncmp(json_string_value(arg), "--trials=", 9) != 0)
 			return false;
 	return true;
 }
@@ -341,12 +354,12 @@ static int run_read_again(struct run_command *c)
 {
 	static char program[] = "run";
 	struct resume before;
-	json_t *words = NULL;
-	const json_t *word;
+	json_t *args = NULL;
+	const json_t *arg;
 	size_t i;
-	int err = resume_read(&before, &words, c->options.dir), n = 1;
+	int err = resume_read(&before, &args, c->options.dir), n = 1;
 
-	if (!err && !json_array_size(words)) {
+	if (!err && !json_array_size(args)) {
 		fprintf(stderr,
 			"farebench run: %s does not say what was run: name its tests and options "
 			"again\n",
@@ -355,30 +368,30 @@ static int run_read_again(struct run_command *c)
 	}
 	c->again[0] = program;
 	if (!err)
-		err = json_array_extend(words, c->words) ? -ENOMEM : 0;
-	json_array_foreach (words, i, word)
-		if (n < RUN_MAX_WORDS - 1)
-			c->again[n++] = strdup(json_string_value(word));
-	json_decref(words);
-	json_array_clear(c->words);
+		err = json_array_extend(args, c->args) ? -ENOMEM : 0;
+	json_array_foreach (args, i, arg)
+		if (n < RUN_MAX_ARGS - 1)
+			c->again[n++] = strdup(json_string_value(arg));
+	json_decref(args);
+	json_array_clear(c->args);
 	return err ? err : run_read(c, n, c->again);
 }
 
 static void run_fini(struct run_command *c)
 {
-	for (unsigned i = 1; i < RUN_MAX_WORDS; i++)
+	for (unsigned i = 1; i < RUN_MAX_ARGS; i++)
 		free(c->again[i]);
-	json_decref(c->words);
+	json_decref(c->args);
 }
 
 static int run_parse(struct run_command *c, int argc, char **argv)
 {
 	int err;
 
-	c->words = json_array();
-	c->options.words = c->words;
-	err = c->words ? run_read(c, argc, argv) : -ENOMEM;
-	if (!err && c->options.resume && run_says_trials_alone(c))
+	c->args = json_array();
+	c->options.args = c->args;
+	err = c->args ? run_read(c, argc, argv) : -ENOMEM;
+	if (!err && c->options.resume && run_has_trials_alone(c))
 		err = run_read_again(c);
 	if (err)
 		return err;
@@ -401,7 +414,7 @@ static void run_again(const struct run_command *c, char **argv)
 {
 	const char *now = getenv("GLIBC_TUNABLES");
 	static char program[] = "farebench";
-	char *again[RUN_MAX_WORDS] = {program};
+	char *again[RUN_MAX_ARGS] = {program};
 	unsigned n = 1;
 
 	for (size_t i = 0; i < c->n_tests; i++) {
@@ -409,7 +422,7 @@ static void run_again(const struct run_command *c, char **argv)
 
 		if (!wanted || (now && strstr(now, wanted)))
 			continue;
-		for (; argv[n - 1] && n < RUN_MAX_WORDS - 1; n++)
+		for (; argv[n - 1] && n < RUN_MAX_ARGS - 1; n++)
 			again[n] = argv[n - 1];
 		if (argv[n - 1] || setenv("GLIBC_TUNABLES", wanted, 1))
 			return;
@@ -418,8 +431,8 @@ static void run_again(const struct run_command *c, char **argv)
 	}
 }
 
-int suite_tell(const struct results *results, const struct results_tests *tests, const char *dir,
-	       const char *json, const char *html)
+int suite_report(const struct results *results, const struct results_tests *tests, const char *dir,
+		 const char *json, const char *html)
 {
 	bool text = !json || strcmp(json, "-") != 0;
 	int err = results_report(results, tests, dir, text ? stdout : NULL);
@@ -464,8 +477,8 @@ int suite_main(int argc, char **argv)
 	else if (err == -EINTR)
 		fprintf(stderr, "farebench: stopped; nothing was kept\n");
 	else if (!err)
-		err = suite_tell(&results, &(struct results_tests){c.test, c.n_tests},
-				 c.options.dir, c.json, c.html);
+		err = suite_report(&results, &(struct results_tests){c.test, c.n_tests},
+				   c.options.dir, c.json, c.html);
 	results_close(&results);
 	custom_fini();
 	run_fini(&c);

@@ -37,12 +37,24 @@ const struct kpi *test_kpi(const struct test *test, const char *name)
 	return NULL;
 }
 
-const struct param *test_param(const struct test *test, const char *name)
+static const struct param *test_param_of(const struct param *list, const char *name)
 {
-	for (const struct param *p = test->params; p && p->name; p++)
+	for (const struct param *p = list; p && p->name; p++)
 		if (strcmp(p->name, name) == 0)
 			return p;
 	return NULL;
+}
+
+const struct param *test_param(const struct test *test, const char *name)
+{
+	return test_param_of(test->params, name);
+}
+
+const struct param *test_axis(const struct test *test, const char *name)
+{
+	const struct param *param = test_param(test, name);
+
+	return param ? param : test_param_of(test->added, name);
 }
 
 static const char *const profile_names[PROFILE_COUNT] = {"quick", "lab", "draft"};

@@ -17,8 +17,6 @@
 #include "core/hist.h"
 #include "core/rows.h"
 
-#define TEST_MAX_KPIS	 24
-#define TEST_MAX_VIEWS	 6
 #define TEST_MAX_COLUMNS 12
 
 /*
@@ -30,6 +28,12 @@
 #define SUITE_EXCLUDED "_excluded"
 #define SUITE_KEPT     "_kept"
 #define SUITE_LIBRARY  "_library" /* what a job's collective library says that it is */
+
+/*
+ * KPIs that begin with this come from a model and not from this fabric: they have columns of their
+ * own, and what the fabric cannot do is no reason for them to be missing.
+ */
+#define KPI_SIMULATED "Simulated_"
 
 enum profile { PROFILE_QUICK, PROFILE_LAB, PROFILE_DRAFT, PROFILE_COUNT };
 
@@ -56,9 +60,9 @@ struct param {
 };
 
 /* PARAM("size", PARAM_BYTES, "bytes", "of a message", "64K", "64K,1M") */
-#define PARAM(called, of, in, says, ...)                                                           \
+#define PARAM(called, of, in, means, ...)                                                          \
 	{                                                                                          \
-		.name = (called), .kind = (of), .unit = (in), .what = (says), .level = {           \
+		.name = (called), .kind = (of), .unit = (in), .what = (means), .level = {          \
 			__VA_ARGS__                                                                \
 		}                                                                                  \
 	}
@@ -135,6 +139,7 @@ enum need {
 	NEED_ONE_MACHINE = 1u << 6 /* workers that the coordinator can look into */
 };
 
+struct topo;
 struct trial;
 
 struct test {
@@ -158,7 +163,16 @@ struct test {
 	const char *tunables;
 	unsigned trials[PROFILE_COUNT];
 	double seconds[PROFILE_COUNT]; /* measured in each trial */
+	double sample_s;	       /* of a soak's sample by -05; 0: it asks for none */
 	const struct param *params;    /* up to ROWS_MAX_PARAMS */
+	/* those that trials add to rows (trial_with()): no cell has them */
+	const struct param *added;
+	/* Has that parameter no effect in this run, as a trace of requests has its own? Then no
+	 * cell has it, and to name its levels is an error. NULL: all have. */
+	bool (*ignores)(const char *param);
+	/* Does that level say something on this fabric? Those that do not are left out, unless the
+	 * command line names the parameter. NULL: all do. */
+	bool (*fits)(const struct topo *topo, const char *param, const char *level);
 	const struct kpi *kpis;
 	const struct view *views;
 	/*
@@ -185,5 +199,7 @@ int test_own_strategy(const struct test *test, const char *name);
 const struct test *const *tests_all(size_t *n);
 const struct kpi *test_kpi(const struct test *test, const char *name);
 const struct param *test_param(const struct test *test, const char *name);
+/* The same, or one that trials add. */
+const struct param *test_axis(const struct test *test, const char *name);
 
 #endif

@@ -39,16 +39,42 @@
 	X(test_13_1) \
 	X(test_13_2) \
 	X(test_13_3) \
+	X(test_t5_1) \
+	X(test_t5_2) \
+	X(test_t5_3) \
+	X(test_t6_1) \
+	X(test_t6_2) \
+	X(test_t6_3) \
+	X(test_t6_4) \
+	X(test_t6_5) \
+	X(test_t6_6) \
+	X(test_t6_7) \
+	X(test_t7_1) \
+	X(test_t7_2) \
+	X(test_t7_3) \
+	X(test_t7_4) \
+	X(test_t8_1) \
+	X(test_t8_2) \
+	X(test_t8_3) \
+	X(test_t8_4) \
 	X(test_t9_1) \
 	X(test_t9_2) \
 	X(test_t9_3) \
 	X(test_t9_4) \
 	X(test_t10_1) \
+	X(test_t10_2) \
+	X(test_t10_3) \
+	X(test_t11_1) \
 	X(test_t11_2) \
 	X(test_t11_3) \
+	X(test_t12_1) \
+	X(test_t12_2) \
 	X(test_demo_goodput) \
 	X(test_demo_shift) \
 	X(test_demo_chaos) \
+	X(test_demo_plain) \
+	X(test_collectives) \
+	X(test_collectives_programs) \
 	X(test_failover) \
 	X(test_drill) \
 	X(test_converge) \
@@ -65,7 +91,7 @@
 	X(test_probes_cost) \
 	X(test_probes_bfdd) \
 	X(test_probes_most) \
-	X(test_probes_calm) \
+	X(test_probes_false_downs) \
 	X(test_probes_daemon) \
 	X(test_fluid)
 /* clang-format on */

@@ -94,7 +94,7 @@ void trial_hist(struct trial *t, const char *kpi, const struct hist *hist)
 }
 
 /* False, and the row says so: the clocks' error is too large for times like this. */
-static bool trial_clocks_tell(struct trial *t, const char *kpi, double typical_ns)
+static bool trial_clocks_suffice(struct trial *t, const char *kpi, double typical_ns)
 {
 	if (t->clock_error_ns <= typical_ns * TRIAL_CLOCK_SHARE)
 		return true;
@@ -105,23 +105,30 @@ static bool trial_clocks_tell(struct trial *t, const char *kpi, double typical_n
 
 void trial_one_way(struct trial *t, const char *kpi, const struct hist *hist)
 {
-	if (!hist->n || trial_clocks_tell(t, kpi, hist_quantile(hist, 0.5)))
+	if (!hist->n || trial_clocks_suffice(t, kpi, hist_quantile(hist, 0.5)))
 		trial_hist(t, kpi, hist);
 }
 
 void trial_one_way_value(struct trial *t, const char *kpi, double value, uint64_t n,
 			 double typical_ns)
 {
-	if (n == 0 || trial_clocks_tell(t, kpi, typical_ns))
+	if (n == 0 || trial_clocks_suffice(t, kpi, typical_ns))
 		trial_value(t, kpi, value, n);
 }
 
-void trial_word(struct trial *t, const char *kpi, const char *text)
+void trial_set_text(struct trial *t, const char *kpi, const char *text)
 {
 	struct row *row = trial_row(t, kpi);
 
 	if (row && !(row->text = strdup(text)))
 		t->err = -ENOMEM;
+}
+
+/* kpi NULL: whether it is measured; else whether it is that one. */
+static bool is_meant(const struct kpi *k, const char *kpi)
+{
+	return kpi ? strcmp(k->name, kpi) == 0
+		   : strncmp(k->name, KPI_SIMULATED, strlen(KPI_SIMULATED)) != 0;
 }
 
 void trial_missing(struct trial *t, const char *kpi, const char *format, ...)
@@ -133,7 +140,7 @@ void trial_missing(struct trial *t, const char *kpi, const char *format, ...)
 	vsnprintf(text, sizeof(text), format, ap);
 	va_end(ap);
 	for (const struct kpi *k = t->test->kpis; k->name; k++) {
-		struct row *row = !kpi || strcmp(k->name, kpi) == 0 ? trial_row(t, k->name) : NULL;
+		struct row *row = is_meant(k, kpi) ? trial_row(t, k->name) : NULL;
 
 		if (row && !(row->missing = strdup(text)))
 			t->err = -ENOMEM;
@@ -213,6 +220,9 @@ static int trial_note(struct trial *t, const struct measured *m)
 	int err = fabric_clocks_end(t->fabric, &error_ns);
 
 	t->idle = m->idle;
+	t->fabric->paths.deaths += m->books.path_deaths;
+	t->fabric->paths.rebuilds += m->books.path_rebuilds;
+	t->fabric->paths.runs++;
 	t->held |= m->held;
 	t->clock_error_ns = fmax(t->clock_error_ns, error_ns);
 	return err;
@@ -254,7 +264,7 @@ int trial_measure(struct trial *t, const struct plan *plan,
 
 	memset(out, 0, sizeof(*out));
 	if (!err)
-		err = fabric_cluster(t->fabric, plan_arena_bytes(plan));
+		err = fabric_cluster_of(t->fabric, plan_arena_bytes(plan), &t->memory);
 	if (!err)
 		err = fabric_prepare(t->fabric, t->strategy);
 	measure.cluster = t->fabric->cluster;
@@ -268,7 +278,7 @@ int trial_measure(struct trial *t, const struct plan *plan,
 		measured_fini(out);
 	if (err)
 		return err;
-	audit_count(&t->counts, out, plan->load);
+	audit_count(&t->counts, out, plan->load, plan->stream);
 	stalled = audit_stalled(out, trial_gpus(t), &stall_ns);
 	if (stalled >= 0 && !t->is_fault_planned) {
 		snprintf(t->why_again, sizeof(t->why_again),

@@ -15,6 +15,7 @@
 #include "engine/measure.h"
 #include "engine/plan.h"
 #include "fabric/fabric.h"
+#include "suite/edition.h"
 #include "suite/test.h"
 
 struct trial {
@@ -23,16 +24,18 @@ struct trial {
 	struct fabric *fabric;	   /* NULL: the test needs none */
 	enum strategy strategy;	   /* of a test without strategies of its own */
 	const char *strategy_name; /* "": the test has none */
+	struct editions editions;  /* that the run follows */
 	unsigned n_params;
 	struct row_param param[ROWS_MAX_PARAMS];
 	unsigned number, n_trials; /* which of how many */
 	uint64_t seed; /* of this trial, whatever its strategy: all strategies meet the same */
 	double warm_s, seconds;
 	double scale; /* unscaled line rate over this fabric's: bytes are divided by it */
-	const struct rows *rows; /* of trials before: bounds that other tests found */
-	bool bins;		 /* a test sets it: trial_measure() brings timelines */
-	struct cpu_idle idle;	 /* of what was measured; mean_percent < 0: nothing was */
-	void **state;		 /* the test's own, from trial to trial; its close() frees it */
+	const struct rows *rows;   /* of trials before: bounds that other tests found */
+	struct memory_pair memory; /* a test sets it: where blocks lie */
+	bool bins;		   /* a test sets it: trial_measure() brings timelines */
+	struct cpu_idle idle;	   /* of what was measured; mean_percent < 0: nothing was */
+	void **state;		   /* the test's own, from trial to trial; its close() frees it */
 	/* a test sets it: what was measured tells of the machine, because; it is made again */
 	const char *again;
 	bool is_fault_planned; /* who stands still is what is measured, not the machine */
@@ -58,11 +61,11 @@ void trial_one_way(struct trial *t, const char *kpi, const struct hist *hist);
 /* A value that rests on such times, of about typical_ns. */
 void trial_one_way_value(struct trial *t, const char *kpi, double value, uint64_t n,
 			 double typical_ns);
-void trial_word(struct trial *t, const char *kpi, const char *text);
+void trial_set_text(struct trial *t, const char *kpi, const char *text);
 /* The rows that follow, of this trial, have one parameter more: what is measured of several kinds
  * at once. text NULL: no longer. */
 void trial_with(struct trial *t, const char *param, const char *text);
-/* Nothing was measured, because; kpi NULL: of all the test's KPIs. */
+/* Nothing was measured, because; kpi NULL: of all the test's KPIs but those of KPI_SIMULATED. */
 void trial_missing(struct trial *t, const char *kpi, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -79,7 +82,8 @@ void trial_spoil(struct trial *t, const char *why);
 /* A load that spreads as the trial's strategy does; qps 0: one per sub-port. */
 struct traffic_load trial_load(const struct trial *t, const char *name, unsigned qps);
 
-/* Makes the workers' memory large enough, sets the kernel's weights, runs the plan, notes how idle
+/* Makes the workers' memory large enough and of the kinds wanted (-EOPNOTSUPP: fabric->memory_text
+ * says why there is none), sets the kernel's weights, runs the plan, notes how idle
  * the machine was. meanwhile and arg: as of struct measure. */
 int trial_measure(struct trial *t, const struct plan *plan,
 		  int (*meanwhile)(void *arg, uint64_t from_ns, uint64_t to_ns), void *arg,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <math.h>
-#include <string.h>
 
 #include "suite/derive.h"
 #include "training/common.h"
@@ -12,16 +11,9 @@ static int summary_run(struct trial *t)
 					    [COLLECTIVE_ALLTOALL] = "T9.2",
 					    [COLLECTIVE_ALLGATHER] = "T9.3"};
 	static const char *const kpis[] = {"BusBW", "of_optimum"};
-	enum collective c = COLLECTIVE_ALLREDUCE;
-
 	/* the first parameter names the test; those behind it are that test's */
-	while (strcmp(trial_text(t, "collective"), collective_name(c)) != 0) {
-		if (c == COLLECTIVE_ALLGATHER) {
-			trial_missing(t, NULL, "allreduce, alltoall and allgather are known");
-			return 0;
-		}
-		c++;
-	}
+	enum collective c = collective_parse(trial_text(t, "collective"));
+
 	for (size_t i = 0; i < sizeof(kpis) / sizeof(kpis[0]); i++) {
 		double value = derive_median(t->rows, tests[c], t->strategy_name, kpis[i],
 					     t->n_params - 1, t->param + 1, 0.5);
@@ -35,18 +27,11 @@ static int summary_run(struct trial *t)
 }
 
 static const struct param params[] = {
-	{"collective",
-	 PARAM_NAME,
-	 "",
-	 "of T9.1 to T9.3",
-	 {"allreduce,alltoall,allgather", NULL, NULL}},
-	{"size", PARAM_BYTES, "bytes", "of each rank's vector", {"8M", "64M", "1G"}},
-	{"ranks", PARAM_COUNT, "accelerators", "a rank on each server", {"4", "4", "128,512"}},
-	{"fabric",
-	 PARAM_NAME,
-	 "",
-	 "whole, or a part of the last rank's GPU lost",
-	 {"healthy,subport-lost,plane-lost", NULL, NULL}},
+	PARAM("collective", PARAM_NAME, "", "of T9.1 to T9.3", "allreduce,alltoall,allgather"),
+	PARAM("size", PARAM_BYTES, "bytes", "of each rank's vector", "8M", "64M", "1G"),
+	PARAM("ranks", PARAM_COUNT, "accelerators", "a rank on each GPU", "4", "4", "128,512"),
+	TRAINING_BALANCE,
+	TRAINING_FABRIC,
 	LIST_END};
 
 static const struct kpi kpis[] = {
@@ -54,17 +39,10 @@ static const struct kpi kpis[] = {
 	{"of_optimum", "", "DUT-F", "median of the trials", BETTER_HIGHER, 0},
 	LIST_END};
 
-static const struct view views[] = {{VIEW_TABLE,
-				     "Bus bandwidth by strategy (table 11)",
-				     "collective",
-				     "strategy",
-				     "fabric",
-				     {"BusBW", "of_optimum"},
-				     false,
-				     false,
-				     NULL,
-				     NULL},
-				    VIEWS_END};
+static const struct view views[] = {
+	VIEW(VIEW_TABLE, "Bus bandwidth by how leaves spread, and by transport (table 11)",
+	     "collective", "balance", "strategy", "BusBW", "of_optimum"),
+	VIEWS_END};
 
 const struct test test_t9_4 = {
 	.id = "T9.4",
@@ -75,6 +53,7 @@ const struct test test_t9_4 = {
 	.strategies = mpi_strategies,
 	.trials = {1, 1, 1},
 	.params = params,
+	.fits = training_fits,
 	.kpis = kpis,
 	.views = views,
 	.run = summary_run,

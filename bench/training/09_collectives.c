@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * 09_collectives.c - tests 9.1 to 9.3: all-reduce, all-to-all, all-gather.
+ * 09_collectives.c - tests 9.1 to 9.3: all-reduce, all-to-all, all-gather; and what libraries have
+ * beside them.
  */
 #include <errno.h>
 #include <math.h>
@@ -10,28 +11,76 @@
 
 #include "fabric/optimum.h"
 #include "suite/derive.h"
+#include "suite/kpis.h"
 #include "training/common.h"
 #include "training/links.h"
+#include "training/peers.h"
+#include "training/simulated.h"
 
 /* ---- one trial ---- */
 
 struct watched {
 	struct trial *t;
 	struct links from, to;
+	struct peers peers;
+	double *sent;  /* NULL: not counted; else peers.n^2 before, and as many after */
+	int uncounted; /* why */
 };
+
+/* The job goes on meanwhile: what is read fastest comes first. */
+static int watched_read(struct watched *w, struct links *links, unsigned half)
+{
+	int err = 0;
+
+	if (w->sent)
+		err = peers_read(&w->peers, w->sent + half * w->peers.n * w->peers.n);
+	return err ? err : links_read(links, w->t->fabric->topo);
+}
 
 static int on_begun(void *arg)
 {
 	struct watched *w = arg;
 
-	return links_read(&w->from, w->t->fabric->topo);
+	return watched_read(w, &w->from, 0);
 }
 
 static int on_ended(void *arg)
 {
 	struct watched *w = arg;
 
-	return links_read(&w->to, w->t->fabric->topo);
+	return watched_read(w, &w->to, 1);
+}
+
+/* Without programs at devices nothing is counted, and the algorithm is read back alone. */
+static int watched_begin(struct watched *w, struct trial *t, unsigned ranks)
+{
+	int err = peers_begin(&w->peers, t->fabric->topo, ranks);
+
+	w->t = t;
+	w->uncounted = err;
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	w->sent = calloc(2 * (size_t)ranks * ranks, sizeof(*w->sent));
+	return w->sent ? 0 : -ENOMEM;
+}
+
+static void watched_end(struct watched *w)
+{
+	peers_end(&w->peers, w->t->fabric->topo);
+	links_fini(&w->from);
+	links_fini(&w->to);
+	free(w->sent);
+}
+
+/* Payload of an iteration, in place of what was read before. */
+static const double *watched_sent(struct watched *w, unsigned iterations)
+{
+	unsigned n = w->peers.n * w->peers.n;
+	double factor = optimum_goodput_factor(w->t->fabric->topo) / iterations;
+
+	for (unsigned i = 0; w->sent && i < n; i++)
+		w->sent[i] = (w->sent[n + i] - w->sent[i]) * factor;
+	return w->sent;
 }
 
 /* BusBW while an iteration takes as long as q of them do at most. */
@@ -48,15 +97,11 @@ static void add_percentile(struct trial *t, const char *kpi, const struct hist *
 }
 
 static void add_busbw(struct trial *t, enum collective c, const struct mpi_job *job,
-		      const struct mpi_result *r)
+		      const struct mpi_result *r, struct hist *h)
 {
-	double seconds = r->wall_s / r->n, busbw, bits;
-	struct hist *h = malloc(sizeof(*h));
+	double seconds = r->wall_s / r->n, busbw, bits,
+	       fabric = collective_fabric_bytes(t->fabric->topo, c, job->ranks, job->bytes);
 
-	if (!h) {
-		t->err = -ENOMEM;
-		return;
-	}
 	hist_init(h);
 	for (unsigned i = 0; i < r->n; i++)
 		hist_add(h, r->took_ns[i]);
@@ -66,8 +111,44 @@ static void add_busbw(struct trial *t, enum collective c, const struct mpi_job *
 	add_percentile(t, "BusBW_P50", h, 0.5, bits);
 	add_percentile(t, "BusBW_P95", h, 0.95, bits);
 	add_percentile(t, "BusBW_P99", h, 0.99, bits);
-	trial_value(t, "BusBW_efficiency", busbw / training_line_bps(t) * 100, r->n);
+	trial_value(t, "BusBW_efficiency", fabric * 8 / seconds / training_line_bps(t) * 100, r->n);
 	trial_hist(t, "JCT", h);
+}
+
+/* A line as nccl-tests prints it: iterations `first`, first + 2 and so on. */
+static void add_place(struct trial *t, enum collective c, const struct mpi_job *job,
+		      const struct mpi_result *r, unsigned first, struct hist *h)
+{
+	double mean;
+
+	hist_init(h);
+	for (unsigned i = first; i < r->n; i += 2)
+		hist_add(h, r->took_ns[i]);
+	if (!h->n)
+		return;
+	mean = hist_mean(h);
+	trial_with(t, "place", first ? "in" : "out");
+	trial_hist(t, "time", h);
+	trial_value(t, "time_min", (double)h->min / 1e6, h->n);
+	trial_value(t, "time_mean", mean / 1e6, h->n);
+	trial_value(t, "algbw", (double)job->bytes / mean, h->n);
+	trial_value(t, "busbw", (double)job->bytes / mean * collective_factor(c, job->ranks), h->n);
+	trial_value(t, "wrong", 0, r->checked);
+	trial_with(t, NULL, NULL);
+}
+
+static void add_times(struct trial *t, enum collective c, const struct mpi_job *job,
+		      const struct mpi_result *r)
+{
+	struct hist *h = malloc(sizeof(*h));
+
+	if (!h) {
+		t->err = -ENOMEM;
+		return;
+	}
+	add_busbw(t, c, job, r, h);
+	for (unsigned first = 0; first < 2; first++)
+		add_place(t, c, job, r, first, h);
 	free(h);
 }
 
@@ -80,7 +161,7 @@ static void add_optimum(struct trial *t, enum collective c, const struct mpi_job
 		t->err = -ENOMEM;
 		return;
 	}
-	collective_matrix(c, job->ranks, job->bytes, cells);
+	collective_matrix(t->fabric->topo, c, job->ranks, job->bytes, cells);
 	trial_value(t, "of_optimum",
 		    collective_optimum_s(t->fabric->topo, job->ranks, cells) * r->n / r->wall_s,
 		    r->n);
@@ -96,53 +177,93 @@ static void add_links(struct trial *t, const struct watched *w, unsigned ranks)
 	trial_value(t, "Link_utilization_mean", use.mean * 100, use.n);
 }
 
+static void add_sent(struct trial *t, const struct watched *w, const double *sent, unsigned ranks,
+		     unsigned n)
+{
+	double sum = 0;
+
+	for (unsigned i = 0; sent && i < ranks * ranks; i++)
+		sum += sent[i];
+	if (sent)
+		trial_value(t, "Fabric_bytes", sum / 1e6, n);
+	else
+		trial_missing(t, "Fabric_bytes", "not counted: %s",
+			      w->uncounted == -EOPNOTSUPP
+				      ? "this kernel has no BPF programs at a device"
+				      : strerror(-w->uncounted));
+}
+
 static int collectives_measure(struct trial *t, enum collective c, unsigned ranks, uint64_t bytes)
 {
 	struct watched w = {.t = t};
 	struct mpi_job job = training_job(t, c, ranks, bytes);
-	struct mpi_result r;
-	int err;
+	struct mpi_result r = {.n = 0};
+	const double *sent;
+	int err = watched_begin(&w, t, ranks);
 
+	job.alternates = true;
 	job.on_begun = on_begun;
 	job.on_ended = on_ended;
 	job.arg = &w;
-	err = mpi_job_run(&job, &r);
+	if (!err)
+		err = training_job_run(t, &job, &r);
 	if (!err) {
-		add_busbw(t, c, &job, &r);
+		add_times(t, c, &job, &r);
 		add_optimum(t, c, &job, &r);
 		add_links(t, &w, ranks);
-		training_algorithm(t, c, &job, &r,
-				   links_sent(&w.from, &w.to, t->fabric->topo, ranks) / r.n *
-					   optimum_goodput_factor(t->fabric->topo));
-		trial_missing(t, "ECN_marking_ratio", "the leaves mark nothing");
-		trial_missing(t, "PFC_pause_count", "virtual Ethernet has no pause frames");
+		sent = watched_sent(&w, r.n);
+		add_sent(t, &w, sent, ranks, r.n);
+		training_algorithm(t, c, &job, &r, sent);
 	}
-	links_fini(&w.from);
-	links_fini(&w.to);
+	watched_end(&w);
 	mpi_result_fini(&r);
 	return err;
 }
 
-static int collectives_run(struct trial *t)
+static enum collective collectives_of(const struct trial *t)
 {
 	/* the tests follow each other as enum collective has them */
-	enum collective c = (enum collective)(t->test->id[strlen("T9.")] - '1');
+	return test_param(t->test, "operation")
+		       ? collective_parse(trial_text(t, "operation"))
+		       : (enum collective)(t->test->id[strlen("T9.")] - '1');
+}
+
+static int collectives_run(struct trial *t)
+{
 	unsigned ranks = trial_count(t, "ranks");
 	uint64_t bytes = (uint64_t)trial_number(t, "size");
 	int err, healed;
 
+	simulated_add(t, collectives_of(t), ranks, bytes);
 	if (!training_can(t, ranks, bytes))
 		return 0;
 	err = training_prepare(t);
 	if (!err)
+		err = training_balance(t);
+	if (!err)
 		err = training_degrade(t, trial_text(t, "fabric"), ranks);
 	if (!err)
-		err = collectives_measure(t, c, ranks, bytes);
+		err = collectives_measure(t, collectives_of(t), ranks, bytes);
 	healed = training_restore(t);
-	return err ? err : healed;
+	return err < 0 ? err : healed;
 }
 
 /* ---- all of them ---- */
+
+/* The same row's median with the leaves by ECMP; NaN: it is that row, or was not measured. */
+static double collectives_by_ecmp(const struct test *test, const struct rows *rows, struct row row)
+{
+	bool other = false;
+
+	for (unsigned p = 0; p < row.n_params; p++)
+		if (strcmp(row.param[p].name, "balance") == 0) {
+			other = strcmp(row.param[p].text, BALANCE_BASE) != 0;
+			row_param_set(&row.param[p], "balance", BALANCE_BASE);
+		}
+	return other ? derive_median(rows, test->id, row.strategy, "BusBW", row.n_params, row.param,
+				     0.5)
+		     : NAN;
+}
 
 static int collectives_derive(const struct test *test, struct rows *rows)
 {
@@ -157,30 +278,33 @@ static int collectives_derive(const struct test *test, struct rows *rows)
 		double base = derive_median(rows, test->id, BASELINE, "BusBW", row.n_params,
 					    row.param, 0.5);
 
-		if (!row.missing)
-			err = derive_value(rows, &row, "over_" BASELINE, own / base);
+		if (row.missing)
+			continue;
+		err = derive_value(rows, &row, "over_" BASELINE, own / base);
+		base = collectives_by_ecmp(test, rows, row);
+		if (!err && isfinite(base))
+			err = derive_value(rows, &row, "over_ecmp", own / base);
+		if (!err && strcmp(test->id, "T9.3") == 0)
+			err = derive_value(rows, &row, "over_allreduce",
+					   own / derive_median(rows, "T9.1", row.strategy, "BusBW",
+							       row.n_params, row.param, 0.5));
 	}
 	return err;
 }
 
 /* ---- declarations ---- */
 
-static const struct param params[] = {{"size",
-				       PARAM_BYTES,
-				       "bytes",
-				       "of each rank's vector",
-				       {"1M,8M", "1M,8M,64M", "1M,8M,64M,256M,1G,4G"}},
-				      {"ranks",
-				       PARAM_COUNT,
-				       "accelerators",
-				       "a rank on each server",
-				       {"4", "4", "8,16,32,64,128,256,512,1024"}},
-				      {"fabric",
-				       PARAM_NAME,
-				       "",
-				       "whole, or a part of the last rank's GPU lost",
-				       {"healthy,subport-lost,plane-lost", NULL, NULL}},
-				      LIST_END};
+#define COLLECTIVE_PARAMS                                                                          \
+	PARAM("size", PARAM_BYTES, "bytes", "of each rank's vector", "1M,8M", "1M,8M,64M",         \
+	      "1M,8M,64M,256M,1G,4G"),                                                             \
+		PARAM("ranks", PARAM_COUNT, "accelerators", "a rank on each GPU", "4", "4",        \
+		      "8,16,32,64,128,256,512,1024"),                                              \
+		TRAINING_BALANCE, TRAINING_FABRIC, LIST_END
+
+static const struct param params[] = {COLLECTIVE_PARAMS};
+static const struct param more_params[] = {
+	PARAM("operation", PARAM_NAME, "", "of MPI", "reduce_scatter,bcast,sendrecv"),
+	COLLECTIVE_PARAMS};
 
 static const struct kpi kpis[] = {
 	{"BusBW", "Gb/s", "DUT-F",
@@ -189,45 +313,54 @@ static const struct kpi kpis[] = {
 	 0},
 	{"BusBW_P95", "Gb/s", "DUT-F", "95% of the iterations are faster", BETTER_HIGHER, 0},
 	{"BusBW_P99", "Gb/s", "DUT-F", "99% of the iterations are faster", BETTER_HIGHER, 0},
-	{"BusBW_efficiency", "%", "DUT-F", "BusBW over a whole GPU's line rate", BETTER_HIGHER, 0},
+	{"BusBW_efficiency", "%", "DUT-F",
+	 "what the busiest rank sends to other servers, in that time, over a whole GPU's line rate",
+	 BETTER_HIGHER, 0},
+	{"Fabric_bytes", "MB", "DUT-F",
+	 "payload of an iteration, of all ranks, as counted where it leaves servers; what stays "
+	 "within a server is not in it",
+	 BETTER_NONE, 0},
 	{"of_optimum", "", "DUT-F",
 	 "the fluid's time for what the algorithm sends, on the links that live, over the time "
 	 "taken",
 	 BETTER_HIGHER, 0},
 	{"over_" BASELINE, "", "DUT-F", "median BusBW over that of " BASELINE, BETTER_HIGHER, 0},
+	{"over_ecmp", "", "DUT-F",
+	 "median BusBW over that with the leaves by ECMP; below 1: slower than by ECMP",
+	 BETTER_HIGHER, 0},
+	{"over_allreduce", "", "DUT-F",
+	 "of T9.3: median BusBW over that of T9.1 in the same run; 1 if both use the links alike",
+	 BETTER_NONE, 0},
 	{"JCT", "ms", "SUT-E", "an iteration at its slowest rank", BETTER_LOWER, 1e-6},
-	{"Algorithm", "", "SUT-E", "forced, read back, and compared with what the GPUs sent",
+	{"time", "ms", "SUT-E", "an iteration of one place at its slowest rank", BETTER_LOWER,
+	 1e-6},
+	{"time_min", "ms", "SUT-E", "the fastest of them", BETTER_LOWER, 0},
+	{"time_mean", "ms", "SUT-E", "their mean", BETTER_LOWER, 0},
+	{"algbw", "GB/s", "SUT-E", "a rank's bytes over the mean time", BETTER_HIGHER, 0},
+	{"busbw", "GB/s", "SUT-E", "algbw times algo_factor", BETTER_HIGHER, 0},
+	{"wrong", "", "SUT-E",
+	 "numbers that were wrong, of the iterations that ranks checked; one ends the run",
+	 BETTER_LOWER, 0},
+	{"Algorithm", "", "SUT-E", "forced, read back, and compared with what each sent to each",
 	 BETTER_NONE, 0},
-	{"Link_utilization_max", "%", "DUT-F", "of the busiest live sub-port, transmitting",
-	 BETTER_NONE, 0},
-	{"Link_utilization_min", "%", "DUT-F", "of the idlest live sub-port", BETTER_NONE, 0},
-	{"Link_utilization_mean", "%", "DUT-F", "of all live sub-ports", BETTER_NONE, 0},
-	{"ECN_marking_ratio", "%", "DUT-S", "packets marked", BETTER_NONE, 0},
-	{"PFC_pause_count", "events/s", "DUT-S", "pause frames", BETTER_NONE, 0},
+	TRAINING_LINKS,
+	KPI_DROPS,
+	KPI_MARKS,
+	KPI_PAUSES,
+	SIMULATED_KPIS,
 	LIST_END};
 
 static const struct view views[] = {
-	{VIEW_TABLE,
-	 "Bus bandwidth",
-	 "size",
-	 "strategy",
-	 "fabric",
-	 {"BusBW", "BusBW_P50", "BusBW_P95", "BusBW_P99", "BusBW_efficiency", "of_optimum",
-	  "over_" BASELINE, "Algorithm"},
-	 false,
-	 false,
-	 NULL,
-	 NULL},
-	{VIEW_BARS,
-	 "Bus bandwidth over the fluid optimum",
-	 "size",
-	 "strategy",
-	 "fabric",
-	 {"of_optimum"},
-	 false,
-	 false,
-	 NULL,
-	 NULL},
+	VIEW(VIEW_TABLE, "Bus bandwidth", "size", "strategy", "fabric", "BusBW", "BusBW_P50",
+	     "BusBW_P95", "BusBW_P99", "BusBW_efficiency", "of_optimum", "over_" BASELINE,
+	     "over_ecmp", "over_allreduce", "Algorithm"),
+	VIEW(VIEW_BARS, "Bus bandwidth by how leaves spread", "balance", "strategy", "size",
+	     "BusBW"),
+	VIEW(VIEW_TABLE, "Out of place and in place, as nccl-tests print it", "size", "place",
+	     "strategy", "time_min", "time_mean", "time@p50", "time@p95", "time@p99", "algbw",
+	     "busbw", "wrong"),
+	VIEW(VIEW_BARS, "Bus bandwidth over the fluid optimum", "size", "strategy", "fabric",
+	     "of_optimum"),
 	{VIEW_LINES,
 	 "Bus bandwidth by accelerators",
 	 "ranks",
@@ -238,37 +371,36 @@ static const struct view views[] = {
 	 false,
 	 NULL,
 	 NULL},
-	{VIEW_TABLE,
-	 "Iterations and links",
-	 "size",
-	 "strategy",
-	 "fabric",
-	 {"JCT@p50", "JCT@p95", "JCT@p99", "Link_utilization_max", "Link_utilization_min",
-	  "Link_utilization_mean"},
-	 false,
-	 false,
-	 NULL,
-	 NULL},
+	VIEW(VIEW_TABLE, "Iterations and links", "size", "strategy", "fabric", "JCT@p50", "JCT@p95",
+	     "JCT@p99", "Link_utilization_max", "Link_utilization_min", "Link_utilization_mean",
+	     "Packet_drop_rate", "ECN_marking_rate", "PFC_frame_count", "Fabric_bytes"),
+	SIMULATED_VIEW("balance"),
 	VIEWS_END};
 
-#define COLLECTIVE_TEST(of, title, says)                                                           \
+#define COLLECTIVE_TEST(of, title, in, swept, means)                                               \
 	{                                                                                          \
-		.id = "T" of, .name = title, .clause = TRAINING_DRAFT of, .dut = "DUT-F",          \
-		.summary = says, .needs = TRAINING_NEEDS, .strategies = mpi_strategies,            \
-		.trials = {1, 3, 3}, .seconds = {2, 10, 60}, .params = params, .kpis = kpis,       \
-		.views = views, .run = collectives_run, .derive = collectives_derive,              \
+		.id = of, .name = title, .clause = TRAINING_DRAFT in, .dut = "DUT-F",              \
+		.summary = means, .needs = TRAINING_NEEDS, .strategies = mpi_strategies,           \
+		.trials = {1, 3, 3}, .seconds = {2, 10, 60}, .params = swept,                      \
+		.fits = training_fits, .kpis = kpis, .views = views, .run = collectives_run,       \
+		.derive = collectives_derive,                                                      \
 	}
 
-const struct test test_t9_1 = COLLECTIVE_TEST("9.1", "AllReduce Benchmark",
-					      "MPI_Allreduce() of whole numbers by an unmodified "
-					      "OpenMPI, over libfabric and UCX on TCP by "
-					      "the kernel's ECMP, and over libfabric on fare. Also "
-					      "the all-reduce of tensor parallelism.");
+const struct test test_t9_1 = COLLECTIVE_TEST(
+	"T9.1", "AllReduce Benchmark", "9.1", params,
+	"MPI_Allreduce() of whole numbers by an unmodified OpenMPI, over libfabric and UCX on TCP "
+	"by the kernel's ECMP, and over libfabric on fare; leaves of two tiers spread by each mode "
+	"in turn. Also the all-reduce of tensor parallelism.");
 
-const struct test test_t9_2 =
-	COLLECTIVE_TEST("9.2", "AlltoAll Benchmark",
-			"MPI_Alltoall() by an unmodified OpenMPI, over the transports of T9.1.");
+const struct test test_t9_2 = COLLECTIVE_TEST(
+	"T9.2", "AlltoAll Benchmark", "9.2", params,
+	"MPI_Alltoall() by an unmodified OpenMPI, over the transports and modes of T9.1.");
 
-const struct test test_t9_3 =
-	COLLECTIVE_TEST("9.3", "AllGather Benchmark",
-			"MPI_Allgather() by an unmodified OpenMPI, over the transports of T9.1.");
+const struct test test_t9_3 = COLLECTIVE_TEST(
+	"T9.3", "AllGather Benchmark", "9.3", params,
+	"MPI_Allgather() by an unmodified OpenMPI, over the transports and modes of T9.1.");
+
+const struct test test_collectives = COLLECTIVE_TEST(
+	"collectives", "Collectives beside those of the training draft", "9", more_params,
+	"MPI_Reduce_scatter(), MPI_Bcast() and MPI_Sendrecv() as T9.1 has "
+	"MPI_Allreduce().");

@@ -33,16 +33,6 @@ static int zero_impact_run(struct trial *t)
 	return 0;
 }
 
-static const struct param params[] = {
-	{"failure",
-	 PARAM_NAME,
-	 "",
-	 "what fails at half time",
-	 {"subport-lost,plane-lost,leaf-lost,spine-uplink", NULL, NULL}},
-	{"size", PARAM_BYTES, "bytes", "of each rank's vector", {"1M", "1M", "1G"}},
-	{"ranks", PARAM_COUNT, "accelerators", "a rank on each server", {"4", "4", "128"}},
-	LIST_END};
-
 static const struct kpi kpis[] = {
 	{"JCT_failure", "ms", "SUT-E", "the iteration in which the fault came", BETTER_LOWER, 0},
 	{"JCT_steady_P99", "ms", "SUT-E", "99% of the iterations before it are faster",
@@ -50,16 +40,8 @@ static const struct kpi kpis[] = {
 	{"zero_impact", "", "SUT-E", "1: JCT_failure is within JCT_steady_P99", BETTER_HIGHER, 0},
 	LIST_END};
 
-static const struct view views[] = {{VIEW_TABLE,
-				     "Zero-impact failover",
-				     "failure",
-				     "strategy",
-				     NULL,
-				     {"zero_impact", "JCT_failure", "JCT_steady_P99"},
-				     false,
-				     false,
-				     NULL,
-				     NULL},
+static const struct view views[] = {VIEW(VIEW_TABLE, "Zero-impact failover", "failure", "strategy",
+					 "balance", "zero_impact", "JCT_failure", "JCT_steady_P99"),
 				    VIEWS_END};
 
 const struct test test_t11_3 = {
@@ -70,7 +52,7 @@ const struct test test_t11_3 = {
 	.summary = "What T11.2 of the same run found, judged as the draft has it.",
 	.strategies = mpi_strategies,
 	.trials = {1, 5, 5},
-	.params = params,
+	.params = training_failure_params,
 	.kpis = kpis,
 	.views = views,
 	.run = zero_impact_run,

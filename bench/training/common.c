@@ -1,63 +1,115 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "training/common.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#define PREFIX	      "mpi-"
-#define WORKER_BYTES  (1u << 20) /* the workers are there to see what libfare sees */
-#define MPI_COUNT_MAX ((uint64_t)INT32_MAX)
+#include "procedure/fault.h"
+#include "procedure/load.h"
+
+#define PREFIX		  "mpi-"
+#define TRAINING_OWN_MODE "own"
+#define WORKER_BYTES	  (1u << 20) /* the workers are there to see what libfare sees */
+#define MUCH_MORE	  1.1	     /* than acknowledgements and control are */
 
 const char *const mpi_strategies[] = {PREFIX "ofi-tcp", PREFIX "ucx-tcp", PREFIX "fare", NULL};
+
+bool training_fits(const struct topo *topo, const char *param, const char *level)
+{
+	if (strcmp(param, "balance") == 0)
+		return topo->n_uplinks || strcmp(level, BALANCE_BASE) == 0;
+	return strcmp(param, "fabric") != 0 || !topo->n_uplinks || strcmp(level, "healthy") == 0;
+}
+
+int training_spread(struct trial *t, const char *mode, unsigned gap_us)
+{
+	int err = fabric_balance(t->fabric, mode, gap_us);
+
+	if (err == -EOPNOTSUPP) {
+		trial_missing(t, NULL, "%s", t->fabric->why);
+		return 1;
+	}
+	return err;
+}
+
+int training_balance(struct trial *t)
+{
+	const char *mode = trial_text(t, "balance");
+
+	return t->fabric->topo->n_uplinks && strcmp(mode, TRAINING_OWN_MODE) != 0
+		       ? training_spread(t, mode, 0)
+		       : 0;
+}
 
 bool training_can(struct trial *t, unsigned ranks, uint64_t bytes)
 {
 	const struct topo *topo = t->fabric->topo;
 	const char *missing = mpi_job_missing();
 
-	if (missing)
+	if (t->fabric->hosts)
+		trial_missing(t, NULL, "MPI's ranks are started in a lab's servers, not on hosts");
+	else if (bytes > MPI_JOB_MAX_BYTES)
+		trial_missing(t, NULL, "%llu bytes: fare-mpi-coll takes less than 2 GiB",
+			      (unsigned long long)bytes);
+	else if (missing)
 		trial_missing(t, NULL, "%s", missing);
-	else if (topo->n_gpus != topo->n_servers)
+	else if (ranks < 2 || ranks > topo->n_gpus)
+		trial_missing(t, NULL, "%u ranks, one a GPU: the lab has %u GPUs", ranks,
+			      topo->n_gpus);
+	else if (topo->gpus[0].server == topo->gpus[ranks - 1].server)
+		trial_missing(t, NULL, "%u ranks are all on one server: nothing crosses the fabric",
+			      ranks);
+	else if (topo->n_gpus != topo->n_servers && strcmp(t->strategy_name, PREFIX "ucx-tcp") == 0)
 		trial_missing(t, NULL,
-			      "a server has several GPUs: MPI's ranks would share its first");
-	else if (ranks < 2 || ranks > topo->n_servers)
-		trial_missing(t, NULL, "%u ranks, one a server: the lab has %u servers", ranks,
-			      topo->n_servers);
+			      "a server has several GPUs: UCX's tcp does not bind what it "
+			      "connects, so the first GPU's address is the source of all");
+	else if (test_param(t->test, "balance") && !topo->n_uplinks &&
+		 strcmp(trial_text(t, "balance"), BALANCE_BASE) != 0 &&
+		 strcmp(trial_text(t, "balance"), TRAINING_OWN_MODE) != 0)
+		trial_missing(t, NULL, "one tier: leaves have no uplinks to choose from");
 	else if (!topo->gpus[0].ipv4[0])
 		trial_missing(t, NULL, "MPI runs in labs with IPv4 alone");
-	else if (bytes / 4 > MPI_COUNT_MAX || bytes % (4 * ranks))
-		trial_missing(t, NULL, "%llu bytes are no whole numbers for %u ranks, or too many",
+	else if (bytes % (4 * ranks))
+		trial_missing(t, NULL, "%llu bytes are no whole numbers for %u ranks",
 			      (unsigned long long)bytes, ranks);
 	else
 		return true;
 	return false;
 }
 
-void training_fault(const struct trial *t, const char *state, unsigned ranks, char words[96])
+void training_fault(const struct trial *t, const char *state, unsigned ranks, char spec[96])
 {
 	char gpu[2 * TOPO_NAME_MAX];
 
-	words[0] = '\0';
+	/* what is all that a server has would leave no job */
+	bool has_others = t->fabric->topo->n_planes > 1;
+
+	spec[0] = '\0';
 	topo_gpu_label(t->fabric->topo, ranks - 1, gpu, sizeof(gpu));
 	if (strcmp(state, "subport-lost") == 0)
-		snprintf(words, 96, "subport %.60s 0 0", gpu);
-	else if (strcmp(state, "plane-lost") == 0)
-		snprintf(words, 96, "plane %.60s 0", gpu);
-	else if (strcmp(state, "leaf-lost") == 0)
-		snprintf(words, 96, "leaf l0");
+		snprintf(spec, 96, "subport %.60s 0 0", gpu);
+	else if (strcmp(state, "plane-lost") == 0 && has_others)
+		snprintf(spec, 96, "plane %.60s 0", gpu);
+	else if (strcmp(state, "leaf-lost") == 0 && has_others)
+		snprintf(spec, 96, "leaf l0");
+	else if (strcmp(state, "spine-uplink") == 0)
+		fault_uplink(t->fabric->topo, ranks - 1, 0, spec, 96);
+	else if (strcmp(state, "spine-lost") == 0 && t->fabric->topo->n_spines)
+		snprintf(spec, 96, "spine %.60s", t->fabric->topo->spines[0].name);
 }
 
 int training_degrade(struct trial *t, const char *state, unsigned ranks)
 {
 	uint64_t at_ns;
-	char words[96];
+	char spec[96];
 	int err;
 
-	training_fault(t, state, ranks, words);
-	if (!words[0])
+	training_fault(t, state, ranks, spec);
+	if (!spec[0])
 		return 0;
-	err = fabric_fail(t->fabric, words, &at_ns);
+	err = fabric_fail(t->fabric, spec, &at_ns);
 	return err ? err : fabric_settle(t->fabric);
 }
 
@@ -69,6 +121,15 @@ int training_restore(struct trial *t)
 
 	return err || !broken ? err : fabric_settle(t->fabric);
 }
+
+const struct param training_failure_params[] = {
+	PARAM("failure", PARAM_NAME, "", "what fails at half time",
+	      "subport-lost,plane-lost,leaf-lost,spine-uplink,spine-lost"),
+	PARAM("balance", PARAM_NAME, "", "how leaves spread: as the lab has it, or by another mode",
+	      TRAINING_OWN_MODE, TRAINING_OWN_MODE, "ecmp,flowlet,spray,adaptive"),
+	PARAM("size", PARAM_BYTES, "bytes", "of each rank's vector", "1M", "1M", "1G"),
+	PARAM("ranks", PARAM_COUNT, "accelerators", "a rank on each GPU", "4", "4", "128"),
+	LIST_END};
 
 int training_prepare(struct trial *t)
 {
@@ -96,23 +157,31 @@ struct mpi_job training_job(const struct trial *t, enum collective c, unsigned r
 }
 
 void training_algorithm(struct trial *t, enum collective c, const struct mpi_job *job,
-			const struct mpi_result *r, double sent_bytes)
+			const struct mpi_result *r, const double *sent)
 {
-	double want = (double)job->bytes * collective_factor(c, job->ranks);
-	bool fits = !sent_bytes || collective_sent(c, job->ranks, job->bytes, sent_bytes);
-	char text[160];
+	const struct topo *topo = t->fabric->topo;
+	const char *want = job->algorithm ? collective_algorithm_name(c) : NULL, *seen = NULL;
+	char text[160], more[48] = "";
+	double times;
 
-	if (strcmp(r->algorithm, collective_algorithm_name(c)) != 0)
-		snprintf(text, sizeof(text), "%s, not %s", r->algorithm,
-			 collective_algorithm_name(c));
-	else if (!fits)
-		snprintf(text, sizeof(text), "%s read back, but %.0f bytes sent, not %.0f",
-			 r->algorithm, sent_bytes, want);
+	if (sent) {
+		seen = collective_seen(topo, c, job->ranks, job->bytes, sent, &times);
+		if (times > MUCH_MORE)
+			snprintf(more, sizeof(more), ", %.2f times its bytes sent", times);
+	}
+	if (want && strcmp(r->algorithm, want) != 0)
+		snprintf(text, sizeof(text), "%s, not %s", r->algorithm, want);
+	else if (seen && strcmp(seen, collective_shape(c)) != 0)
+		snprintf(text, sizeof(text), "%s read back, but %s was sent, not %s", r->algorithm,
+			 seen, collective_shape(c));
 	else
-		snprintf(text, sizeof(text), "%s (%s)", r->algorithm,
-			 sent_bytes > 0 ? "verified" : "read back");
-	trial_word(t, "Algorithm", text);
-	trial_word(t, SUITE_LIBRARY, r->library);
+		snprintf(text, sizeof(text), "%s (%s%s)", collective_algorithm_name(c),
+			 !seen				  ? "read back"
+			 : topo->n_gpus > topo->n_servers ? "verified between servers"
+							  : "verified",
+			 more);
+	trial_set_text(t, "Algorithm", text);
+	trial_set_text(t, SUITE_LIBRARY, r->library);
 }
 
 double training_line_bps(const struct trial *t)
@@ -124,4 +193,29 @@ double training_line_bps(const struct trial *t)
 		for (unsigned s = 0; s < gpu->plane[p].n_sub_ports; s++)
 			sum += (double)gpu->plane[p].sub_port[s].rate_bps;
 	return sum;
+}
+
+void training_drops(struct trial *t, const struct lab_packets *from, const struct lab_packets *to)
+{
+	double sent = (double)(to->sent - from->sent),
+	       dropped = (double)(to->dropped - from->dropped);
+
+	trial_value(t, "Packet_drop_rate", sent > 0 ? dropped / sent * 1e6 : 0, (uint64_t)sent);
+}
+
+int training_job_run(struct trial *t, const struct mpi_job *job, struct mpi_result *out)
+{
+	struct lab_packets from, to;
+	int err = load_marks_begin(t);
+
+	if (!err)
+		err = lab_packets(&t->fabric->lab, &from);
+	if (!err)
+		err = mpi_job_run(job, out);
+	if (!err)
+		err = lab_packets(&t->fabric->lab, &to);
+	if (err)
+		return err;
+	training_drops(t, &from, &to);
+	return load_add_marks(t);
 }

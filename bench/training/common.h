@@ -15,20 +15,47 @@
 #define TRAINING_DRAFT "draft-calabria-bmwg-ai-fabric-training-bench-02, "
 #define TRAINING_NEEDS (NEED_TWO_SERVERS | NEED_FAULTS)
 #define BASELINE       "mpi-ofi-tcp"
+#define BALANCE_BASE   "ecmp"
+
+/* How leaves of two tiers spread; whole planes are lost in labs of one. */
+#define TRAINING_BALANCE                                                                           \
+	PARAM("balance", PARAM_NAME, "", "how leaves spread over their uplinks (two tiers)",       \
+	      "ecmp,flowlet,spray", "ecmp,bth,flowlet,adaptive,spray")
+#define TRAINING_FABRIC                                                                            \
+	PARAM("fabric", PARAM_NAME, "", "whole, or a part of the last rank's GPU lost (one tier)", \
+	      "healthy,subport-lost,plane-lost")
+
+#define TRAINING_LINKS                                                                             \
+	KPI("Link_utilization_max", "%", "DUT-F", "of the busiest live sub-port, transmitting",    \
+	    BETTER_NONE, 0),                                                                       \
+		KPI("Link_utilization_min", "%", "DUT-F", "of the idlest live sub-port",           \
+		    BETTER_NONE, 0),                                                               \
+		KPI("Link_utilization_mean", "%", "DUT-F", "of all live sub-ports", BETTER_NONE,   \
+		    0)
 
 extern const char *const mpi_strategies[];
 
+/* struct test's fits: balance varies where there are uplinks, the state of the fabric elsewhere. */
+bool training_fits(const struct topo *topo, const char *param, const char *level);
+/* fabric_balance(). 1: the lab or its kernel cannot, which the rows say in farelab's words. */
+int training_spread(struct trial *t, const char *mode, unsigned gap_us);
+/* The same as the parameter says, of leaves with uplinks; "own": as the lab has it. */
+int training_balance(struct trial *t);
 /* False: this machine or this lab cannot, which the rows say. */
 bool training_can(struct trial *t, unsigned ranks, uint64_t bytes);
 
 /*
- * "healthy"; or a fault of the last rank's GPU: "subport-lost", "plane-lost"; or "leaf-lost".
- * Returns when daemons and libfare see it. training_restore() whatever came of it.
+ * "healthy"; or a fault of the last rank's GPU: "subport-lost", "plane-lost"; or "leaf-lost"; of
+ * planes of two tiers "spine-uplink", of the last rank's leaf, or "spine-lost". Returns when
+ * daemons and libfare see it. training_restore() whatever came of it.
  */
 int training_degrade(struct trial *t, const char *state, unsigned ranks);
 int training_restore(struct trial *t);
-/* farelab's words for that state, of size 96; empty: healthy. */
-void training_fault(const struct trial *t, const char *state, unsigned ranks, char words[96]);
+/* That state as farelab names it, of size 96; empty: healthy, or the fabric has no such part. */
+void training_fault(const struct trial *t, const char *state, unsigned ranks, char spec[96]);
+
+/* Of T11.2 and T11.3. */
+extern const struct param training_failure_params[];
 
 /* A job of the trial's transport, its algorithm forced. */
 struct mpi_job training_job(const struct trial *t, enum collective c, unsigned ranks,
@@ -36,11 +63,19 @@ struct mpi_job training_job(const struct trial *t, enum collective c, unsigned r
 /* Workers, routes and weights as the comparison wants them: equal next hops for the kernel. */
 int training_prepare(struct trial *t);
 /*
- * The row "Algorithm": what was forced and is read back; sent_bytes: payload that each GPU sent
- * in an iteration (collective_sent()), 0: not counted.
+ * The row "Algorithm": what was forced and is read back; sent: payload of an iteration from each
+ * GPU to each (collective_seen()), NULL: not counted.
  */
 void training_algorithm(struct trial *t, enum collective c, const struct mpi_job *job,
-			const struct mpi_result *r, double sent_bytes);
+			const struct mpi_result *r, const double *sent);
+
+/* The row "Packet_drop_rate", of the lab's counters before and after. */
+void training_drops(struct trial *t, const struct lab_packets *from, const struct lab_packets *to);
+/*
+ * mpi_job_run(), and its rows of drops, marks and pauses: from before the job begins until after it
+ * has ended, as to read these counters takes longer than some jobs.
+ */
+int training_job_run(struct trial *t, const struct mpi_job *job, struct mpi_result *out);
 
 /* Of all sub-ports of a GPU that are whole, on the wire. */
 double training_line_bps(const struct trial *t);

@@ -12,6 +12,7 @@
 #include "engine/cluster.h"
 
 #define LINKS_TIMEOUT_MS 10000
+#define LINKS_UNUSED	 0.1 /* of the mean; probes and BGP are less */
 
 static size_t links_place(const struct topo *topo, unsigned gpu, unsigned plane, unsigned sub)
 {
@@ -39,11 +40,15 @@ static void links_take(struct links *links, const struct topo *topo, unsigned se
 	json_array_foreach (devices, i, device) {
 		const char *name = json_string_value(json_object_get(device, "ifname"));
 		const json_t *stats = json_object_get(device, "stats64");
-		const json_t *bytes = json_object_get(json_object_get(stats, "tx"), "bytes");
+		const json_t *tx = json_object_get(stats, "tx");
+		const json_t *bytes = json_object_get(tx, "bytes");
+		json_int_t changes = json_integer_value(json_object_get(tx, "carrier_changes"));
 		uint64_t *at = name ? links_find(links, topo, server, name) : NULL;
 
 		if (at && json_integer_value(bytes) >= 0)
 			*at = (uint64_t)json_integer_value(bytes);
+		if (at && changes > 0)
+			links->transitions += (uint64_t)changes;
 	}
 }
 
@@ -58,7 +63,7 @@ int links_read(struct links *links, const struct topo *topo)
 	memset(links->tx_bytes, 0xff, n * sizeof(*links->tx_bytes));
 	links->at_ns = clock_now_ns();
 	for (unsigned server = 0; !err && server < topo->n_servers; server++) {
-		const char *argv[] = {"ip",   "-j",   "-s", "-n", topo->servers[server].netns,
+		const char *argv[] = {"ip",   "-j",   "-s", "-s", "-n", topo->servers[server].netns,
 				      "link", "show", NULL};
 		json_t *devices;
 		char *text;
@@ -80,42 +85,47 @@ void links_fini(struct links *links)
 	links->tx_bytes = NULL;
 }
 
+/* What that sub-port carried between the two readings, as a share of its rate; NaN: it is dead, or
+ * was not seen. */
+static double links_share(const struct links *from, const struct links *to, const struct topo *topo,
+			  unsigned gpu, unsigned plane, unsigned sub)
+{
+	size_t i = links_place(topo, gpu, plane, sub);
+
+	if (!(topo_live_sub_ports(topo, gpu, plane) >> sub & 1) ||
+	    from->tx_bytes[i] == UINT64_MAX || to->tx_bytes[i] == UINT64_MAX ||
+	    to->tx_bytes[i] < from->tx_bytes[i]) /* another device of that name */
+		return NAN;
+	return (double)(to->tx_bytes[i] - from->tx_bytes[i]) * 8e9 /
+	       (double)(to->at_ns - from->at_ns) /
+	       (double)topo->gpus[gpu].plane[plane].sub_port[sub].rate_bps;
+}
+
 struct links_use links_use(const struct links *from, const struct links *to,
 			   const struct topo *topo, unsigned n_gpus)
 {
 	struct links_use use = {.min = INFINITY};
-	double seconds = (double)(to->at_ns - from->at_ns) / 1e9, sum = 0;
+	size_t end = links_place(topo, n_gpus < topo->n_gpus ? n_gpus : topo->n_gpus, 0, 0);
+	double share;
 
-	for (unsigned gpu = 0; gpu < n_gpus && gpu < topo->n_gpus; gpu++)
-		for (unsigned p = 0; p < topo->n_planes; p++)
-			for (unsigned s = 0; s < topo->gpus[gpu].plane[p].n_sub_ports; s++) {
-				const struct topo_sub_port *port =
-					&topo->gpus[gpu].plane[p].sub_port[s];
-				size_t i = links_place(topo, gpu, p, s);
-				double share;
+	for (int pass = 0; pass < 2; pass++) {
+		for (size_t i = 0; i < end; i++) {
+			unsigned sub = i % FARE_MAX_SUB_PORTS,
+				 plane = i / FARE_MAX_SUB_PORTS % topo->n_planes,
+				 gpu = (unsigned)(i / FARE_MAX_SUB_PORTS / topo->n_planes);
 
-				if (!(topo_live_sub_ports(topo, gpu, p) >> s & 1) ||
-				    from->tx_bytes[i] == UINT64_MAX ||
-				    to->tx_bytes[i] == UINT64_MAX)
-					continue;
-				share = (double)(to->tx_bytes[i] - from->tx_bytes[i]) * 8 /
-					seconds / (double)port->rate_bps;
-				use.max = fmax(use.max, share);
-				use.min = fmin(use.min, share);
-				sum += share;
-				use.n++;
+			share = links_share(from, to, topo, gpu, plane, sub);
+			if (!isfinite(share))
+				continue;
+			if (pass) {
+				use.unused += share < use.mean * LINKS_UNUSED;
+				continue;
 			}
-	use.mean = use.n ? sum / use.n : 0;
+			use.max = fmax(use.max, share);
+			use.min = fmin(use.min, share);
+			use.mean += (share - use.mean) / ++use.n;
+		}
+	}
+	use.min = use.n ? use.min : NAN;
 	return use;
-}
-
-double links_sent(const struct links *from, const struct links *to, const struct topo *topo,
-		  unsigned n_gpus)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < links_place(topo, n_gpus, 0, 0); i++)
-		if (from->tx_bytes[i] != UINT64_MAX && to->tx_bytes[i] != UINT64_MAX)
-			sum += (double)(to->tx_bytes[i] - from->tx_bytes[i]);
-	return sum / n_gpus;
 }

@@ -2,7 +2,7 @@
 /*
  * links.h - how much of each live sub-port a collective used, by the kernel's counters.
  *
- * Owns: the counters read first. In: a topology, `ip -s link` in each server's namespace, at two
+ * Owns: the counters read first. In: a topology, `ip -s -s link` in each server's namespace, at two
  * moments; out: shares of what the sub-ports carry. Thread: the coordinator's.
  */
 #ifndef LINKS_H
@@ -14,12 +14,13 @@
 
 struct links {
 	uint64_t at_ns;
-	uint64_t *tx_bytes; /* gpu x plane x sub-port; UINT64_MAX: not seen */
+	uint64_t *tx_bytes;   /* gpu x plane x sub-port; UINT64_MAX: not seen */
+	uint64_t transitions; /* of the carrier, all sub-ports together */
 };
 
 struct links_use {
 	double max, min, mean; /* shares, of the wire */
-	unsigned n;
+	unsigned n, unused;    /* unused: less than a tenth of the mean */
 };
 
 /* 0 or -errno, after saying why. */
@@ -29,9 +30,5 @@ void links_fini(struct links *links);
 /* Of the first n_gpus GPUs, between the two readings; n is 0 if there is no live sub-port. */
 struct links_use links_use(const struct links *from, const struct links *to,
 			   const struct topo *topo, unsigned n_gpus);
-
-/* Bytes that a GPU sent between the two readings, with headers, mean of the first n_gpus. */
-double links_sent(const struct links *from, const struct links *to, const struct topo *topo,
-		  unsigned n_gpus);
 
 #endif

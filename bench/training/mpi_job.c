@@ -15,7 +15,7 @@
 #define JOB_MAX_RANKS 1024
 #define JOB_PROGRAM   "fare-mpi-coll"
 #define JOB_LAUNCHER  "farelab-mpi"
-#define JOB_MAX_WORDS 40
+#define JOB_MAX_ARGS  40
 
 /* ---- what it answered ---- */
 
@@ -50,6 +50,7 @@ static int job_answer(const struct mpi_job *job, const json_t *answer, struct mp
 
 	if (job_whole(json_object_get(answer, "bytes")) != job->bytes ||
 	    job_whole(json_object_get(answer, "ranks")) != job->ranks || !algorithm || !library ||
+	    json_is_true(json_object_get(answer, "alternates")) != job->alternates ||
 	    wrong == UINT64_MAX || job_whole(json_object_get(answer, "checked")) == 0)
 		return -EBADMSG;
 	if (wrong)
@@ -57,6 +58,7 @@ static int job_answer(const struct mpi_job *job, const json_t *answer, struct mp
 	out->n = (unsigned)json_array_size(took);
 	out->took_ns = job_numbers(took, out->n);
 	out->start_ns = job_numbers(json_object_get(answer, "start_ns"), out->n);
+	out->checked = job_whole(json_object_get(answer, "checked"));
 	out->wall_s = json_number_value(json_object_get(answer, "wall_s"));
 	snprintf(out->algorithm, sizeof(out->algorithm), "%s", algorithm);
 	snprintf(out->library, sizeof(out->library), "%s", library);
@@ -90,16 +92,14 @@ void mpi_result_fini(struct mpi_result *r)
 
 /* ---- running it ---- */
 
-static bool job_in_path(const char *program)
+bool mpi_job_find(const char *program, char *file, size_t size)
 {
 	const char *path = getenv("PATH");
-	char file[4096];
 
 	while (path && *path) {
 		size_t length = strcspn(path, ":");
 
-		if ((size_t)snprintf(file, sizeof(file), "%.*s/%s", (int)length, path, program) <
-			    sizeof(file) &&
+		if ((size_t)snprintf(file, size, "%.*s/%s", (int)length, path, program) < size &&
 		    access(file, X_OK) == 0)
 			return true;
 		path += length + (path[length] == ':');
@@ -112,11 +112,11 @@ const char *mpi_job_missing(void)
 	static const char *const wanted[] = {JOB_PROGRAM, JOB_LAUNCHER};
 	char path[4096];
 
-	if (!job_in_path("mpirun"))
+	if (!mpi_job_find("mpirun", path, sizeof(path)))
 		return "mpirun is not installed (openmpi-bin)";
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
 		command_sibling(wanted[i], path, sizeof(path));
-		if (!strchr(path, '/') && !job_in_path(path))
+		if (!strchr(path, '/') && !mpi_job_find(wanted[i], path, sizeof(path)))
 			return i ? "farelab-mpi is not installed"
 				 : "fare-mpi-coll is not installed (it is built where OpenMPI's "
 				   "headers are)";
@@ -152,41 +152,47 @@ static int job_line(void *arg, const char *line)
 }
 
 /* The words of the command; numbers are kept in text. */
-struct job_words {
-	const char *word[JOB_MAX_WORDS];
+struct job_args {
+	const char *arg[JOB_MAX_ARGS];
 	unsigned n;
 	char launcher[4096], program[4096], algorithm[64], number[12], text[5][32];
 };
 
-static void job_add(struct job_words *w, const char *word)
+static void job_add(struct job_args *w, const char *arg)
 {
-	if (w->n < JOB_MAX_WORDS - 1)
-		w->word[w->n++] = word;
+	if (w->n < JOB_MAX_ARGS - 1)
+		w->arg[w->n++] = arg;
 }
 
-static const char *job_text(struct job_words *w, unsigned i, int decimals, double value)
+static const char *job_text(struct job_args *w, unsigned i, int decimals, double value)
 {
 	snprintf(w->text[i], sizeof(w->text[i]), "%.*f", decimals, value);
 	return w->text[i];
 }
 
-static void job_force(const struct mpi_job *job, struct job_words *w)
+static void job_set(struct job_args *w, const char *variable, const char *value)
 {
-	static const char *const rules[] = {"--mca", "coll_tuned_use_dynamic_rules", "1", "--mca"};
-
-	if (!job->algorithm)
-		return;
-	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
-		job_add(w, rules[i]);
-	snprintf(w->algorithm, sizeof(w->algorithm), "coll_tuned_%s_algorithm", job->operation);
-	snprintf(w->number, sizeof(w->number), "%u", job->algorithm);
-	job_add(w, w->algorithm);
-	job_add(w, w->number);
+	job_add(w, "--mca");
+	job_add(w, variable);
+	job_add(w, value);
 }
 
-static void job_command(const struct mpi_job *job, struct job_words *w)
+static void job_force(const struct mpi_job *job, struct job_args *w)
 {
-	*w = (struct job_words){.n = 0};
+	if (!job->algorithm)
+		return;
+	snprintf(w->algorithm, sizeof(w->algorithm), "coll_%s%s_algorithm",
+		 job->overlaps ? "libnbc_i" : "tuned_", job->operation);
+	snprintf(w->number, sizeof(w->number), "%u", job->algorithm);
+	job_set(w, w->algorithm, w->number);
+	job_set(w, "coll_tuned_use_dynamic_rules", "1");
+	/* a pipeline passes on pieces, or each rank waits for the whole vector */
+	job_set(w, "coll_tuned_bcast_algorithm_segmentsize", "65536");
+}
+
+static void job_command(const struct mpi_job *job, struct job_args *w)
+{
+	*w = (struct job_args){.n = 0};
 	command_sibling(JOB_LAUNCHER, w->launcher, sizeof(w->launcher));
 	command_sibling(JOB_PROGRAM, w->program, sizeof(w->program));
 	job_add(w, w->launcher);
@@ -197,6 +203,10 @@ static void job_command(const struct mpi_job *job, struct job_words *w)
 	job_force(job, w);
 	job_add(w, "--");
 	job_add(w, w->program);
+	if (job->alternates)
+		job_add(w, "-a");
+	if (job->overlaps)
+		job_add(w, "-o");
 	job_add(w, job->operation);
 	job_add(w, job_text(w, 1, 0, (double)job->bytes));
 	job_add(w, job_text(w, 2, 3, job->seconds));
@@ -218,15 +228,15 @@ int mpi_job_run(const struct mpi_job *job, struct mpi_result *out)
 {
 	struct job_watch watch = {.job = job, .out = out};
 	struct command_result result;
-	struct job_words words;
+	struct job_args args;
 	double limit_ms = (job->seconds + job->least_s) * 1e3 * JOB_TIMES + JOB_SLACK_MS;
 	int err;
 
 	memset(out, 0, sizeof(*out));
 	if (job->ranks < 2 || job->ranks > JOB_MAX_RANKS)
 		return -EINVAL;
-	job_command(job, &words);
-	err = command_watch(words.word, limit_ms < INT32_MAX ? (int)limit_ms : INT32_MAX, job_line,
+	job_command(job, &args);
+	err = command_watch(args.arg, limit_ms < INT32_MAX ? (int)limit_ms : INT32_MAX, job_line,
 			    &watch, &result);
 	if (err == -ETIMEDOUT)
 		fprintf(stderr, "farebench: %s over %s has not ended in %.0f s\n", job->operation,

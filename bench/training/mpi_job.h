@@ -14,6 +14,8 @@
 
 #include "fabric/lab.h"
 
+#define MPI_JOB_MAX_BYTES INT32_MAX /* of a vector: fare-mpi-coll takes no more */
+
 struct mpi_job {
 	const struct lab *lab;
 	const char *transport; /* as farelab-mpi has it: "fare", "ofi-tcp" ... */
@@ -22,7 +24,9 @@ struct mpi_job {
 	uint64_t bytes;
 	unsigned ranks, min_iterations;
 	double seconds, compute_s;
-	double least_s; /* of its iterations, at the links' rate: it is given many times that */
+	bool alternates; /* every second iteration is in place, beginning with the second */
+	bool overlaps;	 /* the all-reduce goes on beside the compute */
+	double least_s;	 /* of its iterations, at the links' rate: it is given many times that */
 	/* NULL, or called when the measured iterations begin, and when they have ended; 0, or
 	 * -errno: the job ends */
 	int (*on_begun)(void *arg);
@@ -34,11 +38,15 @@ struct mpi_result {
 	unsigned n;		      /* iterations */
 	uint64_t *start_ns, *took_ns; /* monotonic at rank 0; of the slowest rank */
 	double wall_s;
+	uint64_t checked; /* iterations of which a rank checked what arrived; none was wrong */
 	char algorithm[64], library[64];
 };
 
 /* NULL: mpirun and the program are there; else what is missing. */
 const char *mpi_job_missing(void);
+
+/* Where that program is in PATH. */
+bool mpi_job_find(const char *program, char *file, size_t size);
 
 /* 0; -EBADE: a byte was wrong; -ETIMEDOUT; -errno; after saying what. mpi_result_fini() frees. */
 int mpi_job_run(const struct mpi_job *job, struct mpi_result *out);

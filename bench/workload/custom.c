@@ -30,6 +30,7 @@ struct custom_yaml {
 	struct experts_yaml *experts;
 	unsigned n_experts;
 	char *trace;
+	double *trace_tokens;
 };
 
 static const cyaml_schema_field_t model_fields[] = {
@@ -63,6 +64,8 @@ static const cyaml_schema_field_t custom_fields[] = {
 				   CUSTOM_MAX),
 	CYAML_FIELD_STRING_PTR("trace", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
 			       struct custom_yaml, trace, 1, PATH_MAX - 1),
+	CYAML_FIELD_FLOAT_PTR("trace_tokens", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+			      struct custom_yaml, trace_tokens),
 	CYAML_FIELD_END};
 static const cyaml_schema_value_t custom_value = {
 	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct custom_yaml, custom_fields)};
@@ -77,6 +80,7 @@ static const struct strict_yaml_range ranges[] = {
 	{"experts", .min = 2, .max = MOE_MAX_EXPERTS},
 	{"top_k", .min = 1, .max = MOE_MAX_EXPERTS},
 	{"hidden", .min = 1, .max = 1000000},
+	{"trace_tokens", .max = 1000, .above_min = true},
 	{.key = NULL},
 };
 static const struct strict_yaml_schema custom_schema = {&custom_value, ranges};
@@ -186,6 +190,7 @@ static int custom_load_trace(const char *file, const char *name, char *error, si
 static int custom_use(const char *path, char *error, size_t size)
 {
 	const struct custom_yaml *c = strict_yaml_values(custom.yaml);
+	int err;
 
 	for (unsigned i = 0; i < c->n_models; i++)
 		custom_model(&c->models[i], &custom.model[i]);
@@ -193,7 +198,12 @@ static int custom_use(const char *path, char *error, size_t size)
 		custom.experts[i] = (struct moe_config){c->experts[i].name, c->experts[i].experts,
 							c->experts[i].top_k, c->experts[i].hidden};
 	model_use(custom.model, c->n_models, custom.experts, c->n_experts);
-	return c->trace ? custom_load_trace(path, c->trace, error, size) : 0;
+	if (!c->trace)
+		return 0;
+	err = custom_load_trace(path, c->trace, error, size);
+	if (!err && c->trace_tokens)
+		trace_scale(&custom.trace, *c->trace_tokens);
+	return err;
 }
 
 int custom_load(const char *path)

@@ -8,6 +8,7 @@
  *		prefill_tokens_per_s, step_ms}]
  *	experts: [{name, experts, top_k, hidden}]
  *	trace: FILE, relative to this file (trace.h)
+ *	trace_tokens: N, its prompts, outputs and blocks are N times as long (1)
  *
  * Owns: what was read, until custom_fini(). While it is in force, model_find() and
  * moe_config_find() know its names. Thread: the coordinator's; one at a time.

@@ -70,7 +70,7 @@ static void serving_plan_kv(struct serving *s, struct plan *plan)
 
 /* Dispatch and combine of one layer a step among the GPUs that decode. Returns the load. */
 static unsigned serving_plan_experts(struct serving *s, struct plan *plan, struct moe *moe,
-				     const char *name, bool tell)
+				     const char *name, bool report)
 {
 	struct traffic_load ep = trial_load(s->t, name, 0);
 	unsigned load;
@@ -82,32 +82,34 @@ static unsigned serving_plan_experts(struct serving *s, struct plan *plan, struc
 	ep.moe = moe;
 	ep.rounds = TRAFFIC_ROUNDS;
 	ep.gap_s = s->o->model->step_s / 2;
-	ep.tell = tell;
+	ep.report = report;
 	load = plan_load(plan, &ep);
 	plan_all_to_all(plan, s->t->fabric->topo, load, s->decode_first, s->decode_gpus, 1,
 			moe_largest(moe, 2));
 	return load;
 }
 
-/* Poisson messages between the pools, both ways: that share of every GPU's line, in and out. */
-static void serving_plan_background(struct serving *s, struct plan *plan)
+/* Poisson messages from one pool to the other: that share of the lines of the smaller one. */
+static void serving_plan_other(struct serving *s, struct plan *plan, unsigned from, unsigned n_from,
+			       unsigned to, unsigned n_to)
 {
 	struct traffic_load other = trial_load(s->t, "background", 0);
-	unsigned first = trial_prefill(s->t), n = trial_gpus(s->t), load;
-	double bps = fabric_line_bps(s->t->fabric, 0) * s->o->background;
+	double bps = fabric_line_bps(s->t->fabric, 0) * s->o->background *
+		     fmin(1, (double)n_to / n_from);
+	unsigned load;
 
 	other.law = ARRIVAL_POISSON;
 	other.mean_s = SERVING_MESSAGE * 8 / bps;
 	other.verify_every = 16;
 	load = plan_load(plan, &other);
-	for (unsigned i = 0; i < first; i++)
-		plan_stream(plan, load, i, first + i % (n - first), 64, SERVING_MESSAGE);
-	for (unsigned i = first; i < n; i++)
-		plan_stream(plan, load, i, (i - first) % first, 64, SERVING_MESSAGE);
+	for (unsigned i = 0; i < n_from; i++)
+		plan_stream(plan, load, from + i, to + i % n_to, 64, SERVING_MESSAGE);
 }
 
 static void serving_plan(struct serving *s, struct plan *plan)
 {
+	unsigned first = trial_prefill(s->t), decode = trial_gpus(s->t) - first;
+
 	s->first_stream = plan->n_streams;
 	serving_plan_kv(s, plan);
 	s->end_stream = plan->n_streams;
@@ -115,8 +117,10 @@ static void serving_plan(struct serving *s, struct plan *plan)
 		s->experts_load = serving_plan_experts(s, plan, &s->moe[0], "experts", true);
 	if (serving_has_experts(s) && s->o->extra_dispatch)
 		serving_plan_experts(s, plan, &s->moe[1], "experts-2", false);
-	if (s->o->background > 0)
-		serving_plan_background(s, plan);
+	if (s->o->background > 0) {
+		serving_plan_other(s, plan, 0, first, first, decode);
+		serving_plan_other(s, plan, first, decode, 0, first);
+	}
 }
 
 /* ---- the loop ---- */
@@ -211,7 +215,7 @@ static void serving_begin(struct serving *s, uint64_t from_ns, uint64_t to_ns)
 	for (unsigned i = 0; i < s->o->n_prefill; i++) {
 		s->prefill[i].busy = SERVING_NONE;
 		s->prefill[i].piece_ns = UINT64_MAX;
-		s->prefill[i].since_ns = from_ns;
+		s->prefill[i].free_since_ns = from_ns;
 	}
 }
 
@@ -251,6 +255,8 @@ static int serving_loop(void *arg, uint64_t from_ns, uint64_t to_ns)
 			serving_event(all, gpu, event);
 		json_decref(event);
 	}
+	if (!err) /* what became due while it waited for the end */
+		err = services_timers(all, to_ns, &next_ns);
 	for (unsigned i = 0; i < all->n; i++)
 		serving_burst_end(&all->one[i]);
 	return err;
@@ -258,16 +264,30 @@ static int serving_loop(void *arg, uint64_t from_ns, uint64_t to_ns)
 
 /* ---- results ---- */
 
+/* Of requests with a token, or at the end without one, in the time that each has had till now. */
+void serving_fabric_part(struct serving *s, const struct request *q, uint64_t now)
+{
+	if (!q->computed_ns)
+		return;
+	s->r->fabric_part_s +=
+		fmax(0, (double)(q->arrived_ns ? q->arrived_ns : now) - (double)q->computed_ns) /
+		1e9;
+	s->r->fabric_of_s += (double)(now - q->arrival_ns) / 1e9;
+	s->r->fabric_requests++;
+}
+
 /* One that has no token at the end, or not its cache, has waited so long at least. */
-static void serving_unfinished(struct serving *s)
+void serving_unfinished(struct serving *s)
 {
 	for (uint32_t i = 0; i < s->n_requests; i++) {
 		const struct request *q = &s->request[i];
 
+		s->r->good_tokens += q->preempted ? 0 : q->window_tokens;
 		if (!q->counted)
 			continue;
 		if (!q->first_ns) {
 			hist_add(&s->r->ttft, s->to_ns - q->arrival_ns);
+			serving_fabric_part(s, q, s->to_ns);
 			s->r->tokenless++;
 		}
 		if (q->computed_ns && !q->arrived_ns)
@@ -307,6 +327,7 @@ static void serving_results(struct serving *s, const struct measured *m)
 	double sends = 0, receives = 0;
 
 	serving_unfinished(s);
+	r->output_tokens = s->window_tokens;
 	if (serving_has_experts(s))
 		serving_itl_fabric(s, &m->load[s->experts_load]);
 	r->seconds = (double)(s->to_ns - s->count_ns) / 1e9;
@@ -352,12 +373,40 @@ void serving_fini(struct serving_result *r)
 	r->done_s = r->done_ttft_s = NULL;
 }
 
+/* What each worker keeps of prompts, if they have anything in common. */
+static int serving_alloc_prefixes(struct serving *s)
+{
+	bool blocks = s->o->trace && s->o->trace->block;
+	uint32_t room = blocks ? SERVING_BLOCK_ROOM : SERVING_PREFIX_ROOM;
+	int err = 0;
+
+	if (!blocks && s->o->prefix_share <= 0)
+		return 0;
+	err = prefix_cache_init(&s->seen, s->o->n_decode * room);
+	for (unsigned i = 0; !err && i < s->o->n_prefill; i++)
+		err = prefix_cache_init(&s->prefill[i].prefixes, room);
+	for (unsigned i = 0; !err && i < s->o->n_decode; i++)
+		err = prefix_cache_init(&s->decode[i].prefixes, room);
+	return err;
+}
+
+static void serving_free(struct serving *s)
+{
+	for (unsigned i = 0; i < SERVING_MAX_WORKERS; i++) {
+		prefix_cache_fini(&s->prefill[i].prefixes);
+		prefix_cache_fini(&s->decode[i].prefixes);
+	}
+	prefix_cache_fini(&s->seen);
+	free(s->request);
+}
+
 /* -EINVAL: workers that are none or too many, or no GPU for them. */
 static int serving_prepare(struct serving *s, struct services *all, const struct serving_options *o,
 			   struct serving_result *out)
 {
 	unsigned prefill = trial_prefill(all->t), decode = trial_gpus(all->t) - prefill,
 		 n = o->tenants ? o->tenants : 1;
+	int err;
 
 	*s = (struct serving){.t = all->t,
 			      .o = o,
@@ -372,7 +421,8 @@ static int serving_prepare(struct serving *s, struct services *all, const struct
 	    o->n_decode > SERVING_MAX_WORKERS || !s->prefill_gpus || !s->decode_gpus)
 		return -EINVAL;
 	serving_plan(s, &all->plan);
-	return serving_alloc(out);
+	err = serving_alloc(out);
+	return err ? err : serving_alloc_prefixes(s);
 }
 
 int serving_run_all(struct trial *t, const struct serving_options *options, unsigned n,
@@ -400,7 +450,7 @@ int serving_run_all(struct trial *t, const struct serving_options *options, unsi
 			serving_results(&all->one[i], &m);
 		if (!err)
 			serving_count(&all->one[i], &t->counts);
-		free(all->one[i].request);
+		serving_free(&all->one[i]);
 	}
 	measured_fini(&m);
 	if (all) {

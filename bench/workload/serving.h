@@ -27,10 +27,14 @@
 #include "workload/trace.h"
 
 #define SERVING_MAX_WORKERS 64
-#define SERVING_MAX_TENANTS 4
 #define SERVING_PREFIXES    16 /* that requests choose from */
 
-enum serving_router { ROUTER_ROUND_ROBIN, ROUTER_KV_AWARE };
+/*
+ * In turn; the shortest prefill queue and the least cache; the worker that has most of the
+ * prompt, whatever its load; where least is left to do, with what waits there and without what is
+ * there.
+ */
+enum serving_router { ROUTER_ROUND_ROBIN, ROUTER_KV_AWARE, ROUTER_PREFIX, ROUTER_PREFIX_LOAD };
 
 struct serving_options {
 	const struct model *model;
@@ -46,17 +50,17 @@ struct serving_options {
 	double per_s;	/* requests; Poisson. 0: one at a time, the next when one has ended */
 	unsigned burst; /* requests that arrive together; 0: 1 */
 	enum serving_router router;
+	bool reuse;	   /* of a trace's blocks, by workers that have them */
 	unsigned batch;	   /* requests that a decode worker steps at once; 0: 64 */
 	bool static_batch; /* a batch is filled only when the one before has ended */
 	double kv_tokens;  /* that a decode worker holds; 0: without bound. Above: eviction */
 	/*
-	 * share of requests with a common prefix of prefix_tokens. A prefill worker that has it
-	 * does not compute it anew, and a decode worker that has it is not sent it;
-	 * prefix_aware: the router takes workers that have it, else it looks at no prefix
+	 * share of requests with a common prefix of prefix_tokens; of a trace with ids of blocks
+	 * these count. A prefill worker that has blocks does not compute them anew, and a decode
+	 * worker that has them is not sent them
 	 */
 	double prefix_share;
 	unsigned prefix_tokens;
-	bool prefix_aware;
 	double background;     /* share of each GPU's line that other traffic takes, open loop */
 	bool extra_dispatch;   /* dispatches of another service beside */
 	unsigned max_requests; /* 0: until the time is up */
@@ -72,13 +76,23 @@ struct serving_options {
 struct serving_result {
 	/* ns; itl_fabric: dispatch and combine of a step, as they crossed the fabric */
 	struct hist ttft, itl, e2e, prefill, transfer, decode_init, kv_latency, itl_fabric;
-	uint64_t requests;	     /* whose latencies count */
+	uint64_t requests;    /* whose latencies count */
+	double prompt_tokens; /* of these, all together */
+	/* of these, what computing takes, and the wait for it in the queues that the router chose
+	 * if prefill took just that long: sums */
+	double prefill_s, wait_s;
 	uint64_t tokenless;	     /* of these: no token when the window ended */
 	uint64_t transfers, arrived; /* of these: caches that were sent, that arrived whole */
-	uint64_t completed, good;    /* good: never preempted, nothing evicted */
+	/* good: never preempted, nothing evicted. good_tokens: those that came in the time that
+	 * counts of requests that are good when it ends, so output_tokens at most */
+	uint64_t completed, good;
 	uint64_t output_tokens, input_tokens, good_tokens;
+	/* of requests whose prefill had ended: transfers and TTFT of the same ones, added up */
+	uint64_t fabric_requests;
+	double fabric_part_s, fabric_of_s;
 	uint64_t stalls; /* tokens more than 100 ms after the one before */
-	uint64_t evictions, preemptions, prefix_hits, prefix_lookups;
+	/* look-ups of blocks at decode workers; repeats: of blocks that any had looked up before */
+	uint64_t evictions, preemptions, prefix_hits, prefix_repeats, prefix_lookups;
 	double kv_bytes; /* of caches that arrived */
 	double sent_bytes, wasted_bytes;
 	/* of one request; what token buckets pass at once between two GPUs; what the pools' links

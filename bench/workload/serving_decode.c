@@ -24,6 +24,7 @@ static void decode_first(struct serving *s, struct request *q, uint64_t now)
 	if (!q->counted)
 		return;
 	hist_add(&r->ttft, now - q->arrival_ns);
+	serving_fabric_part(s, q, now);
 	hist_add(&r->prefill, q->computed_ns - q->arrival_ns);
 	hist_add(&r->decode_init, now > q->arrived_ns ? now - q->arrived_ns : 0);
 	if (r->n_done == SERVING_MAX_DONE)
@@ -42,18 +43,12 @@ static void decode_token(struct serving *s, struct request *q, uint64_t now)
 	}
 	q->last_ns = now;
 	q->emitted++;
-	q->tokens++;
-	s->tokens++;
+	q->window_tokens += now >= s->count_ns;
 	s->decode[q->decode].tokens++;
-	s->r->output_tokens += now >= s->count_ns;
-	s->r->decode_tokens[q->decode] += now >= s->count_ns;
 }
 
-/* Good is what ended without preemption, eviction or error (the terminology draft). */
 static void decode_complete(struct serving *s, struct request *q)
 {
-	bool good = !q->preempted;
-
 	s->decode[q->decode].tokens -= q->prompt + q->emitted;
 	s->ended++;
 	if (q->counted)
@@ -61,8 +56,7 @@ static void decode_complete(struct serving *s, struct request *q)
 	if (q->last_ns < s->count_ns)
 		return;
 	s->r->completed++;
-	s->r->good += good;
-	s->r->good_tokens += good ? q->tokens : 0;
+	s->r->good += !q->preempted;
 }
 
 /* More cache than the worker holds: the request that was admitted last is preempted. */
@@ -87,6 +81,11 @@ static void decode_worker_step(struct serving *s, struct decode_worker *d, uint6
 
 	d->steps++;
 	d->busy_steps += d->n_active > 0;
+	s->tokens += d->n_active;
+	if (now >= s->count_ns) {
+		s->window_tokens += d->n_active;
+		s->r->decode_tokens[d - s->decode] += d->n_active;
+	}
 	for (unsigned k = 0; k < d->n_active; k++) {
 		struct request *q = &s->request[d->active[k]];
 

@@ -8,9 +8,11 @@
 #ifndef SERVING_INTERNAL_H
 #define SERVING_INTERNAL_H
 
+#include "workload/prefix_cache.h"
 #include "workload/serving.h"
 
-#define SERVING_PREFIX_ROOM  8 /* that a decode worker keeps */
+#define SERVING_PREFIX_ROOM  8	  /* that a worker keeps */
+#define SERVING_BLOCK_ROOM   4096 /* the same of a trace's blocks: 2 M tokens of 512 each */
 #define SERVING_NONE	     UINT32_MAX
 #define SERVING_LEAST_BYTES  64	    /* of a message */
 #define SERVING_MAX_DONE     200000 /* requests whose times are kept one by one */
@@ -18,15 +20,18 @@
 
 struct request {
 	uint64_t arrival_ns, computed_ns, arrived_ns, first_ns, last_ns;
-	unsigned prompt, output, emitted;
-	unsigned cached, computed; /* tokens that need not be sent, and not be computed */
-	unsigned tokens;	   /* emitted in all, also before it was preempted */
-	unsigned prefill, decode;  /* workers */
-	unsigned pieces_out;	   /* that were computed */
-	unsigned sent, arrived;	   /* messages of its cache */
-	int prefix;		   /* -1: none */
-	bool counted, preempted;   /* counted: its latencies are */
-	uint32_t next;		   /* in a queue */
+	unsigned prompt, output, emitted; /* output: that are to come since it was (re)started */
+	unsigned asked;			  /* tokens, whatever became of it */
+	unsigned cached, computed;	  /* tokens that need not be sent, and not be computed */
+	unsigned window_tokens;		  /* emitted since the warm-up */
+	unsigned prefill, decode;	  /* workers */
+	unsigned pieces_out;		  /* that were computed */
+	unsigned sent, arrived;		  /* messages of its cache */
+	const uint64_t *block;		  /* of its prompt, from the beginning */
+	unsigned n_blocks;
+	double work; /* tokens that its prefill worker had to compute, as the router saw it */
+	bool counted, preempted; /* counted: its latencies are */
+	uint32_t next;		 /* in a queue */
 };
 
 struct queue {
@@ -38,16 +43,20 @@ struct prefill_worker {
 	struct queue queue;
 	uint32_t busy; /* the request in hand */
 	uint64_t piece_ns;
-	uint64_t since_ns, busy_ns, idle_ns; /* since it has been busy, or not */
-	uint64_t prefix_used[SERVING_PREFIXES];
+	uint64_t piece_length_ns;	 /* of the piece in hand */
+	uint64_t computed_ns;		 /* what its pieces took, by the model */
+	uint64_t free_since_ns, idle_ns; /* between prompts */
+	uint64_t ideal_free_ns;		 /* when it has computed all that came, by the model */
+	double work;			 /* of those in the queue and in hand */
+	struct prefix_cache prefixes;
 };
 
 struct decode_worker {
 	struct queue waiting;
 	uint32_t active[4096];
 	unsigned n_active;
-	double tokens;				/* of cache, with what is on its way */
-	uint64_t prefix_used[SERVING_PREFIXES]; /* when last; 0: not there */
+	double tokens; /* of cache, with what is on its way */
+	struct prefix_cache prefixes;
 	uint64_t steps, busy_steps;
 };
 
@@ -64,6 +73,7 @@ struct serving {
 	uint32_t n_requests, room;
 	struct prefill_worker prefill[SERVING_MAX_WORKERS];
 	struct decode_worker decode[SERVING_MAX_WORKERS];
+	struct prefix_cache seen; /* by any decode worker, in the room of all of them together */
 	unsigned turn;
 	uint64_t random, from_ns, to_ns, next_arrival_ns;
 	uint64_t count_ns, latency_ns; /* what counts begins; latencies of who comes later do not */
@@ -71,8 +81,9 @@ struct serving {
 			     does */
 	uint64_t whole[TOPO_MAX_GPUS]; /* rounds that have arrived at each GPU */
 	uint64_t round;
-	unsigned transfers;	/* under way */
-	uint64_t tokens, ended; /* of all requests, whenever */
+	unsigned transfers;		/* under way */
+	uint64_t tokens, window_tokens; /* of all batches; since the warm-up */
+	uint64_t ended;			/* requests, whenever */
 	uint64_t burst_start_ns, burst_last_ns;
 	double burst_bytes;
 	double cv_sum;
@@ -106,6 +117,11 @@ void serving_delivered(struct serving *s, uint64_t id, uint64_t due_ns, uint64_t
 void serving_preempt(struct serving *s, uint32_t i, uint64_t now);
 void serving_burst_end(struct serving *s);
 
+/* Of a counted request that has its first token, or never gets one: what of its TTFT was the
+ * fabric's. */
+void serving_fabric_part(struct serving *s, const struct request *q, uint64_t now);
+/* At the end: requests without a token or a cache, and whose tokens were good. */
+void serving_unfinished(struct serving *s);
 /* What came and went, for audit_conserved(). */
 void serving_count(const struct serving *s, struct audit_counts *c);
 

@@ -56,34 +56,83 @@ static unsigned serving_shortest_prefill(const struct serving *s)
 	return best;
 }
 
-/* Has the worker that prefix? It has from now on, and forgets the one that it used longest ago. */
-static bool serving_prefix(uint64_t used[SERVING_PREFIXES], unsigned prefix, uint64_t now)
+static double serving_block_tokens(const struct serving *s)
 {
-	unsigned n = 0, oldest = prefix;
-	bool had = used[prefix];
+	return s->o->trace && s->o->trace->block ? s->o->trace->block_tokens : s->o->prefix_tokens;
+}
 
-	used[prefix] = now;
-	for (unsigned i = 0; i < SERVING_PREFIXES; i++) {
-		n += used[i] != 0;
-		if (used[i] && used[i] < used[oldest])
-			oldest = i;
+/* Tokens of the prompt, from its beginning, that a worker has: all but one at most. */
+static unsigned serving_held(const struct serving *s, const struct request *q,
+			     const struct prefix_cache *cache)
+{
+	double held = prefix_cache_match(cache, q->block, q->n_blocks) * serving_block_tokens(s);
+
+	return held < q->prompt ? (unsigned)held : q->prompt - 1;
+}
+
+/* Where most of the prompt is; one that nobody has gets a worker of its own. */
+static void serving_route_by_prefix(const struct serving *s, struct request *q)
+{
+	unsigned most = 0, held;
+
+	q->prefill = (unsigned)(q->block[0] % s->o->n_prefill);
+	for (unsigned i = 0; i < s->o->n_prefill; i++) {
+		held = serving_held(s, q, &s->prefill[i].prefixes);
+		q->prefill = held > most ? i : q->prefill;
+		most = held > most ? held : most;
 	}
-	if (n > SERVING_PREFIX_ROOM)
-		used[oldest] = 0;
-	return had;
+	most = 0;
+	q->decode = (unsigned)(q->block[0] % s->o->n_decode);
+	for (unsigned i = 0; i < s->o->n_decode; i++) {
+		held = serving_held(s, q, &s->decode[i].prefixes);
+		q->decode = held > most ? i : q->decode;
+		most = held > most ? held : most;
+	}
+}
+
+/* Where least is to be computed before the request is, and least cache would be. */
+static void serving_route_by_work(const struct serving *s, struct request *q)
+{
+	double least = INFINITY;
+
+	for (unsigned i = 0; i < s->o->n_prefill; i++) {
+		double work = s->prefill[i].work - serving_held(s, q, &s->prefill[i].prefixes);
+
+		if (work < least)
+			q->prefill = i;
+		least = fmin(work, least);
+	}
+	least = INFINITY;
+	for (unsigned i = 0; i < s->o->n_decode; i++) {
+		double tokens = s->decode[i].tokens - serving_held(s, q, &s->decode[i].prefixes);
+
+		if (tokens < least)
+			q->decode = i;
+		least = fmin(tokens, least);
+	}
 }
 
 static void serving_route(struct serving *s, struct request *q)
 {
-	bool aware = s->o->router == ROUTER_KV_AWARE;
+	bool in_turn = s->o->router == ROUTER_ROUND_ROBIN;
 
-	q->prefill = aware ? serving_shortest_prefill(s) : s->turn % s->o->n_prefill;
-	q->decode = aware ? serving_emptiest(s) : s->turn % s->o->n_decode;
+	q->prefill = in_turn ? s->turn % s->o->n_prefill : serving_shortest_prefill(s);
+	q->decode = in_turn ? s->turn % s->o->n_decode : serving_emptiest(s);
 	s->turn++;
-	if (q->prefix < 0 || !s->o->prefix_aware)
-		return;
-	q->prefill = (unsigned)q->prefix % s->o->n_prefill;
-	q->decode = (unsigned)q->prefix % s->o->n_decode;
+	if (s->o->router == ROUTER_PREFIX && q->n_blocks)
+		serving_route_by_prefix(s, q);
+	else if (s->o->router == ROUTER_PREFIX_LOAD)
+		serving_route_by_work(s, q);
+	q->work = q->prompt - serving_held(s, q, &s->prefill[q->prefill].prefixes);
+}
+
+static void serving_enqueue(struct serving *s, uint32_t i, uint64_t now)
+{
+	struct request *q = &s->request[i];
+
+	s->prefill[q->prefill].work += q->work;
+	queue_put(s, &s->prefill[q->prefill].queue, i);
+	serving_prefill_next(s, q->prefill, now);
 }
 
 /* ---- arrival ---- */
@@ -112,7 +161,24 @@ static void serving_lengths(struct serving *s, struct request *q)
 		trace ? &trace->request[(s->n_requests - 1) % trace->n] : NULL;
 
 	q->prompt = was ? was->prompt : lengths_draw(&s->o->prompt, &s->random);
-	q->output = was ? was->output : lengths_draw(&s->o->output, &s->random);
+	q->output = q->asked = was ? was->output : lengths_draw(&s->o->output, &s->random);
+	if (was && s->o->reuse && was->n_blocks) {
+		q->block = trace->block + was->first_block;
+		q->n_blocks = was->n_blocks;
+	}
+}
+
+/* Prefixes of requests that no trace has: one block each. */
+static void serving_draw_prefix(struct serving *s, struct request *q)
+{
+	static const uint64_t prefix[SERVING_PREFIXES] = {0, 1, 2,  3,	4,  5,	6,  7,
+							  8, 9, 10, 11, 12, 13, 14, 15};
+
+	if (rng_uniform(&s->random) >= s->o->prefix_share)
+		return;
+	q->block = &prefix[rng_below(&s->random, SERVING_PREFIXES)];
+	q->n_blocks = 1;
+	q->prompt += s->o->prefix_tokens;
 }
 
 /* From the requests that just came to the next ones. */
@@ -126,6 +192,21 @@ static double serving_distance_s(struct serving *s, unsigned burst)
 	return rng_exponential(&s->random) * burst / s->o->per_s;
 }
 
+static void serving_count_prompt(struct serving *s, const struct request *q)
+{
+	double prefill_s = model_prefill_s(s->o->model, q->prompt);
+	uint64_t *free_ns = &s->prefill[q->prefill].ideal_free_ns,
+		 begins = *free_ns > q->arrival_ns ? *free_ns : q->arrival_ns;
+
+	*free_ns = begins + (uint64_t)(prefill_s * 1e9);
+	if (!q->counted)
+		return;
+	s->r->requests++;
+	s->r->prompt_tokens += q->prompt;
+	s->r->prefill_s += prefill_s;
+	s->r->wait_s += (double)(begins - q->arrival_ns) / 1e9;
+}
+
 static void serving_one(struct serving *s, uint64_t now)
 {
 	struct request *q = serving_new(s);
@@ -134,16 +215,11 @@ static void serving_one(struct serving *s, uint64_t now)
 		return;
 	q->arrival_ns = now;
 	serving_lengths(s, q);
-	q->prefix = -1;
-	if (rng_uniform(&s->random) < s->o->prefix_share) {
-		q->prefix = (int)rng_below(&s->random, SERVING_PREFIXES);
-		q->prompt += s->o->prefix_tokens;
-	}
+	serving_draw_prefix(s, q);
 	q->counted = now >= s->count_ns && now < s->latency_ns;
-	s->r->requests += q->counted;
 	serving_route(s, q);
-	queue_put(s, &s->prefill[q->prefill].queue, s->n_requests - 1);
-	serving_prefill_next(s, q->prefill, now);
+	serving_count_prompt(s, q);
+	serving_enqueue(s, s->n_requests - 1, now);
 }
 
 void serving_arrive(struct serving *s)
@@ -184,12 +260,13 @@ void serving_prefill_next(struct serving *s, unsigned worker, uint64_t now)
 	q = &s->request[p->busy];
 	q->pieces_out = q->sent = q->arrived = 0;
 	q->arrived_ns = q->computed_ns = 0;
-	q->computed = q->prefix >= 0 && serving_prefix(p->prefix_used, (unsigned)q->prefix, now)
-			      ? s->o->prefix_tokens
-			      : 0;
-	p->idle_ns += now - p->since_ns;
-	p->since_ns = now;
-	p->piece_ns = now + serving_prefill_ns(s, q) / serving_pieces(s);
+	q->computed = serving_held(s, q, &p->prefixes);
+	prefix_cache_use(&p->prefixes, q->block, q->n_blocks);
+	/* a step that preempts may be known only after a prompt that ended later */
+	now = now > p->free_since_ns ? now : p->free_since_ns;
+	p->idle_ns += now - p->free_since_ns;
+	p->piece_length_ns = serving_prefill_ns(s, q) / serving_pieces(s);
+	p->piece_ns = now + p->piece_length_ns;
 	s->decode[q->decode].tokens += q->prompt;
 }
 
@@ -253,15 +330,16 @@ static void serving_transfer(struct serving *s, uint32_t i, uint64_t now)
 /* Its cache is about to be sent: is a part of it there? */
 static void serving_reuse(struct serving *s, struct request *q, uint64_t now)
 {
-	bool hit;
+	struct prefix_cache *cache = &s->decode[q->decode].prefixes;
 
-	q->cached = 0;
-	if (q->prefix < 0)
-		return;
-	hit = serving_prefix(s->decode[q->decode].prefix_used, (unsigned)q->prefix, now);
-	q->cached = hit ? s->o->prefix_tokens : 0;
-	s->r->prefix_lookups += now >= s->count_ns;
-	s->r->prefix_hits += hit && now >= s->count_ns;
+	q->cached = serving_held(s, q, cache);
+	if (now >= s->count_ns) {
+		s->r->prefix_lookups += q->n_blocks;
+		s->r->prefix_hits += prefix_cache_match(cache, q->block, q->n_blocks);
+		s->r->prefix_repeats += prefix_cache_match(&s->seen, q->block, q->n_blocks);
+	}
+	prefix_cache_use(cache, q->block, q->n_blocks);
+	prefix_cache_use(&s->seen, q->block, q->n_blocks);
 }
 
 void serving_piece(struct serving *s, unsigned worker)
@@ -273,14 +351,15 @@ void serving_piece(struct serving *s, unsigned worker)
 	if (q->pieces_out == 0)
 		serving_reuse(s, q, due);
 	serving_transfer(s, p->busy, due);
+	p->computed_ns += p->piece_length_ns;
 	if (++q->pieces_out < serving_pieces(s)) {
-		p->piece_ns += serving_prefill_ns(s, q) / serving_pieces(s);
+		p->piece_ns += p->piece_length_ns;
 		return;
 	}
 	q->computed_ns = due;
 	s->r->input_tokens += due >= s->count_ns ? q->prompt : 0;
-	p->busy_ns += due - p->since_ns;
-	p->since_ns = due;
+	p->work -= q->work;
+	p->free_since_ns = due;
 	p->busy = SERVING_NONE;
 	p->piece_ns = UINT64_MAX;
 	serving_prefill_next(s, worker, due);
@@ -322,9 +401,9 @@ void serving_preempt(struct serving *s, uint32_t i, uint64_t now)
 	q->output -= q->emitted;
 	q->emitted = 0;
 	q->preempted = true;
-	q->prefix = -1;
-	queue_put(s, &s->prefill[q->prefill].queue, i);
-	serving_prefill_next(s, q->prefill, now);
+	q->n_blocks = 0;
+	q->work = q->prompt;
+	serving_enqueue(s, i, now);
 }
 
 /* A page is a message, and not the shortest that there are. */
@@ -338,27 +417,44 @@ uint64_t serving_page_bytes(const struct serving *s, uint64_t piece)
 	return s->o->page_tokens && page < (double)piece ? (uint64_t)page : piece;
 }
 
+/* What a prefill worker has done by the end: of the piece in hand a part. */
+static void serving_count_prefill(const struct serving *s, const struct prefill_worker *p,
+				  struct audit_counts *c)
+{
+	c->time_ns += s->to_ns - s->from_ns;
+	c->busy_ns += p->computed_ns;
+	c->idle_ns += p->idle_ns;
+	if (p->busy == SERVING_NONE)
+		c->idle_ns += s->to_ns - p->free_since_ns;
+	else
+		c->busy_ns += p->piece_length_ns - (p->piece_ns - s->to_ns);
+}
+
+/*
+ * Requests: those that came against those that ended or lie in a queue, in a batch, on the way.
+ * Tokens: the places of the batches against what each request asked for and still lacks.
+ */
 void serving_count(const struct serving *s, struct audit_counts *c)
 {
 	uint64_t held = 0;
 
 	for (unsigned i = 0; i < s->o->n_prefill; i++) {
-		const struct prefill_worker *p = &s->prefill[i];
-		uint64_t rest = s->to_ns > p->since_ns ? s->to_ns - p->since_ns : 0;
-
-		c->time_ns += s->to_ns - s->from_ns;
-		c->busy_ns += p->busy_ns + (p->busy != SERVING_NONE ? rest : 0);
-		c->idle_ns += p->idle_ns + (p->busy == SERVING_NONE ? rest : 0);
-		held += p->queue.n + (p->busy != SERVING_NONE);
+		serving_count_prefill(s, &s->prefill[i], c);
+		held += s->prefill[i].queue.n + (s->prefill[i].busy != SERVING_NONE);
 	}
 	for (unsigned i = 0; i < s->o->n_decode; i++)
 		held += s->decode[i].waiting.n + s->decode[i].n_active;
 	for (uint32_t i = 0; i < s->n_requests; i++) {
-		held += s->request[i].computed_ns && !s->request[i].arrived_ns;
-		c->request_tokens += s->request[i].tokens;
+		const struct request *q = &s->request[i];
+
+		held += q->computed_ns && !q->arrived_ns;
+		c->request_tokens += q->asked - (q->output - q->emitted);
+		c->window_request_tokens += q->window_tokens;
 	}
 	c->requests += s->n_requests;
 	c->requests_ended += s->ended;
 	c->requests_held += held;
 	c->tokens += s->tokens;
+	c->window_tokens += s->window_tokens;
+	c->good_tokens += s->r->good_tokens;
 }

@@ -7,15 +7,44 @@
 
 #include "base/address.h"
 
-enum family { V4, V6, FAMILIES };
+/* What a session runs over. The last carries the routes of both families, the others their own. */
+enum family { V4, V6, FAMILIES, LINK_LOCAL = FAMILIES, TRANSPORTS };
 
 static const char *const family_text[FAMILIES] = {"ipv4", "ipv6"};
 static const char digit[FAMILIES] = {'4', '6'};
+static const char *const suffix[TRANSPORTS] = {"4", "6", ""}; /* of a peer-group */
 static const unsigned host_bits[FAMILIES] = {32, 128};
 
 static enum family family_of(const struct in6_addr *address)
 {
-	return IN6_IS_ADDR_V4MAPPED(address) ? V4 : V6;
+	return IN6_IS_ADDR_LINKLOCAL(address)  ? LINK_LOCAL
+	       : IN6_IS_ADDR_V4MAPPED(address) ? V4
+					       : V6;
+}
+
+static bool carries(enum family transport, enum family f)
+{
+	return transport == f || transport == LINK_LOCAL;
+}
+
+/* As bgpd knows it. */
+static const char *peer_name(const struct frr_config_peer *peer, char text[ADDRESS_TEXT_MAX])
+{
+	return IN6_IS_ADDR_LINKLOCAL(&peer->address) ? peer->dev
+						     : address_format(&peer->address, text);
+}
+
+static bool any_of(const struct frr_config_peer *peers, size_t n, enum family transport)
+{
+	for (size_t i = 0; i < n; i++)
+		if (family_of(&peers[i].address) == transport)
+			return true;
+	return false;
+}
+
+static bool any_carries(const struct frr_config_peer *peers, size_t n, enum family f)
+{
+	return any_of(peers, n, f) || any_of(peers, n, LINK_LOCAL);
 }
 
 void frr_config_zebra(FILE *out, const struct frr_release *release)
@@ -40,6 +69,9 @@ static void write_speaker(FILE *out, const struct frr_config_speaker *s)
 		 * meanwhile */
 		" coalesce-time 10\n",
 		s->as, s->router_id);
+	/* or a leaf may not say how many sub-ports are live of what it reflects */
+	if (s->internal)
+		fputs(" bgp route-reflector allow-outbound-policy\n", out);
 	/* the forwarding state outlives bgpd here, and the neighbours may rely on it for that long
 	 */
 	if (s->graceful_restart_s)
@@ -49,7 +81,7 @@ static void write_speaker(FILE *out, const struct frr_config_speaker *s)
 			" bgp graceful-restart restart-time %u\n"
 			" bgp graceful-restart stalepath-time %u\n"
 			" bgp graceful-restart rib-stale-time %u\n"
-			" bgp graceful-restart select-defer-time 2\n",
+			" bgp graceful-restart select-defer-time 10\n",
 			s->graceful_restart_s, s->graceful_restart_s, s->graceful_restart_s);
 }
 
@@ -59,23 +91,24 @@ static void write_group(FILE *out, const struct frr_config_speaker *s, const cha
 {
 	fprintf(out,
 		" neighbor %s peer-group\n"
-		" neighbor %s remote-as external\n"
+		" neighbor %s remote-as %s\n"
 		" neighbor %s timers %u %u\n"
 		" neighbor %s timers connect 1\n",
-		name, name, name, s->keepalive_s, s->hold_s, name);
+		name, name, s->internal ? "internal" : "external", name, s->keepalive_s, s->hold_s,
+		name);
 	if (bandwidths && s->extended_bandwidth)
 		fprintf(out, " neighbor %s extended-link-bandwidth\n", name);
 }
 
-static void write_neighbors(FILE *out, const struct in6_addr *addresses, size_t n,
-			    enum family family, const char *group)
+static void write_neighbors(FILE *out, const struct frr_config_peer *peers, size_t n,
+			    enum family transport, const char *group)
 {
 	char text[ADDRESS_TEXT_MAX];
 
 	for (size_t i = 0; i < n; i++)
-		if (family_of(&addresses[i]) == family)
-			fprintf(out, " neighbor %s peer-group %s\n",
-				address_format(&addresses[i], text), group);
+		if (family_of(&peers[i].address) == transport)
+			fprintf(out, " neighbor %s %speer-group %s\n", peer_name(&peers[i], text),
+				transport == LINK_LOCAL ? "interface " : "", group);
 }
 
 static void begin_family(FILE *out, enum family f)
@@ -162,9 +195,9 @@ static void write_leaf_mbps(FILE *out, const struct frr_config_gpu *gpu, enum fa
 	char text[ADDRESS_TEXT_MAX];
 
 	for (size_t i = 0; gpu->leaf_mbps && i < gpu->n_leaves; i++)
-		if (family_of(&gpu->leaves[i]) == f)
+		if (carries(family_of(&gpu->leaves[i].address), f))
 			fprintf(out, "  neighbor %s route-map MBPS-%u out\n",
-				address_format(&gpu->leaves[i], text), gpu->leaf_mbps[i]);
+				peer_name(&gpu->leaves[i], text), gpu->leaf_mbps[i]);
 }
 
 static void write_server_family(FILE *out, const struct frr_config_gpu *gpus, size_t n,
@@ -175,15 +208,19 @@ static void write_server_family(FILE *out, const struct frr_config_gpu *gpus, si
 	begin_family(out, f);
 	for (size_t j = 0; j < n; j++) {
 		const struct in6_addr *own = loopback_of(&gpus[j], f);
-		char v = digit[f];
 
 		if (own)
-			fprintf(out,
-				"  network %s/%u\n"
-				"  neighbor LEAF%c-G%zu activate\n"
-				"  neighbor LEAF%c-G%zu soft-reconfiguration inbound\n"
-				"  neighbor LEAF%c-G%zu prefix-list SELF%c-G%zu out\n",
-				address_format(own, text), host_bits[f], v, j, v, j, v, j, v, j);
+			fprintf(out, "  network %s/%u\n", address_format(own, text), host_bits[f]);
+		for (enum family t = V4; own && t < TRANSPORTS; t++) {
+			const char *v = suffix[t];
+
+			if (carries(t, f) && any_of(gpus[j].leaves, gpus[j].n_leaves, t))
+				fprintf(out,
+					"  neighbor LEAF%s-G%zu activate\n"
+					"  neighbor LEAF%s-G%zu soft-reconfiguration inbound\n"
+					"  neighbor LEAF%s-G%zu prefix-list SELF%c-G%zu out\n",
+					v, j, v, j, v, j, digit[f], j);
+		}
 		write_leaf_mbps(out, &gpus[j], f);
 	}
 	fputs(" exit-address-family\n", out);
@@ -199,12 +236,13 @@ void frr_config_server(FILE *out, const struct frr_config_speaker *speaker,
 	write_mbps_maps(out, gpus, n_gpus);
 	write_speaker(out, speaker);
 	for (size_t j = 0; j < n_gpus; j++)
-		for (enum family f = V4; f < FAMILIES; f++) {
-			if (!loopback_of(&gpus[j], f))
+		for (enum family t = V4; t < TRANSPORTS; t++) {
+			if (!any_of(gpus[j].leaves, gpus[j].n_leaves, t) ||
+			    (t < FAMILIES && !loopback_of(&gpus[j], t)))
 				continue;
-			snprintf(group, sizeof(group), "LEAF%c-G%zu", digit[f], j);
+			snprintf(group, sizeof(group), "LEAF%s-G%zu", suffix[t], j);
 			write_group(out, speaker, group, gpus[j].leaf_mbps);
-			write_neighbors(out, gpus[j].leaves, gpus[j].n_leaves, f, group);
+			write_neighbors(out, gpus[j].leaves, gpus[j].n_leaves, t, group);
 		}
 	write_bmp(out, gpus, n_gpus, bmp_address, bmp_port);
 	for (enum family f = V4; f < FAMILIES; f++)
@@ -215,10 +253,10 @@ void frr_config_server(FILE *out, const struct frr_config_speaker *speaker,
 
 /* ---- leaves and spines --------------------------------------------------- */
 
-static bool any_of(const struct in6_addr *addresses, size_t n, enum family family)
+static bool any_prefix(const struct bgp_prefix *prefixes, size_t n, enum family f)
 {
 	for (size_t i = 0; i < n; i++)
-		if (family_of(&addresses[i]) == family)
+		if (family_of(&prefixes[i].address) == f)
 			return true;
 	return false;
 }
@@ -242,46 +280,57 @@ static void write_loopback_lists(FILE *out, const struct bgp_prefix *loopbacks, 
 /*
  * The lower end connects: two ends that call at once cut each other off, and wait to try again.
  */
-static void write_peers(FILE *out, const struct frr_config_speaker *s, enum family f,
-			const char *name, bool passive, bool bandwidths,
-			const struct in6_addr *addresses, size_t n)
+static void write_peers(FILE *out, const struct frr_config_speaker *s, const char *name,
+			bool passive, bool bandwidths, const struct frr_config_peer *peers,
+			size_t n)
 {
 	char group[16];
 
-	if (!any_of(addresses, n, f))
-		return;
-	snprintf(group, sizeof(group), "%s%c", name, digit[f]);
-	write_group(out, s, group, bandwidths);
-	if (passive)
-		fprintf(out, " neighbor %s passive\n", group);
-	write_neighbors(out, addresses, n, f, group);
+	for (enum family t = V4; t < TRANSPORTS; t++) {
+		if (!any_of(peers, n, t))
+			continue;
+		snprintf(group, sizeof(group), "%s%s", name, suffix[t]);
+		write_group(out, s, group, bandwidths);
+		if (passive)
+			fprintf(out, " neighbor %s passive\n", group);
+		write_neighbors(out, peers, n, t, group);
+	}
 }
 
-static void write_peer_policy(FILE *out, enum family f, const char *name, bool counts)
-{
-	char v = digit[f];
+struct peer_policy {
+	bool below;  /* further from the spines: in one AS, a route reflector's client */
+	bool counts; /* is sent how many sub-ports are live */
+};
 
-	fprintf(out,
-		"  neighbor %s%c activate\n"
-		"  neighbor %s%c soft-reconfiguration inbound\n"
-		"  neighbor %s%c prefix-list LOOPBACKS%c out\n",
-		name, v, name, v, name, v, v);
-	if (counts)
-		fprintf(out, "  neighbor %s%c route-map BW out\n", name, v);
-}
-
-static void write_leaf_family(FILE *out, const struct frr_config_leaf *leaf, enum family f)
+static void write_peer_policy(FILE *out, const struct frr_config_speaker *s, enum family f,
+			      const char *name, const struct peer_policy *policy,
+			      const struct frr_config_peer *peers, size_t n)
 {
-	begin_family(out, f);
-	write_peer_policy(out, f, "GPU", !leaf->sums);
-	if (any_of(leaf->spines, leaf->n_spines, f))
-		write_peer_policy(out, f, "SPINE", true);
-	fputs(" exit-address-family\n", out);
+	for (enum family t = V4; t < TRANSPORTS; t++) {
+		const char *v = suffix[t];
+
+		if (!carries(t, f) || !any_of(peers, n, t))
+			continue;
+		fprintf(out,
+			"  neighbor %s%s activate\n"
+			"  neighbor %s%s soft-reconfiguration inbound\n"
+			"  neighbor %s%s prefix-list LOOPBACKS%c out\n",
+			name, v, name, v, name, v, digit[f]);
+		if (policy->counts)
+			fprintf(out, "  neighbor %s%s route-map BW out\n", name, v);
+		if (s->internal)
+			fprintf(out, "  neighbor %s%s next-hop-self force\n", name, v);
+		if (s->internal && policy->below)
+			fprintf(out, "  neighbor %s%s route-reflector-client\n", name, v);
+	}
 }
 
 void frr_config_leaf(FILE *out, const struct frr_config_speaker *speaker,
 		     const struct frr_config_leaf *leaf)
 {
+	const struct peer_policy server = {.below = true, .counts = !leaf->sums},
+				 spine = {.counts = true};
+
 	write_loopback_lists(out, leaf->loopbacks, leaf->n_loopbacks);
 	if (!leaf->sums || leaf->n_spines)
 		fputs("! Mbit/s by number of live links: fared's bgp.bandwidth_scale is what one "
@@ -291,35 +340,45 @@ void frr_config_leaf(FILE *out, const struct frr_config_speaker *speaker,
 		      "exit\n",
 		      out);
 	write_speaker(out, speaker);
+	write_peers(out, speaker, "GPU", true, true, leaf->servers, leaf->n_servers);
+	write_peers(out, speaker, "SPINE", false, true, leaf->spines, leaf->n_spines);
 	for (enum family f = V4; f < FAMILIES; f++) {
-		write_peers(out, speaker, f, "GPU", true, true, leaf->servers, leaf->n_servers);
-		write_peers(out, speaker, f, "SPINE", false, true, leaf->spines, leaf->n_spines);
-	}
-	for (enum family f = V4; f < FAMILIES; f++)
-		if (any_of(leaf->servers, leaf->n_servers, f))
-			write_leaf_family(out, leaf, f);
-	fputs("exit\n", out);
-}
-
-void frr_config_spine(FILE *out, const struct frr_config_speaker *speaker,
-		      const struct in6_addr *leaves, size_t n_leaves,
-		      const struct bgp_prefix *loopbacks, size_t n_loopbacks)
-{
-	write_loopback_lists(out, loopbacks, n_loopbacks);
-	write_speaker(out, speaker);
-	for (enum family f = V4; f < FAMILIES; f++)
-		write_peers(out, speaker, f, "LEAF", true, false, leaves, n_leaves);
-	for (enum family f = V4; f < FAMILIES; f++) {
-		if (!any_of(leaves, n_leaves, f))
+		if (!any_carries(leaf->servers, leaf->n_servers, f) ||
+		    !any_prefix(leaf->loopbacks, leaf->n_loopbacks, f))
 			continue;
 		begin_family(out, f);
-		write_peer_policy(out, f, "LEAF", false);
+		write_peer_policy(out, speaker, f, "GPU", &server, leaf->servers, leaf->n_servers);
+		write_peer_policy(out, speaker, f, "SPINE", &spine, leaf->spines, leaf->n_spines);
 		fputs(" exit-address-family\n", out);
 	}
 	fputs("exit\n", out);
 }
 
-void frr_config_leaf_mbps(FILE *out, const struct in6_addr *leaf, unsigned mbps)
+void frr_config_spine(FILE *out, const struct frr_config_speaker *speaker,
+		      const struct frr_config_spine *spine)
+{
+	const struct peer_policy lower = {.below = true}, upper = {0};
+
+	write_loopback_lists(out, spine->loopbacks, spine->n_loopbacks);
+	write_speaker(out, speaker);
+	write_peers(out, speaker, spine->below_name, true, false, spine->below, spine->n_below);
+	write_peers(out, speaker, "SUPERSPINE", false, false, spine->superspines,
+		    spine->n_superspines);
+	for (enum family f = V4; f < FAMILIES; f++) {
+		if (!any_carries(spine->below, spine->n_below, f) ||
+		    !any_prefix(spine->loopbacks, spine->n_loopbacks, f))
+			continue;
+		begin_family(out, f);
+		write_peer_policy(out, speaker, f, spine->below_name, &lower, spine->below,
+				  spine->n_below);
+		write_peer_policy(out, speaker, f, "SUPERSPINE", &upper, spine->superspines,
+				  spine->n_superspines);
+		fputs(" exit-address-family\n", out);
+	}
+	fputs("exit\n", out);
+}
+
+void frr_config_leaf_mbps(FILE *out, const struct frr_config_peer *leaf, bool is_v6, unsigned mbps)
 {
 	char text[ADDRESS_TEXT_MAX];
 
@@ -328,5 +387,5 @@ void frr_config_leaf_mbps(FILE *out, const struct in6_addr *leaf, unsigned mbps)
 		"router bgp\n"
 		"address-family %s unicast\n"
 		"neighbor %s route-map MBPS-%u out\n",
-		family_text[family_of(leaf)], address_format(leaf, text), mbps);
+		family_text[is_v6], peer_name(leaf, text), mbps);
 }

@@ -103,8 +103,7 @@ static int ask_daemon(const struct exporter *e, struct snapshot *s, struct scrap
 	if (s->why[0])
 		exporter_log(4, "%s", s->why);
 	if (s->has_more_qps)
-		exporter_log(4, "more than %d QPs: what is beyond is in no metric",
-			     SNAPSHOT_MAX_QPS);
+		exporter_log(4, "more than %d QPs: there are no metrics of them", SNAPSHOT_MAX_QPS);
 	return err;
 }
 

@@ -132,9 +132,6 @@ static void add_path(struct path_totals *t, const json_t *planes, const json_t *
 	increase(plane, "small_mtu",
 		 json_is_number(mtu) &&
 			 json_number_value(mtu) < path_totals_number(probe, "path_mtu_wanted"));
-	increase(plane, "sent", path_totals_number(probe, "sent"));
-	increase(plane, "unanswered", path_totals_number(probe, "lost"));
-	increase(plane, "downs", path_totals_number(probe, "downs"));
 	raise_to(plane, "loss_ppm", json_object_get(probe, "loss_ppm"));
 	raise_to(plane, "rtt_p50_us", json_object_get(probe, "rtt_p50_us"));
 	raise_to(plane, "rtt_p99_us", json_object_get(probe, "rtt_p99_us"));

@@ -95,6 +95,18 @@ static void take_paths(struct snapshot_reading *r, struct control_client *c)
 	path_sums_know(r->known, json_object_get(r->s->paths, "paths"));
 }
 
+/* All that was taken. */
+static void snapshot_drop(struct snapshot *s)
+{
+	json_t **const parts[] = {&s->version, &s->planes,   &s->paths,
+				  &s->qp_sums, &s->counters, &s->events};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		json_decref(*parts[i]);
+		*parts[i] = NULL;
+	}
+}
+
 int snapshot_take(struct snapshot *s, const char *run_dir, unsigned parts, json_int_t events_after,
 		  const struct snapshot_pages *pages)
 {
@@ -110,7 +122,7 @@ int snapshot_take(struct snapshot *s, const char *run_dir, unsigned parts, json_
 		take_paths(&r, c);
 	if (s->version && parts & SNAPSHOT_QPS) {
 		r.sums = json_object();
-		if (!snapshot_ask_pages(s, c, "qps", on_qps_page, &r))
+		if (!snapshot_ask_pages(s, c, "qps", on_qps_page, &r) && !s->has_more_qps)
 			s->qp_sums = json_incref(r.sums);
 	}
 	if (s->version && parts & SNAPSHOT_COUNTERS)
@@ -121,16 +133,14 @@ int snapshot_take(struct snapshot *s, const char *run_dir, unsigned parts, json_
 	json_decref(r.known);
 	json_decref(r.sums);
 	s->took_s = clock_now_s() - s->at_s;
-	return s->version ? 0 : -EREMOTEIO;
+	if (!s->why[0])
+		return 0;
+	snapshot_drop(s);
+	return -EREMOTEIO;
 }
 
 void snapshot_free(struct snapshot *s)
 {
-	json_decref(s->version);
-	json_decref(s->planes);
-	json_decref(s->paths);
-	json_decref(s->qp_sums);
-	json_decref(s->counters);
-	json_decref(s->events);
+	snapshot_drop(s);
 	*s = (struct snapshot){0};
 }

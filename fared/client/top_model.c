@@ -114,7 +114,6 @@ static void note_ports(struct top_plane *plane, const json_t *ports)
 	json_array_foreach (ports, i, port) {
 		const char *dev = json_string_value(json_object_get(port, "dev"));
 
-		plane->configured_bps += top_model_number(port, "speed_bps", 0);
 		if (json_is_true(json_object_get(port, "up")) || !dev)
 			continue;
 		length += (size_t)snprintf(plane->ports_down + length,

@@ -18,8 +18,8 @@
 struct top_plane {
 	char gpu[32];
 	int plane;
-	double local_bps, configured_bps; /* live sub-ports; all, at the speeds they have */
-	double usable_bps, tx_bps;	  /* over all peers */
+	double local_bps;	   /* of live sub-ports */
+	double usable_bps, tx_bps; /* over all peers */
 	/*
 	 * Of the GPU's traffic: what went over this plane, and what would have if each peer's
 	 * traffic followed the bandwidth of its paths. 0 to 1; below 0: no traffic.

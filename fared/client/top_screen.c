@@ -90,9 +90,9 @@ static void put_head(struct page *p, const struct top_model *m, const struct top
 {
 	char up[CELL];
 
-	put(p, TOP_TITLE, "fared %s on %s, up %s   %s   %zu paths, %zu degraded   every %.3g s%s",
-	    m->version, m->node, age(m->uptime_s, up), m->sources[0] ? m->sources : "no sources",
-	    m->n_paths, m->n_degraded, v->interval_s, v->paused ? "   PAUSED" : "");
+	put(p, TOP_TITLE, "fared %s on %s, up %s   %zu paths, %zu degraded%s   %s   every %.3g s",
+	    m->version, m->node, age(m->uptime_s, up), m->n_paths, m->n_degraded,
+	    v->paused ? "   PAUSED" : "", m->sources[0] ? m->sources : "no sources", v->interval_s);
 	if (m->why[0])
 		put(p, TOP_BAD, "%s", m->why);
 }
@@ -106,11 +106,12 @@ static enum top_style plane_style(const struct top_plane *plane)
 		       : TOP_PLAIN;
 }
 
+/* What a narrow terminal cuts off is at the end: each line begins with what is wrong. */
 static void put_planes(struct page *p, const struct top_model *m)
 {
-	put(p, TOP_HEAD, "%-8s %5s %10s %10s %9s %11s %8s %8s  %-*s %s", "GPU", "PLANE",
-	    "LOCAL Gb/s", "SENT Gb/s", "SHARE", "IDEAL", "PATHS", "PORTS", (int)BAR_WIDTH,
-	    "SHARE : IDEAL", "PORTS DOWN");
+	put(p, TOP_HEAD, "%-8s %5s %6s %9s %10s %9s %6s %6s  %-*s %s", "GPU", "PLANE", "PORTS",
+	    "PATHS", "LOCAL Gb/s", "SENT Gb/s", "SHARE", "IDEAL", (int)BAR_WIDTH, "SHARE : IDEAL",
+	    "PORTS DOWN");
 	for (size_t i = 0; i < m->n_planes; i++) {
 		const struct top_plane *plane = &m->planes[i];
 		char local[CELL], sent[CELL], share[CELL], ideal[CELL], paths[CELL], ports[CELL],
@@ -118,10 +119,10 @@ static void put_planes(struct page *p, const struct top_model *m)
 
 		snprintf(paths, sizeof(paths), "%d/%d", plane->usable_paths, plane->paths);
 		snprintf(ports, sizeof(ports), "%d/%d", plane->live_sub_ports, plane->sub_ports);
-		put(p, plane_style(plane), "%-8.8s %5d %10s %10s %9s %11s %8s %8s  %-*s %s",
-		    plane->gpu, plane->plane, gbps(plane->local_bps, local),
+		put(p, plane_style(plane), "%-8.8s %5d %6s %9s %10s %9s %6s %6s  %-*s %s",
+		    plane->gpu, plane->plane, ports, paths, gbps(plane->local_bps, local),
 		    gbps(plane->tx_bps, sent), percent(plane->share, share),
-		    percent(plane->ideal_share, ideal), paths, ports, (int)BAR_WIDTH,
+		    percent(plane->ideal_share, ideal), (int)BAR_WIDTH,
 		    bar(plane->share, plane->ideal_share, bars), plane->ports_down);
 	}
 }
@@ -133,14 +134,35 @@ static enum top_style path_style(const struct top_path *path)
 	return top_path_is_degraded(path) ? TOP_WARN : TOP_PLAIN;
 }
 
-static void put_path(struct page *p, const struct top_path *path)
+/* Columns of GPUs' names and of peers' addresses. */
+struct widths {
+	int gpu, peer;
+};
+
+static struct widths widths_of(const struct top_model *m, size_t n)
+{
+	struct widths w = {(int)strlen("GPU"), (int)strlen("PEER")};
+
+	for (size_t i = 0; i < n; i++) {
+		int gpu = (int)strlen(m->paths[i].gpu), peer = (int)strlen(m->paths[i].peer);
+
+		w.gpu = gpu > w.gpu ? gpu : w.gpu;
+		w.peer = peer > w.peer ? peer : w.peer;
+	}
+	return w;
+}
+
+/* One that is degraded has its reason on a line of its own. */
+static void put_path(struct page *p, const struct top_path *path, const struct widths *w)
 {
 	char usable[CELL], sent[CELL], loss[CELL], rtt[CELL], since[CELL];
 
-	put(p, path_style(path), "%-8.8s %-39.39s %5d %-14.14s %10s %10s %7s %8s %8s  %s",
-	    path->gpu, path->peer, path->plane, path->verdict, gbps(path->usable_bps, usable),
+	put(p, path_style(path), "%-*s %-*s %5d %-14.14s %8s %9s %7s %8s %8s", w->gpu, path->gpu,
+	    w->peer, path->peer, path->plane, path->verdict, gbps(path->usable_bps, usable),
 	    gbps(path->tx_bps, sent), percent(path->loss, loss), milliseconds(path->rtt_p99_s, rtt),
-	    age(path->since_s, since), path->reason);
+	    age(path->since_s, since));
+	if (top_path_is_degraded(path))
+		put(p, path_style(path), "%*s %s", w->gpu, "", path->reason);
 }
 
 /* Down to the line that events begin at. */
@@ -148,18 +170,19 @@ static void put_paths(struct page *p, const struct top_model *m, const struct to
 		      unsigned end)
 {
 	size_t n = v->all_paths ? m->n_paths : m->n_degraded, first = v->scroll < n ? v->scroll : 0;
+	const struct widths w = widths_of(m, n);
 
-	put(p, TOP_HEAD, "%-8s %-39s %5s %-14s %10s %10s %7s %8s %8s  %s", "GPU", "PEER", "PLANE",
-	    "VERDICT", "USABLE", "SENT Gb/s", "LOSS", "RTT99 ms", "FOR", "REASON");
+	put(p, TOP_HEAD, "%-*s %-*s %5s %-14s %8s %9s %7s %8s %8s", w.gpu, "GPU", w.peer, "PEER",
+	    "PLANE", "VERDICT", "USABLE", "SENT Gb/s", "LOSS", "RTT99 ms", "FOR");
 	if (!n)
 		put(p, TOP_GOOD, "%s",
 		    m->n_paths ? "every path carries what its local sub-ports do" : "no peers yet");
 	for (size_t i = first; i < n && p->n < end; i++) {
-		if (p->n + 1 == end && i + 1 < n) {
+		if (p->n + 2 >= end && i + 1 < n) {
 			put(p, TOP_HEAD, "... %zu more", n - i);
 			break;
 		}
-		put_path(p, &m->paths[i]);
+		put_path(p, &m->paths[i], &w);
 	}
 }
 

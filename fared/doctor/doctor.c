@@ -61,6 +61,9 @@ static const struct {
 	{"rp-filter", doctor_rp_filter,
 	 "sysctl -w net.ipv4.conf.all.rp_filter=0, and of the device: replies come over one plane "
 	 "while the route points to another"},
+	{"hash-policy", doctor_hash_policy,
+	 "sysctl -w net.ipv4.fib_multipath_hash_policy=1 net.ipv6.fib_multipath_hash_policy=1: "
+	 "programs without libfare use one plane to a peer"},
 	{"ports", doctor_ports, "end the process that holds them: ss -ulnp"},
 	{"reserved-ports", doctor_reserved_ports,
 	 "sysctl -w net.ipv4.ip_local_reserved_ports=7784,49152-53247: else any program may be "
@@ -75,6 +78,10 @@ static const struct {
 	{"keys", doctor_keys,
 	 "copy the key to these peers; farectl reload (docs/ops/key-rotation.md)"},
 	{"packets", doctor_packets, "farectl show counters says what each count means"},
+	{"probes", doctor_probes,
+	 "is fared running on that peer, with health.enabled? BGP alone says that its paths work"},
+	{"probe-class", doctor_probe_class,
+	 "0 where probes pass before data on every plane, else the default, 100: docs/health.md"},
 	{"drains", doctor_drains, "farectl undrain, when the work is done"},
 	{"paths", doctor_paths, "farectl why PEER PLANE"},
 };

@@ -18,8 +18,8 @@ typedef enum doctor_state doctor_check_fn(const json_t *facts, struct doctor_lin
 /* doctor_daemon.c: what fared says */
 doctor_check_fn doctor_fared, doctor_config, doctor_in_force, doctor_trial, doctor_bmp,
 	doctor_zserv, doctor_ports, doctor_realtime, doctor_memory, doctor_key_file, doctor_keys,
-	doctor_packets, doctor_drains, doctor_peers, doctor_paths, doctor_bandwidth,
-	doctor_path_mtu;
+	doctor_packets, doctor_drains, doctor_peers, doctor_paths, doctor_probes, doctor_bandwidth,
+	doctor_path_mtu, doctor_probe_class;
 /* doctor_frr.c: what FRR is configured to do */
 doctor_check_fn doctor_bgpd, doctor_bgpd_bmp, doctor_bmp_user, doctor_zebra, doctor_release,
 	doctor_multipath_relax, doctor_maximum_paths, doctor_neighbors, doctor_soft_reconfiguration,
@@ -28,7 +28,7 @@ doctor_check_fn doctor_bgpd, doctor_bgpd_bmp, doctor_bmp_user, doctor_zebra, doc
 /* doctor_system.c: devices, addresses, the kernel's settings */
 doctor_check_fn doctor_namespace, doctor_devices, doctor_carrier, doctor_speed, doctor_mtu,
 	doctor_subnets, doctor_addresses, doctor_vrf, doctor_rp_filter, doctor_reserved_ports,
-	doctor_clock;
+	doctor_hash_policy, doctor_clock;
 
 /* Sets the text of what was found, and returns state. */
 enum doctor_state doctor_found(struct doctor_line *line, enum doctor_state state,

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* doctor_daemon.c - see doctor_check.h: what fared says of itself, its sources and its paths */
+#include <stdlib.h>
 #include <string.h>
 
 #include "doctor_check.h"
+#include "health_limits.h"
 
 static enum doctor_state no_daemon(struct doctor_line *line)
 {
@@ -240,11 +242,6 @@ enum doctor_state doctor_drains(const json_t *facts, struct doctor_line *line)
 	return doctor_found(line, DOCTOR_OK, "nothing is drained");
 }
 
-static const json_t *path_rows(const json_t *facts)
-{
-	return json_object_get(json_object_get(facts, "paths"), "paths");
-}
-
 enum doctor_state doctor_peers(const json_t *facts, struct doctor_line *line)
 {
 	const json_t *version = json_object_get(facts, "version");
@@ -272,71 +269,137 @@ static bool is_plane_dead(const json_t *facts, struct doctor_items *items)
 	return items->n > 0;
 }
 
-/* A fault of one peer is no reason to take this server out of use: that is a piece of advice. */
-enum doctor_state doctor_paths(const json_t *facts, struct doctor_line *line)
+/* Adds what is wrong with one path. */
+typedef void path_item_fn(const json_t *row, struct doctor_items *items);
+
+static enum doctor_state of_paths(const json_t *facts, struct doctor_line *line, path_item_fn *add,
+				  enum doctor_state bad, const char *well)
 {
-	const json_t *rows = path_rows(facts), *row;
+	const json_t *rows = json_object_get(json_object_get(facts, "paths"), "paths"), *row;
 	struct doctor_items items = {line, 0};
 	size_t i;
 
 	if (!rows)
 		return no_daemon(line);
+	json_array_foreach (rows, i, row)
+		add(row, &items);
+	return doctor_items_end(&items, bad, well);
+}
+
+static void add_out_of_use(const json_t *row, struct doctor_items *items)
+{
+	if (strcmp(text_of(row, "verdict"), "ok") && !json_is_true(json_object_get(row, "drained")))
+		doctor_item(items, "%s->%s plane %.0f is %s: %.90s", text_of(row, "local_gpu"),
+			    text_of(row, "peer"), number_of(row, "plane"), text_of(row, "verdict"),
+			    text_of(row, "reason"));
+}
+
+/* A fault of one peer is no reason to take this server out of use: that is a piece of advice. */
+enum doctor_state doctor_paths(const json_t *facts, struct doctor_line *line)
+{
+	struct doctor_items items = {line, 0};
+
 	if (is_plane_dead(facts, &items))
 		return doctor_items_end(&items, DOCTOR_WRONG, "");
-	json_array_foreach (rows, i, row)
-		if (strcmp(text_of(row, "verdict"), "ok") &&
-		    !json_is_true(json_object_get(row, "drained")))
-			doctor_item(&items, "%s->%s plane %.0f is %s: %.90s",
-				    text_of(row, "local_gpu"), text_of(row, "peer"),
-				    number_of(row, "plane"), text_of(row, "verdict"),
-				    text_of(row, "reason"));
-	return doctor_items_end(&items, DOCTOR_ADVICE, "every path is in use");
+	return of_paths(facts, line, add_out_of_use, DOCTOR_ADVICE, "every path is in use");
+}
+
+static void add_unanswered(const json_t *row, struct doctor_items *items)
+{
+	const json_t *probe = json_object_get(row, "probe");
+
+	if (json_is_true(json_object_get(probe, "probed")) &&
+	    !strcmp(text_of(probe, "state"), "unproven"))
+		doctor_item(items, "%s->%s plane %.0f: %.90s", text_of(row, "local_gpu"),
+			    text_of(row, "peer"), number_of(row, "plane"),
+			    text_of(probe, "reason"));
+}
+
+enum doctor_state doctor_probes(const json_t *facts, struct doctor_line *line)
+{
+	return of_paths(facts, line, add_unanswered, DOCTOR_ADVICE, "peers answer probes");
 }
 
 #define TINY_SHARE 0.01 /* no leaf has so little: it sends a number of links */
 
+static void add_senseless_bandwidth(const json_t *row, struct doctor_items *items)
+{
+	const char *kind = text_of(row, "advertised");
+	double bps = number_of(row, "advertised_bps");
+	bool is_tiny =
+		!strcmp(kind, "value") && bps > 0 && bps < TINY_SHARE * number_of(row, "local_bps");
+
+	if (strcmp(text_of(row, "bmp"), "reachable") || (!strcmp(kind, "value") && !is_tiny))
+		return;
+	doctor_item(items, "%s plane %.0f: %s", text_of(row, "peer"), number_of(row, "plane"),
+		    is_tiny ? "under 1% of the local links (bgp.bandwidth_scale?)"
+		    : !strcmp(kind, "invalid") ? "the bandwidth is no number, or was cut"
+					       : "the leaf sends no bandwidth");
+}
+
 enum doctor_state doctor_bandwidth(const json_t *facts, struct doctor_line *line)
 {
-	const json_t *rows = path_rows(facts), *row;
-	struct doctor_items items = {line, 0};
-	size_t i;
+	return of_paths(facts, line, add_senseless_bandwidth, DOCTOR_WRONG,
+			"leaves send bandwidths that make sense");
+}
 
-	if (!rows)
-		return no_daemon(line);
-	json_array_foreach (rows, i, row) {
-		const char *kind = text_of(row, "advertised"), *bmp = text_of(row, "bmp");
-		double bps = number_of(row, "advertised_bps");
-		bool is_tiny = !strcmp(kind, "value") && bps > 0 &&
-			       bps < TINY_SHARE * number_of(row, "local_bps");
+static void add_small_mtu(const json_t *row, struct doctor_items *items)
+{
+	const json_t *probe = json_object_get(row, "probe");
+	const json_t *mtu = json_object_get(probe, "path_mtu");
+	double wanted = number_of(probe, "path_mtu_wanted");
 
-		if (strcmp(bmp, "reachable") || (!strcmp(kind, "value") && !is_tiny))
-			continue;
-		doctor_item(&items, "%s plane %.0f: %s", text_of(row, "peer"),
-			    number_of(row, "plane"),
-			    is_tiny ? "under 1% of the local links (bgp.bandwidth_scale?)"
-			    : !strcmp(kind, "invalid") ? "the bandwidth is no number, or was cut"
-						       : "the leaf sends no bandwidth");
-	}
-	return doctor_items_end(&items, DOCTOR_WRONG, "leaves send bandwidths that make sense");
+	if (json_is_integer(mtu) && json_number_value(mtu) < wanted)
+		doctor_item(items, "%s plane %.0f carries %.0f of %.0f bytes", text_of(row, "peer"),
+			    number_of(row, "plane"), json_number_value(mtu), wanted);
 }
 
 enum doctor_state doctor_path_mtu(const json_t *facts, struct doctor_line *line)
 {
-	const json_t *rows = path_rows(facts), *row;
+	return of_paths(facts, line, add_small_mtu, DOCTOR_WRONG,
+			"paths carry packets of full size");
+}
+
+/* What queue_ms costs at least where it is not needed: more packets that may be missing (K). */
+static double sooner_ms(const json_t *facts)
+{
+	return HEALTH_QUEUE_MISSING * atof(doctor_value(facts, "health.interval_ms")) / 2;
+}
+
+/* Where probes wait, packets have to be given time to: docs/health.md, "Which class waits". */
+enum doctor_state doctor_probe_class(const json_t *facts, struct doctor_line *line)
+{
+	const json_t *rows = json_object_get(json_object_get(facts, "planes"), "planes"), *row;
+	const char *configured = doctor_value(facts, "health.queue_ms");
 	struct doctor_items items = {line, 0};
-	size_t i;
+	size_t i, n_before = 0;
 
 	if (!rows)
 		return no_daemon(line);
+	if (!strcmp(doctor_value(facts, "health.enabled"), "false"))
+		return doctor_found(line, DOCTOR_OK, "probing is off");
 	json_array_foreach (rows, i, row) {
-		const json_t *probe = json_object_get(row, "probe");
-		const json_t *mtu = json_object_get(probe, "path_mtu");
-		double wanted = number_of(probe, "path_mtu_wanted");
-
-		if (json_is_integer(mtu) && json_number_value(mtu) < wanted)
-			doctor_item(&items, "%s plane %.0f carries %.0f of %.0f bytes",
-				    text_of(row, "peer"), number_of(row, "plane"),
-				    json_number_value(mtu), wanted);
+		n_before += !strcmp(text_of(row, "probes_queued"), "before data");
+		if (!strcmp(text_of(row, "probes_queued"), "behind data"))
+			doctor_item(&items, "%s plane %.0f: probes wait behind data, up to %.1f ms",
+				    text_of(row, "local_gpu"), number_of(row, "plane"),
+				    number_of(row, "probe_queue_us") / 1e3);
 	}
-	return doctor_items_end(&items, DOCTOR_WRONG, "paths carry packets of full size");
+	if (items.n)
+		return strcmp(configured, "0") ? doctor_found(line, DOCTOR_OK,
+							      "probes wait behind data, and "
+							      "health.queue_ms %s allows for it",
+							      configured)
+					       : doctor_items_end(&items, DOCTOR_WRONG, "");
+	if (!n_before || n_before < json_array_size(rows))
+		return doctor_found(line, DOCTOR_OK,
+				    "probes pass before data on %zu of %zu planes; elsewhere no "
+				    "queue was seen; health.queue_ms is %s",
+				    n_before, json_array_size(rows), configured);
+	if (!strcmp(configured, "0"))
+		return doctor_found(line, DOCTOR_OK, "probes pass before data on all planes");
+	return doctor_found(line, DOCTOR_ADVICE,
+			    "probes pass before data on all planes: health.queue_ms 0 instead of "
+			    "%s finds dead paths at least %.0f ms sooner",
+			    configured, sooner_ms(facts));
 }

@@ -156,10 +156,22 @@ static bool neighbor_has(const char *text, const char *address, const char *what
 	if (has_line(text, line))
 		return true;
 	snprintf(line, sizeof(line), "neighbor %s peer-group ", address);
-	if (!line_after(text, line, group))
-		return false;
+	if (!line_after(text, line, group)) {
+		snprintf(line, sizeof(line), "neighbor %s interface peer-group ", address);
+		if (!line_after(text, line, group))
+			return false;
+	}
 	snprintf(line, sizeof(line), "neighbor %.100s %s", group, what);
 	return has_line(text, line);
+}
+
+/* What bgpd calls that neighbour of the port: a link-local one by its device. */
+static const char *neighbor_name(const struct doctor_port *port, const char *neighbor)
+{
+	struct in6_addr address;
+	bool is_numbered = !address_parse(neighbor, &address) && !IN6_IS_ADDR_LINKLOCAL(&address);
+
+	return is_numbered ? neighbor : port->dev;
 }
 
 /* ---- bgpd ---------------------------------------------------------------- */
@@ -219,7 +231,8 @@ enum doctor_state doctor_neighbors(const json_t *facts, struct doctor_line *line
 		return doctor_frr_unread(facts, line, "bgpd");
 	while (doctor_next_port(facts, &key, &port))
 		for (const char *at = port.neighbors; doctor_next(&at, address);) {
-			snprintf(before, sizeof(before), "neighbor %s ", address);
+			snprintf(before, sizeof(before), "neighbor %s ",
+				 neighbor_name(&port, address));
 			if (!line_after(text, before, rest))
 				doctor_item(&items, "bgpd has no neighbour %s (%s, plane %u)",
 					    address, port.dev, port.plane);
@@ -238,7 +251,8 @@ enum doctor_state doctor_soft_reconfiguration(const json_t *facts, struct doctor
 		return doctor_frr_unread(facts, line, "bgpd");
 	while (doctor_next_port(facts, &key, &port))
 		for (const char *at = port.neighbors; doctor_next(&at, address);)
-			if (!neighbor_has(text, address, "soft-reconfiguration inbound"))
+			if (!neighbor_has(text, neighbor_name(&port, address),
+					  "soft-reconfiguration inbound"))
 				doctor_item(&items, "neighbour %s (%s) has none", address,
 					    port.dev);
 	return doctor_items_end(&items, DOCTOR_WRONG, "soft-reconfiguration inbound everywhere");

@@ -183,8 +183,9 @@ static void add_routes(json_t *facts)
 static void add_settings(json_t *facts)
 {
 	static const char *const names[] = {
-		"net.ipv4.udp_l3mdev_accept", "net.ipv4.conf.all.rp_filter",
-		"net.ipv4.ip_local_port_range", "net.ipv4.ip_local_reserved_ports"};
+		"net.ipv4.udp_l3mdev_accept",	      "net.ipv4.conf.all.rp_filter",
+		"net.ipv4.ip_local_port_range",	      "net.ipv4.ip_local_reserved_ports",
+		"net.ipv4.fib_multipath_hash_policy", "net.ipv6.fib_multipath_hash_policy"};
 	json_t *settings = json_object();
 	char path[128], text[4096];
 

@@ -63,7 +63,7 @@ static json_t *process_row(const char *pid, const char *name)
 	const char *locked;
 	struct stat st;
 	int policy;
-	json_t *row;
+	json_t *args, *row;
 
 	snprintf(path, sizeof(path), "/proc/%.16s", pid);
 	if (!stat(path, &st))
@@ -71,8 +71,13 @@ static json_t *process_row(const char *pid, const char *name)
 	/* FRR's daemons are a system user's: any other chose that name itself */
 	if (!user || (strcmp(name, "fared") && st.st_uid >= FIRST_PERSON))
 		return NULL;
+	args = args_of(pid);
+	if (!json_array_size(args)) { /* it has ended, and is not waited for yet */
+		json_decref(args);
+		return NULL;
+	}
 	row = json_pack("{s:s, s:i, s:s*, s:o}", "name", name, "pid", atoi(pid), "user",
-			user ? user->pw_name : NULL, "args", args_of(pid));
+			user ? user->pw_name : NULL, "args", args);
 	if (strcmp(name, "fared") || read_of(pid, "status", status, sizeof(status)) < 0)
 		return row;
 	locked = strstr(status, "VmLck:");

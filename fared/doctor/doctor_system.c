@@ -263,6 +263,25 @@ enum doctor_state doctor_rp_filter(const json_t *facts, struct doctor_line *line
 	return doctor_items_end(&items, DOCTOR_WRONG, "rp_filter is not strict");
 }
 
+/* By ports (1), or as an operator has chosen (3). */
+enum doctor_state doctor_hash_policy(const json_t *facts, struct doctor_line *line)
+{
+	static const char *const names[] = {"net.ipv4.fib_multipath_hash_policy",
+					    "net.ipv6.fib_multipath_hash_policy"};
+	struct doctor_items items = {line, 0};
+
+	if (strcmp(doctor_value(facts, "kernel_routes"), "on"))
+		return doctor_found(line, DOCTOR_OK, "no matter: kernel_routes is off");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *policy = setting(facts, names[i]);
+
+		if (policy && strcmp(policy, "1") && strcmp(policy, "3"))
+			doctor_item(&items, "%s is %.20s", names[i], policy);
+	}
+	return doctor_items_end(&items, DOCTOR_WRONG,
+				"connections to a peer take different planes");
+}
+
 /* false: text is no list of "a" and "a-b", or port is in none of them. */
 static bool is_reserved(const char *text, unsigned first, unsigned last)
 {

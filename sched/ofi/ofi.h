@@ -316,6 +316,7 @@ struct ofi_peer {
 	struct ofi_limits limits; /* of what it sends */
 	struct ofi_keys keys;	  /* of its regions */
 	bool is_self, is_changed, is_left, credit_queued, is_cut;
+	bool credit_waits;  /* it could not be sent: not tried again before the next tick */
 	bool asks_keys;	    /* it keeps keys of regions here */
 	uint64_t reopen_ns; /* not before; 0: at once */
 };
@@ -326,7 +327,7 @@ struct ofi_peers {
 	struct ofi_peer *left;
 	uint64_t logged_ns;   /* when a line that peers can cause was last logged */
 	unsigned n_reopening; /* peers that wait to be opened again */
-	bool credit_waits; /* some peer's could not be sent: all is tried again at the next tick */
+	bool credit_waits;    /* some peer's does */
 };
 
 /* ---- operations ---- */
@@ -637,6 +638,8 @@ int ofi_op_copy_memory(struct ofi_op *op, const struct iovec *iov, size_t count,
 		       unsigned rights);
 /* Gives it a cookie by which the peer answers. 0 or -errno; -FI_EAGAIN: too many wait. */
 int ofi_op_await_fin(struct ofi_op *op);
+/* There is no memory for what that peer waits for: its operations fail, rather than wait on. */
+void ofi_op_lose_answer(struct ofi_peer *peer, uint32_t cookie);
 /* The operation that a peer's cookie names; NULL: none toward that peer. */
 struct ofi_op *ofi_op_find(struct ofi_domain *domain, const struct ofi_peer *peer, uint32_t cookie);
 

@@ -36,6 +36,8 @@ static const struct param params[] = {
 	{"provider", FI_PARAM_STRING, "soft or verbs (FARE_PROVIDER, else soft)"},
 	{"key_file", FI_PARAM_STRING, "key that all processes of the job share (FARE_KEY_FILE)"},
 	{"trusted_network", FI_PARAM_BOOL, "run without a key (FARE_TRUSTED_NETWORK)"},
+	{"domain", FI_PARAM_STRING,
+	 "fare0, fare1 ...: no other domain is offered, for programs that take the first (all)"},
 	{"secret", FI_PARAM_SIZE_T, "number of the job, which keeps jobs apart (0: none)"},
 	{"eager_bytes", FI_PARAM_SIZE_T,
 	 "longest message that is sent at once; a longer one is read by its receiver (32768)"},
@@ -57,12 +59,20 @@ void ofi_env_define(void)
 				params[i].help);
 }
 
-/* FI_FARE_NAME, else the variable that libfare's other plugins read. */
-static const char *env_text(const char *name, const char *other)
+/* NULL: it is not set */
+static const char *env_own(const char *name)
 {
 	char *value = NULL;
 
-	return !fi_param_get_str(&ofi_provider, name, &value) && value ? value : getenv(other);
+	return fi_param_get_str(&ofi_provider, name, &value) ? NULL : value;
+}
+
+/* FI_FARE_NAME, else the variable that libfare's other plugins read. */
+static const char *env_text(const char *name, const char *other)
+{
+	const char *value = env_own(name);
+
+	return value ? value : getenv(other);
 }
 
 static uint64_t env_number(const char *name, uint64_t otherwise, uint64_t most)
@@ -88,6 +98,7 @@ void ofi_env_read(struct ofi_env *out)
 	out->key_file = env_text("key_file", "FARE_KEY_FILE");
 	out->trusted_network =
 		env_boolean("trusted_network", getenv("FARE_TRUSTED_NETWORK") != NULL);
+	out->domain = env_own("domain");
 	out->secret = env_number("secret", 0, UINT64_MAX);
 	out->eager_bytes = (uint32_t)env_number("eager_bytes", EAGER_BYTES, OFI_EAGER_MAX);
 	out->window_bytes = (uint32_t)env_number("window_bytes", WINDOW_BYTES, WINDOW_MAX);

@@ -28,6 +28,7 @@ struct ofi_env {
 	const char *provider; /* of libfare: "soft" (NULL) or "verbs" */
 	const char *key_file; /* NULL: none */
 	bool trusted_network;
+	const char *domain; /* the one that is offered; NULL: all */
 	uint64_t secret;
 	uint32_t eager_bytes;  /* longer messages are read by the receiver */
 	uint32_t window_bytes; /* eager bytes that a peer holds for us at most */

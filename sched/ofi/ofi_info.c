@@ -129,15 +129,14 @@ static const struct peer_address *reached(const struct ofi_end *destination,
 	return NULL;
 }
 
-/* The GPU itself, or one to which the daemon has seen a route on some plane. */
-static bool has_route(struct fare *fare, unsigned gpu, const struct in6_addr *own,
-		      const struct in6_addr *peer)
+/* A GPU of this server, or one to which the daemon has seen a route on some plane. */
+static bool has_route(struct fare *fare, unsigned gpu, const struct in6_addr *peer)
 {
 	struct fare_paths paths = {0};
 	struct fare_pair *pair;
 	bool any = false;
 
-	if (is_any(peer) || !memcmp(peer, own, sizeof(*own)))
+	if (is_any(peer) || attach_is_local(fare, peer))
 		return true;
 	if (fare_pair_open(&pair, fare, gpu, peer))
 		return false;
@@ -155,7 +154,7 @@ static bool can_reach(const struct ofi_end *destination, struct fare *fare, unsi
 {
 	const struct peer_address *p = reached(destination, own);
 
-	return p && (destination->bytes || has_route(fare, gpu, own, &p->address));
+	return p && (destination->bytes || has_route(fare, gpu, &p->address));
 }
 
 static bool ends_fit(const struct ofi_ends *ends, struct fare *fare, unsigned gpu,
@@ -471,10 +470,12 @@ static bool hints_fit(uint32_t version, const struct fi_info *hints, const struc
 	       domain_fits(version, hints, env);
 }
 
-static bool gpu_fits(const struct fi_info *hints, const char *name)
+static bool gpu_fits(const struct asked *asked, const char *name)
 {
-	return !hints || !hints->domain_attr || !hints->domain_attr->name ||
-	       !strcmp(hints->domain_attr->name, name);
+	const struct fi_domain_attr *wanted = asked->hints ? asked->hints->domain_attr : NULL;
+
+	return (!asked->env.domain || !strcmp(asked->env.domain, name)) &&
+	       (!wanted || !wanted->name || !strcmp(wanted->name, name));
 }
 
 /* ---- what is offered ---- */
@@ -600,7 +601,7 @@ static int list_gpus(struct fi_info **out, struct fare *fare, const struct asked
 
 	for (unsigned gpu = 0; gpu < fare_n_local_gpus(fare) && !err; gpu++) {
 		snprintf(name, sizeof(name), "fare%u", gpu % FARE_MAX_LOCAL_GPUS);
-		if (gpu_fits(asked->hints, name) && ends_fit(&asked->ends, fare, gpu, &own))
+		if (gpu_fits(asked, name) && ends_fit(&asked->ends, fare, gpu, &own))
 			err = add_gpu(out, fare, gpu, &own, asked);
 	}
 	return err ? err : *out ? 0 : -FI_ENODATA;

@@ -445,13 +445,42 @@ struct ofi_own_message *ofi_op_next_own(struct ofi_domain *domain)
 	return m;
 }
 
+static bool is_answer(uint8_t kind)
+{
+	return kind == OFI_FIN || kind == OFI_FOUND || kind == OFI_RESULT;
+}
+
+void ofi_op_lose_answer(struct ofi_peer *peer, uint32_t cookie)
+{
+	struct ofi_op *op = peer->is_self ? ofi_op_find(peer->domain, peer, cookie) : NULL;
+
+	if (op)
+		ofi_op_settle(op, OFI_WAIT_FIN, -ENOMEM);
+	ofi_peer_disconnect(peer);
+}
+
+/* It ends without having been sent. */
+static void fail_message(struct ofi_op *op, int err)
+{
+	struct ofi_wire w;
+	size_t payload;
+
+	if (is_answer(kind_of(op)) &&
+	    !ofi_wire_decode(op->message, op->message_bytes, &w, &payload))
+		ofi_op_lose_answer(op->peer, w.cookie);
+	ofi_op_settle(op, OFI_WAIT_FARE | OFI_WAIT_FIN, err);
+}
+
 static void start_own(struct ofi_op *op)
 {
 	int err = op->kind == OFI_OP_MESSAGE ? queue_message(op) : move_memory(op);
 
 	if (!err && op->kind == OFI_OP_MESSAGE)
 		op->peer->credit = 0;
-	ofi_op_settle(op, OFI_WAIT_FARE, err);
+	if (err)
+		fail_message(op, err);
+	else
+		ofi_op_settle(op, OFI_WAIT_FARE, 0);
 }
 
 /* ---- a peer's queue ---- */
@@ -481,7 +510,7 @@ static void dequeue(struct ofi_peer *peer, struct ofi_op *op)
 
 	DL_DELETE(peer->queue, op);
 	op->submitted = true;
-	if (kind == OFI_FIN || kind == OFI_FOUND || kind == OFI_RESULT)
+	if (is_answer(kind))
 		ofi_limits_answered(&peer->limits);
 	if (kind == OFI_RESULT)
 		ofi_peer_taken(peer, ofi_wire_cost(OFI_ATOMIC, op->message_bytes - OFI_WIRE_BYTES));
@@ -504,7 +533,7 @@ void ofi_queue_run(struct ofi_peer *peer)
 		if (peer->is_self)
 			start_own(op);
 		else if (err)
-			ofi_op_settle(op, OFI_WAIT_FARE | OFI_WAIT_FIN, err);
+			fail_message(op, err);
 		else if (op->ends_early && !op->reported)
 			report(op);
 	}
@@ -533,8 +562,11 @@ int ofi_op_answer(struct ofi_peer *peer, const struct ofi_wire *w)
 {
 	struct ofi_op *op = ofi_op_create(peer->domain, NULL, peer, OFI_OP_MESSAGE);
 
-	if (!op)
+	if (!op) {
+		if (is_answer(w->kind))
+			ofi_op_lose_answer(peer, w->cookie);
 		return -ENOMEM;
+	}
 	ofi_op_set_message(op, w);
 	if (w->kind != OFI_FOUND) {
 		ofi_op_submit(op);

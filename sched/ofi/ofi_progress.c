@@ -157,7 +157,8 @@ static void send_credit(struct ofi_peer *peer)
 	if (ofi_op_answer(peer, &w))
 		peer->credit_queued = false;
 	/* it could not be: trying again now would fail again */
-	peer->domain->peers.credit_waits |= ofi_peer_credit_is_due(peer);
+	peer->credit_waits = ofi_peer_credit_is_due(peer);
+	peer->domain->peers.credit_waits |= peer->credit_waits;
 }
 
 static void settle_peer(struct ofi_peer *peer)
@@ -169,8 +170,7 @@ static void settle_peer(struct ofi_peer *peer)
 	DL_FOREACH_SAFE (peer->links, link, next)
 		if (link->closed)
 			end_link(link);
-	if (!peer->domain->peers.credit_waits && ofi_peer_credit_is_due(peer) &&
-	    ofi_peer_is_linked(peer))
+	if (!peer->credit_waits && ofi_peer_credit_is_due(peer) && ofi_peer_is_linked(peer))
 		send_credit(peer);
 	ofi_queue_run(peer);
 	free_if_idle(peer);
@@ -188,22 +188,27 @@ static void settle_reads(struct ofi_domain *domain)
 	}
 }
 
+static bool has_timers(const struct ofi_domain *domain)
+{
+	return domain->peers.n_reopening || domain->env.deadline_ms || domain->peers.credit_waits;
+}
+
+/* The thread may wait without a bound, since there was nothing to wait for but what arrives. */
 void ofi_progress_settle(struct ofi_domain *domain)
 {
+	bool had_timers = has_timers(domain);
+
 	settle_reads(domain);
 	/* in a child of fork() links and peers stay as they are */
 	while (domain->events.peers && !domain->is_inherited) {
 		settle_peer(domain->events.peers);
 		settle_reads(domain);
 	}
+	if (!had_timers && has_timers(domain))
+		ofi_progress_by_fd(domain);
 }
 
 /* ---- one turn ---- */
-
-static bool has_timers(const struct ofi_domain *domain)
-{
-	return domain->peers.n_reopening || domain->env.deadline_ms || domain->peers.credit_waits;
-}
 
 static void peers_tick(struct ofi_domain *domain, uint64_t now_ns)
 {
@@ -211,6 +216,7 @@ static void peers_tick(struct ofi_domain *domain, uint64_t now_ns)
 
 	domain->peers.credit_waits = false;
 	HASH_ITER (hh, domain->peers.by_address, peer, next) {
+		peer->credit_waits = false;
 		if (ofi_peer_credit_is_due(peer))
 			ofi_peer_changed(peer);
 		ofi_queue_expire(peer, now_ns);

@@ -284,10 +284,9 @@ static void on_atomic(struct ofi_peer *peer, const struct ofi_wire *w, const uin
 		err = atomic_reach(peer->domain, &a, &target);
 	answer = atomic_answer(peer, w, err, &results);
 	if (!answer) {
-		/* the peer is not left waiting: its operations fail */
 		ofi_peer_taken(peer, ofi_wire_cost(OFI_ATOMIC, w->status));
 		ofi_limits_answered(&peer->limits);
-		ofi_peer_disconnect(peer);
+		ofi_op_lose_answer(peer, w->cookie);
 		return;
 	}
 	if (err)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * baseline.h - what libfare is compared with: QPs over the kernel's multipath, and source ports
- * left to chance. For benchmarks and tests, which pass it in fare_group_options.baseline; not
+ * baseline.h - what libfare is compared with: QPs over the kernel's multipath, source ports left
+ * to chance, and DCQCN. For benchmarks and tests, which pass it in fare_group_options.baseline; not
  * installed.
  *
- * In the library only group_shape.c (sizes, GROUP_OPEN) and placement.c (which QP) know of it. A
- * group to another process at the own GPU's address, where no plane leads, is made the same way.
+ * In the library only group_shape.c (sizes, GROUP_OPEN), control_wire.c (dcqcn's octets),
+ * placement.c (which QP) and lane_qps.c (dcqcn) know of it. A group to another process at the own
+ * GPU's address, where no plane leads, is made the same way.
  */
 #ifndef QP_BASELINE_H
 #define QP_BASELINE_H
@@ -14,6 +15,7 @@
 #include <stdint.h>
 
 #include "fare.h"
+#include "qp/provider.h"
 
 /* QPs bound to no device: the kernel's multipath hash decides (ECMP, WECMP). Soft provider only. */
 #define FARE_MODE_KERNEL ((enum fare_mode)(FARE_MODE_PACKET + 1))
@@ -30,6 +32,8 @@ struct fare_baseline {
 	uint32_t qps;
 	enum fare_kernel_placement placement;
 	bool random_ports; /* any mode: source ports are left to chance */
+	/* soft; no effect by the kernel's routing. Counts for both ends */
+	struct qp_dcqcn dcqcn;
 };
 
 #endif

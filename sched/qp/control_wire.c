@@ -7,8 +7,9 @@
 
 #include "base/octets.h"
 
-#define MAGIC	0x46415245u /* "FARE" */
-#define VERSION 8
+#define MAGIC	  0x46415245u /* "FARE" */
+#define VERSION	  8
+#define DCQCN_BIT 2u /* of baseline[0] */
 
 static bool has_qps(enum control_type type)
 {
@@ -18,6 +19,28 @@ static bool has_qps(enum control_type type)
 static bool is_open(enum control_type type)
 {
 	return type == CONTROL_GROUP_OPEN || type == CONTROL_GROUP_ACCEPT;
+}
+
+/* A benchmark's (baseline.h); other groups have no such octets. */
+static void put_dcqcn(struct octets_out *c, const struct control_message *m)
+{
+	if (!(m->open.baseline[0] & DCQCN_BIT))
+		return;
+	octets_put(c, m->open.dcqcn.g_ppb, 4);
+	octets_put(c, m->open.dcqcn.timer_us, 4);
+	octets_put(c, m->open.dcqcn.counter_bytes, 4);
+	octets_put(c, m->open.dcqcn.rai_kbps, 4);
+}
+
+static void get_dcqcn(struct octets *c, struct control_message *out)
+{
+	if (!(out->open.baseline[0] & DCQCN_BIT))
+		return;
+	out->open.dcqcn.is_on = true;
+	out->open.dcqcn.g_ppb = (uint32_t)octets_get(c, 4);
+	out->open.dcqcn.timer_us = (uint32_t)octets_get(c, 4);
+	out->open.dcqcn.counter_bytes = (uint32_t)octets_get(c, 4);
+	out->open.dcqcn.rai_kbps = (uint32_t)octets_get(c, 4);
 }
 
 static bool has_nonce(enum control_type type)
@@ -75,6 +98,7 @@ int control_wire_encode(const struct control_message *m, void *buf, size_t size)
 		octets_put(&c, m->open.ring_rkey, 4);
 		octets_put(&c, m->open.private_bytes, 2);
 		octets_put_bytes(&c, m->open.private_data, m->open.private_bytes);
+		put_dcqcn(&c, m);
 	} else if (m->type == CONTROL_GROUP_REFUSE) {
 		octets_put(&c, m->error, 4);
 	} else if (control_wire_is_lane(m->type)) {
@@ -133,6 +157,7 @@ static const char *decode_open(struct control_message *out, struct octets *c)
 	out->open.ring_rkey = (uint32_t)octets_get(c, 4);
 	out->open.private_bytes = (uint16_t)octets_get(c, 2);
 	out->open.private_data = octets_borrow(c, out->open.private_bytes);
+	get_dcqcn(c, out);
 	if (out->open.n_lanes == 0 || out->open.n_lanes > FARE_MAX_PLANES)
 		return "number of lanes out of range";
 	if (out->open.qps_per_lane == 0 || out->open.qps_per_lane > CONTROL_MAX_QPS)

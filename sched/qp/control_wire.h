@@ -40,6 +40,7 @@
 #include <stdint.h>
 
 #include "fare_limits.h"
+#include "qp/provider.h"
 #include "qp/ring.h"
 
 #define CONTROL_MAX_QPS	    64 /* of a lane: as many as one message can hold */
@@ -89,7 +90,8 @@ struct control_message {
 			uint8_t n_lanes;
 			uint16_t qps_per_lane;
 			uint32_t qps_per_sub_port, flows, chunk_bytes, window_bytes, max_messages;
-			uint8_t baseline[2]; /* group_shape.c */
+			uint8_t baseline[2]; /* group_shape.c; [0] bit 1: dcqcn.is_on */
+			struct qp_dcqcn dcqcn;
 			uint8_t in_order, follows_rate;
 			uint8_t dscp, service_level;
 			uint16_t message_bytes;

@@ -64,7 +64,7 @@ static int open_paths(struct fare_group *group)
 	 * The value is of the segment, and so anybody's: one that is no path MTU counts for nothing
 	 */
 	found = attach_pair_path_mtu(group->paths.pair);
-	if (!group->paths.is_own_gpu && qp_path_mtu_is_valid(found))
+	if (!group->paths.is_own_server && qp_path_mtu_is_valid(found))
 		group_paths_limit_mtu(&group->paths, found);
 	group->port_peer = port_cache_get_peer(&domain->ports, &group->link.address);
 	return group->port_peer ? 0 : -ENOMEM;
@@ -137,7 +137,7 @@ int group_create(struct fare_group **out, struct fare_domain *domain,
 		 const struct control_message *offer)
 {
 	struct fare_group *group = calloc(1, sizeof(*group));
-	bool is_own_gpu = !memcmp(&peer->address, &domain->ep.attr.address, sizeof(peer->address));
+	bool is_own_server = attach_is_local(domain->fare, &peer->address);
 	int err;
 
 	*out = NULL;
@@ -149,11 +149,11 @@ int group_create(struct fare_group **out, struct fare_domain *domain,
 	group->opener = !offer;
 	group->due_ns = offer ? domain->ep.now_ns + ABANDONED_NS : 0;
 	group->opening_ns = domain->ep.now_ns;
-	err = group_shape_options(&group->shape, &group->options, options, &domain->ep, is_own_gpu,
-				  offer);
+	err = group_shape_options(&group->shape, &group->options, options, &domain->ep,
+				  is_own_server, offer);
 	group->paths = (struct group_paths){.ep = &domain->ep,
 					    .is_routed = group->shape.is_routed,
-					    .is_own_gpu = is_own_gpu,
+					    .is_own_server = is_own_server,
 					    .path_mtu = domain->ep.path_mtu};
 	group->link =
 		(struct peer_link){.ep = &domain->ep, .paths = &group->paths, .address = *peer};

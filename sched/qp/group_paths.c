@@ -51,7 +51,7 @@ bool group_paths_refresh(struct group_paths *paths)
 
 bool group_paths_usable(const struct group_paths *paths, unsigned lane)
 {
-	bool any = paths->is_own_gpu;
+	bool any = paths->is_own_server;
 
 	if (!paths->is_routed)
 		return paths->now.path[lane].usable_bps > 0 && paths->now.path[lane].live_sub_ports;

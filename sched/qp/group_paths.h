@@ -20,7 +20,7 @@ struct group_paths {
 	struct fare_pair *pair;
 	/* a lane is no plane's, because the kernel routes its packets (QP_ANY_PLANE) */
 	bool is_routed;
-	bool is_own_gpu;       /* the peer is another process at the GPU's own address */
+	bool is_own_server;    /* the peer is a process at an address of this server's GPUs */
 	uint32_t path_mtu;     /* that both ends use */
 	struct fare_paths now; /* usable_bps without sub-ports that are narrow */
 	uint64_t generation;   /* of now */

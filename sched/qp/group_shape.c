@@ -6,6 +6,7 @@
 #include "qp/control_wire.h"
 #include "qp/endpoint.h"
 #include "qp/group_paths.h"
+#include "qp/soft/dcqcn.h"
 
 /* three batches: one on each of two shaped hops, one on its way */
 #define DEFAULT_WINDOW (192u << 10)
@@ -32,7 +33,7 @@ static void stay_on_host(struct group_shape *shape, struct fare_group_options *o
 
 int group_shape_options(struct group_shape *shape, struct fare_group_options *o,
 			const struct fare_group_options *in, const struct endpoint *ep,
-			bool is_own_gpu, const struct control_message *offer)
+			bool is_own_server, const struct control_message *offer)
 {
 	uint32_t mtu = ep->path_mtu;
 
@@ -46,9 +47,9 @@ int group_shape_options(struct group_shape *shape, struct fare_group_options *o,
 	    o->flows > MAX_FLOWS || o->chunk_bytes > (1u << 30) || o->window_bytes > (1u << 30) ||
 	    o->message_bytes > FARE_MESSAGE_MAX || o->dscp > FARE_DSCP_ZERO ||
 	    o->service_level > 15 || o->private_bytes > FARE_PRIVATE_MAX ||
-	    (o->private_bytes && !in->private_data))
+	    (o->private_bytes && !in->private_data) || dcqcn_wrong(&shape->baseline.dcqcn))
 		return -EINVAL;
-	if (!offer && is_own_gpu && ep->provider == &qp_soft_provider)
+	if (!offer && is_own_server && ep->provider == &qp_soft_provider)
 		stay_on_host(shape, o);
 	/* where a QP is its device's, the kernel's routing has no say */
 	shape->is_routed = o->mode == FARE_MODE_KERNEL;
@@ -85,8 +86,10 @@ void group_shape_fill_open(const struct group_shape *shape, const struct fare_gr
 	m->open.chunk_bytes = o->chunk_bytes;
 	m->open.window_bytes = o->window_bytes;
 	m->open.max_messages = o->max_messages;
-	m->open.baseline[0] = shape->baseline.random_ports;
+	m->open.baseline[0] =
+		(uint8_t)(shape->baseline.random_ports | shape->baseline.dcqcn.is_on << 1);
 	m->open.baseline[1] = (uint8_t)shape->baseline.placement;
+	m->open.dcqcn = shape->baseline.dcqcn;
 	m->open.in_order = o->in_order;
 	m->open.follows_rate = shape->follows_rate;
 	m->open.message_bytes = (uint16_t)o->message_bytes;
@@ -97,7 +100,8 @@ void group_shape_fill_open(const struct group_shape *shape, const struct fare_gr
 void group_shape_read_open(const struct control_message *m, struct fare_group_options *o,
 			   struct fare_baseline *baseline)
 {
-	*baseline = (struct fare_baseline){.random_ports = m->open.baseline[0] != 0,
+	*baseline = (struct fare_baseline){.random_ports = m->open.baseline[0] & 1,
+					   .dcqcn = m->open.dcqcn,
 					   .placement =
 						   (enum fare_kernel_placement)m->open.baseline[1]};
 	*o = (struct fare_group_options){.mode = (enum fare_mode)m->open.mode,

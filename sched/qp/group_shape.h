@@ -44,7 +44,7 @@ struct group_shape {
 /* Fills in *out. offer: the peer's GROUP_OPEN, or NULL. 0, -EINVAL, -EOPNOTSUPP. */
 int group_shape_options(struct group_shape *shape, struct fare_group_options *out,
 			const struct fare_group_options *in, const struct endpoint *ep,
-			bool is_own_gpu, const struct control_message *offer);
+			bool is_own_server, const struct control_message *offer);
 /* The options that a GROUP_OPEN or GROUP_ACCEPT carries. */
 void group_shape_fill_open(const struct group_shape *shape,
 			   const struct fare_group_options *options,

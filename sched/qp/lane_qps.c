@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "qp/baseline.h"
 #include "qp/lane.h"
 #include "qp/planted.h"
 #include "qp/port_cache.h"
@@ -143,6 +144,7 @@ int lane_qps_create(struct lane *lane)
 				       .order_free = is_packet,
 				       .notifications = notifications,
 				       .window_bytes = of->qp_window_bytes,
+				       .dcqcn = of->options->baseline->dcqcn,
 				       .dscp = of->options->dscp,
 				       .service_level = of->options->service_level,
 				       .context = &q->at};

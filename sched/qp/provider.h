@@ -53,6 +53,20 @@ struct qp_mr {
 /* Super-packets beside the border in a READ that a QP asks for, if its window holds them. */
 #define QP_READ_BATCHES 2u
 
+/*
+ * DCQCN (soft/dcqcn.h): its reaction point here, the notification point at the other end. A value
+ * of 0 is the published one: in proportion to the line, and times longer below 40 Gb/s.
+ */
+struct qp_dcqcn {
+	bool is_on;
+	uint32_t g_ppb; /* gain of alpha in 1e-9: 1 .. 1,000,000,000 (3,906,250: 1/256) */
+	/* between increases; as long without a CNP alpha falls, and CNPs have 10/11 of it between
+	 * them: 10 .. 10,000,000 (55 us) */
+	uint32_t timer_us;
+	uint32_t counter_bytes; /* between increases by bytes: 1000 .. 1,000,000,000 (1e7) */
+	uint32_t rai_kbps;	/* additive increase; hyper: ten times: 1 .. 1e9 (line / 1000) */
+};
+
 struct qp_attr {
 	uint16_t plane;	   /* or QP_ANY_PLANE: socket not bound to a device */
 	uint16_t sub_port; /* ignored with QP_ANY_PLANE */
@@ -87,6 +101,11 @@ struct qp_attr {
 	bool order_free;
 	/* unacknowledged payload that may be on the wire; 0: the provider's default */
 	uint32_t window_bytes;
+	/*
+	 * Soft: CNPs lower the rate of what it sends (soft/dcqcn.h) instead of the window, if the
+	 * device's rate is known. Marked answers to READs have the effect that they had.
+	 */
+	struct qp_dcqcn dcqcn;
 	/* 0..63, of all packets that this end sends (RFC 2474); ECT(0) is added (RFC 3168) */
 	uint8_t dscp;
 	/* 0..15 (IBTA 7.6.5); a device may map it to a priority. Soft ignores it */

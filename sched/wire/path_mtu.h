@@ -14,7 +14,6 @@
 #include <stdint.h>
 
 #define PATH_MTU_LEAST	   256u
-#define PATH_MTU_MOST	   4096u
 #define PATH_MTU_SIZES	   5u
 #define PATH_MTU_UDP_EXTRA (32u + 4u) /* in a UDP datagram: the headers above UDP; ICRC */
 

@@ -12,7 +12,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 rows=(F{1..24}
 	I5.{1..4} I6.{1..4} I7.{1..4} I8.{1..4} I9.{1..4} I10.{1..4} I11.{1..3} I12.{1..3} I13.{1..3}
 	I-{KPI,GEN,SEC,REP,FRAME,MOE}
-	T5.{1..3} T6.1-6.7 T7.{1..4} T8.{1..4} T9.{1..4} T10.{1..3} T11.{1..3} T12.{1..2})
+	T5.{1..3} T6.{1..7} T7.{1..4} T8.{1..4} T9.{1..4} T10.{1..3} T11.{1..3} T12.{1..2})
 
 failed=0
 wrong() {
@@ -41,7 +41,7 @@ while IFS='|' read -r _ row what state where command missing rest; do
 	' open ')
 		[ "$where$command" = ' -  - ' ] || wrong "row $row is open, and yet names what answers to it"
 		;;
-	' done ' | ' partly ')
+	' done ' | ' partly ' | ' not available ')
 		[[ $where$command != *' - '* ]] || wrong "row $row does not say where, or by what command"
 		;;
 	*) wrong "row $row is $state" ;;
@@ -58,5 +58,5 @@ while IFS='|' read -r _ row what state where command missing rest; do
 	done
 done <<<"$table"
 echo "$(wc -l <<<"$table") rows: $(grep -c '| done |' <<<"$table") done, $(grep -c '| partly |' <<<"$table") partly," \
-	"$(grep -c '| open |' <<<"$table") open"
+	"$(grep -c '| not available |' <<<"$table") not available, $(grep -c '| open |' <<<"$table") open"
 exit $failed

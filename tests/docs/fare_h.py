@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """fare_h.py: docs/man/fare.3 against the public headers: functions and their arguments, structures, fields, constants.
 
-Of the headers: each function has a comment of its own or of its group, and each field of a structure of options says its default.
+Of the headers: each group of functions has a comment, and each field of a structure of options says its default. The manual's
+section STRUCTURES is what the header has without its comments: fare_h.py --write brings it up to date.
 """
 import os
 import re
@@ -62,6 +63,30 @@ def structures(text):
     return found
 
 
+def c_types(text):
+    """The manual's STRUCTURES: each structure's fields with their types."""
+    lines = []
+    for match in re.finditer(r"^struct fare_\w+ \{\n.*?^\};", text, re.M | re.S):
+        code = re.sub(r"\n\s*\*", " *", without_comments(match.group(0)))  # a declaration over two lines
+        lines += [re.sub(r"\s+", " ", line).strip() for line in code.splitlines() if line.strip()] + [""]
+    return "\n".join(line if line.endswith("{") or not line or line == "};" else "    " + line for line in lines)
+
+
+def without_c_types(page):
+    """The page before and after those lines."""
+    before, rest = page.split("\n.Sh STRUCTURES\n")
+    head, display = rest.split(".Bd -literal\n", 1)
+    return f"{before}\n.Sh STRUCTURES\n{head}.Bd -literal\n", display.split("\n.Ed", 1)[0], "\n.Ed" + display.split("\n.Ed", 1)[1]
+
+
+def check_groups(header):
+    """A group of declarations, up to an empty line, has a comment or follows a structure that has."""
+    for group in re.split(r"\n\s*\n", header[header.index("1. attach"):]):
+        names = re.findall(r"^(?:static inline )?[a-z][\w ]*?[ *]+(fare_\w+)\(", group, re.M)
+        if names and "/*" not in group:
+            wrong.append(f"{', '.join(names)}: no comment")
+
+
 def main():
     header, page = read(HEADERS[0]), read("docs/man/fare.3")
     body = page[page.index("\n.Sh FUNCTIONS"):]
@@ -98,6 +123,13 @@ def main():
         wrong.extend(f"section {t} stands twice" for t in sorted({t for t in titles if titles.count(t) > 1}))
     sections = re.findall(r"^\.Sh (.*)$", page, re.M)
     wrong.extend(f"{t} stands twice" for t in sorted({t for t in sections if sections.count(t) > 1}))
+    check_groups(header)
+    before, shown, after = without_c_types(page)
+    if "--write" in sys.argv:
+        with open(os.path.join(ROOT, "docs/man/fare.3"), "w", encoding="utf-8") as file:
+            file.write(before + c_types(header).rstrip() + after)
+    elif shown != c_types(header).rstrip():
+        wrong.append("STRUCTURES of the manual are not those of fare.h: python3 tests/docs/fare_h.py --write")
     print("\n".join(wrong) or f"{len(declared)} functions, {len(constants)} constants: header and manual agree")
     return 1 if wrong else 0
 

@@ -75,7 +75,7 @@ static struct tally feed(const uint8_t *data, size_t size, size_t cut)
 	const char *reason = NULL;
 	int err;
 
-	if (bmp_station_create(&s, 60000000000ull, &config, &handlers, &tally))
+	if (bmp_station_create(&s, 60000000000ull, &config, &handlers, &tally, NULL, NULL))
 		abort();
 	bmp_station_connected(s);
 	err = bmp_station_receive(s, data, cut, now_ns, &reason);

@@ -1,4 +1,4 @@
-/* links: nccl_core; parses: sched/nccl/nccl_handle.c */
+/* links: nccl_core; parses: sched/nccl/nccl_wire.c */
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdlib.h>
 #include <string.h>

@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (n > sizeof(again) || notice_wire_decode(again, n, &keys, &ends, &back, &error) ||
 	    back.has_stamp != t.has_stamp || back.has_capacity != t.has_capacity ||
 	    memcmp(&back.capacity, &t.capacity, sizeof(t.capacity)) ||
-	    back.stamp.nonce != t.stamp.nonce || back.has_heard != t.has_heard ||
+	    back.stamp.nonce != t.stamp.nonce || back.has_received != t.has_received ||
 	    back.has_receiver != t.has_receiver || back.receiver != t.receiver ||
 	    back.has_report != t.has_report || memcmp(&back.report, &t.report, sizeof(t.report)))
 		abort();

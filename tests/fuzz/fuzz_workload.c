@@ -26,6 +26,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < trace.n; i++)
 		if (trace_gap_s(&trace, i) < 0 || trace.request[i].prompt > trace.longest_prompt)
 			abort();
+	for (size_t i = 0; i < trace.n; i++)
+		if (trace.request[i].n_blocks > trace.n_blocks - trace.request[i].first_block)
+			abort();
+	trace_scale(&trace, 0.01);
 	trace_fini(&trace);
 	return 0;
 }

@@ -7,11 +7,9 @@
 command -v jq >/dev/null || skip "jq is not installed"
 [ -e "$FARE_BIN/preload_clock.so" ] || fail "no preload_clock.so in $FARE_BIN"
 
-# ASan wants to be loaded first
-asan=$(ldd "$FARE_BIN/fared" | awk '/libasan/ { print $3 }')
 cat >"$SCRATCH/fared" <<END
 #!/bin/sh
-export CLOCK_FILE="$SCRATCH/clock" LD_PRELOAD="$asan $FARE_BIN/preload_clock.so"
+export CLOCK_FILE="$SCRATCH/clock" LD_PRELOAD="$FARE_BIN/preload_clock.so"
 exec "$FARE_BIN/fared" "\$@"
 END
 chmod 755 "$SCRATCH" "$SCRATCH/fared"
@@ -46,7 +44,7 @@ steps:
   - {at_s: 0, do: throttle subport s1 1 1 200}
 END
 # (a worker of farebench ends with its plan and without freeing it)
-FARELAB_NAME=$LAB ASAN_OPTIONS=detect_leaks=0 CLOCK_FILE=$SCRATCH/clock LD_PRELOAD="$asan $FARE_BIN/preload_clock.so" "$FARE_BIN/farebench" run drill \
+FARELAB_NAME=$LAB ASAN_OPTIONS=detect_leaks=0 CLOCK_FILE=$SCRATCH/clock LD_PRELOAD="$FARE_BIN/preload_clock.so" "$FARE_BIN/farebench" run drill \
 	--param plan="$SCRATCH/plan.yaml" --json "$SCRATCH/drill.json" >"$SCRATCH/drill.log" 2>&1 &
 drill=$!
 while kill -0 $drill 2>/dev/null; do

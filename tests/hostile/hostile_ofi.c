@@ -604,11 +604,24 @@ static uint64_t messages_in(uint64_t ns)
 	return stage->exchanged - before;
 }
 
+static bool any_ready(void)
+{
+	for (int i = 0; i < VICTIM_ROLES; i++)
+		if (stage->is_ready[i])
+			return true;
+	return false;
+}
+
 static int stop_apps(void)
 {
 	int status, failed = 0;
 
 	stage->over = 1;
+	while (all_live() && any_ready())
+		usleep(1000);
+	if (!all_live())
+		failed = fail("end", "an application has died");
+	stage->may_close = 1;
 	for (int i = 0; i < VICTIM_ROLES; i++) {
 		if (apps[i] <= 0)
 			continue;

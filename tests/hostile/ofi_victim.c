@@ -9,7 +9,8 @@
  * also has untagged receives posted, for all who send, a region that peers may write and
  * beside which nothing may change, and an endpoint with a buffer for several messages whose CQ it
  * never reads. third does nothing until the check of identities
- * (ofi_victim.h). All end when the stage says so.
+ * (ofi_victim.h). All end when the stage says so, and close only when none reads its CQ any more:
+ * what is under way toward a process that closes fails, as it must.
  */
 #include "ofi_victim.h"
 
@@ -418,6 +419,9 @@ int main(int argc, char **argv)
 	a.idle_memory = calloc(1, IDLE_BYTES);
 	open_all(&a);
 	run(&a);
+	a.stage->is_ready[a.role] = 0;
+	while (!a.stage->may_close)
+		usleep(1000);
 	close_all(&a);
 	return 0;
 }

@@ -32,8 +32,9 @@ struct victim_stage {
 	uint8_t address[VICTIM_ROLES][VICTIM_ADDRESS_BYTES]; /* fi_getname() */
 	uint8_t idle[VICTIM_ADDRESS_BYTES]; /* an endpoint of VICTIM whose CQ nobody reads */
 	_Atomic uint64_t region_address, region_key; /* of VICTIM */
-	_Atomic int is_ready[VICTIM_ROLES];
+	_Atomic int is_ready[VICTIM_ROLES]; /* it has opened; cleared when it posts nothing more */
 	_Atomic int step, over;
+	_Atomic int may_close;	/* set by the test when none is ready any more */
 	_Atomic int reads_idle; /* set by the test, cleared by VICTIM when the CQ is empty */
 	_Atomic uint64_t exchanged, wrong; /* messages between VICTIM and PARTNER */
 	_Atomic uint64_t rss_kb;	   /* of VICTIM */

@@ -136,7 +136,10 @@ hosts_names() {
 no_agent() { ! pgrep -f "^$fb (agent|worker) " >/dev/null; }
 row() { jq_true -s "any(.[]; $2)" "$1" >/dev/null; } # FILE CONDITION: there is such a row
 is_up() { ip -n h1 -j link show p0 | jq_true '.[0].operstate == "UP"' >/dev/null; }
-is_down() { ! is_up; }
+# Waits until the link is cut. A fault lasts some 400 ms: nothing that takes long is asked meanwhile.
+is_cut() {
+	timeout "$PATIENCE_S" ip netns exec h1 sh -c 'while read -r state </sys/class/net/p0/operstate && [ "$state" = up ]; do sleep 0.02; done'
+}
 
 hosts_network
 hosts_daemons 0

@@ -102,7 +102,6 @@ unmoved "$since" "no memory"
 # ---- a BMP server that sends garbage -------------------------------------------------------------
 # bgpd's paths are stale meanwhile, and stay in use
 farelab fail "$LAB" bgpd s0 || fail "kill bgpd"
-since=$(newest)
 farelab exec "$LAB" s0 -- perl -MIO::Socket::INET -e '$SIG{PIPE} = "IGNORE"; $SIG{ALRM} = sub { exit }; alarm 4; srand 3;
 	my $l = IO::Socket::INET->new(LocalAddr => "127.0.0.1", LocalPort => 5001, Listen => 5, ReuseAddr => 1) or die;
 	my $noise = join("", map { chr rand 256 } 1 .. 65536);
@@ -116,20 +115,20 @@ within farelab heal "$LAB" bgpd s0 || fail "start bgpd again"
 within verdicts_ok || fail "paths are not ok after bgpd's return: $(ctl show paths; ctl show planes)"
 
 # ---- FRR that restarts in a loop -----------------------------------------------------------------
-since=$(newest)
+# that nothing moves meanwhile is for lab/drill to say, where leaves are old enough
 for i in 1 2 3 4; do
 	farelab fail "$LAB" bgpd s0 && farelab heal "$LAB" bgpd s0 || fail "restart bgpd"
 done
 within verdicts_ok || fail "paths are not ok after bgpd's restarts: $(ctl show paths)"
 alive "bgpd restarted in a loop"
-ctl -j show events | jq_true --argjson since "$since" '[.events[] | select(.seq > $since and .topic == "path" and (.to | test("^(no-route|not-installed|probe-down)")))] == []' >/dev/null ||
-	fail "restarts of bgpd took paths away: $(moved "$since")"
 
 # ---- interfaces that change names ----------------------------------------------------------------
 ns=fl-$LAB-s0
-ip -n "$ns" link set g0p0s0 down && ip -n "$ns" link set g0p0s0 name odd && ip -n "$ns" link set odd up || fail "rename"
+ip -n "$ns" link set g0p0s0 down && ip -n "$ns" link set g0p0s0 name odd || fail "rename"
 half() { [ "$(ctl -j show paths | jq '[.paths[] | select(.plane == 0)][0].usable_bps')" = 200000000 ]; }
 within half || fail "an interface that is gone still counts: $(ctl show paths)"
+# bgpd has its address back and leaves send to it: of an interface that is none of fared's
+ip -n "$ns" link set odd up || fail "up"
 ip -n "$ns" link set odd down && ip -n "$ns" link set odd name g0p0s0 && ip -n "$ns" link set g0p0s0 up || fail "rename back"
 alive "interfaces renamed"
 

@@ -48,6 +48,11 @@ cd "$TOPOLOGIES" || fail "no $TOPOLOGIES"
 stands_on "$SCRATCH/converge.json" Command Kernel Processor
 jq_true '.trials.converge[0].converged > 0' "$SCRATCH/converge.json" >/dev/null || fail "no time to converge"
 
+# WRITE, READ and SEND over one QP of the soft provider: every byte of each is compared by who holds the copies
+"$FARE_BIN/farebench" run transport-goodput --param method=soft,soft-read,soft-send --param bytes=1K,1M --trials 1 --even-busy \
+	--json "$SCRATCH/verbs.json" >"$SCRATCH/verbs.log" 2>&1 || { tail "$SCRATCH/verbs.log"; fail "farebench run transport-goodput"; }
+jq_true '.trials["transport-goodput"] | length == 6 and all(.goodput > 0)' "$SCRATCH/verbs.json" >/dev/null || fail "a verb moved nothing"
+
 # a lab without daemons is no lab for traffic, and what to do about it is said
 farelab run "$TOPOLOGIES/2x2x2.yaml" --name "${LAB}a" -- "$FARE_BIN/farebench" run 5.1 --json "$SCRATCH/bare.json" \
 	>"$SCRATCH/bare.log" 2>&1
@@ -60,8 +65,8 @@ farelab up "$TOPOLOGIES/2x2x2.yaml" --name "$LAB" --fared "$FARE_BIN/fared" || f
 check=$(grep -o 'fared --check-config --config.*' "$TOPOLOGIES/../../README.md")
 "$FARE_BIN"/${check//etc\/fared\/fared.yaml//run/farelab/$LAB/s0/fared.yaml} || fail "README: $check"
 
-"$FARE_BIN/farebench" run probes-calm --lab "$LAB" --param seconds=1 --json "$SCRATCH/calm.json" || fail "farebench run probes-calm"
-jq_true '.trials["probes-calm"][0] | .probes > 0 and .runs > 0' "$SCRATCH/calm.json" >/dev/null || fail "probes-calm counts nothing"
+"$FARE_BIN/farebench" run probes-false-downs --lab "$LAB" --param seconds=1 --json "$SCRATCH/false.json" || fail "farebench run probes-false-downs"
+jq_true '.trials["probes-false-downs"][0] | .probes > 0 and .runs > 0' "$SCRATCH/false.json" >/dev/null || fail "probes-false-downs counts nothing"
 
 # those under way take longer than the time measured, and end together
 kv eight --param size=32M

@@ -45,6 +45,20 @@ grep -q '10.1.2.3 is outside of 198.18.0.0/15' "$SCRATCH/worker" || fail "a work
 coordinator early 5.1 --hosts "$SCRATCH/hosts.yaml" --launch 'exit 3; {agent}' && fail "a run without agents"
 grep -q 'host h[01]: what --launch started has ended with status 3' "$SCRATCH/early.err" || fail "no reason: $(cat "$SCRATCH/early.err")"
 
+# ---- a switch, played by a command that counts three pause frames each time: rows and report have them, beside what NICs count
+{
+	cat "$SCRATCH/hosts.yaml"
+	printf 'switches:\n  - {name: leaf0, counters: "n=$(cat %s) && echo $((n + 3)) >%s && echo rx_prio3_pause: $n"}\n' \
+		"$SCRATCH/pauses" "$SCRATCH/pauses"
+} >"$SCRATCH/switched.yaml"
+echo 5 >"$SCRATCH/pauses"
+coordinator switched 8.3 --hosts "$SCRATCH/switched.yaml" --launch "$launch" || fail "run with a switch: $(tail -5 "$SCRATCH/switched.err")"
+rows=$SCRATCH/switched/rows.jsonl
+row "$rows" '.kpi == "PFC_frame_count" and .value == 3' || fail "the switch's pauses: $(grep PFC_frame "$rows")"
+row "$rows" '.kpi == "ECN_marking_rate" and (.missing | test("no host counts marked packets"))' || fail "marks that nothing counts: $(grep ECN_marking "$rows")"
+grep -q 'Counted by switches, whole run: pause frames received [1-9]' "$SCRATCH/switched/report.md" || fail "the report has no pauses of switches"
+grep -q 'CRC Error Count.*0 by NICs' "$SCRATCH/switched/report.md" || fail "the report has no CRC errors of NICs"
+
 # ---- a run with agents that the coordinator starts
 coordinator run 5.1 5.2 "${tiny[@]}" --param load=0 --hosts "$SCRATCH/hosts.yaml" --launch "$launch" || fail "run: $(tail -5 "$SCRATCH/run.err")"
 rows=$SCRATCH/run/rows.jsonl
@@ -96,7 +110,7 @@ fault() { # NAME: starts 12.3 and waits until the link is cut; $run is the coord
 	(agent h0 --key "$SCRATCH/key" --hosts "$SCRATCH/hosts.yaml") 2>"$SCRATCH/h0.err" &
 	(agent h1 --key "$SCRATCH/key" --hosts "$SCRATCH/hosts.yaml") 2>"$SCRATCH/h1.err" &
 	victim=$!
-	within is_down || fail "$1: the link was never cut: $(tail -5 "$SCRATCH/$1.err")"
+	is_cut || fail "$1: the link was never cut: $(tail -5 "$SCRATCH/$1.err")"
 }
 fault whole
 wait $run || fail "12.3: $(tail -5 "$SCRATCH/whole.err")"

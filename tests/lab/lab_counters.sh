@@ -48,14 +48,19 @@ farelab gray "$LAB" subport s1 0 0 --loss-percent 0 || fail "heal"
 # A slow link: what was sent and did not leave the leaf was dropped in its queue.
 farelab throttle "$LAB" subport s1 0 0 1 || fail "throttle"
 out=$(count l0 s1g0s0 tx_packets)
-send 800
-drops=$(count l0 s1g0s0 queue_drops)
-[ "$drops" -gt 0 ] && [ "$(count l0 s1g0s0 backlog_bytes)" -gt 0 ] || fail "no drop, or no backlog"
+# on a busy machine the queue may drain while it is looked at: more is sent then
+sent=0
+queue_seen() {
+	send 800
+	sent=$((sent + 800))
+	[ "$(count l0 s1g0s0 backlog_bytes)" -gt 0 ] && [ "$(count l0 s1g0s0 queue_drops)" -gt 0 ]
+}
+within queue_seen || fail "no drop, or no backlog"
 empty() { [ "$(count l0 s1g0s0 backlog_packets)" = 0 ]; }
 within empty || fail "the queue does not drain"
 out=$(($(count l0 s1g0s0 tx_packets) - out)) drops=$(count l0 s1g0s0 queue_drops)
-echo "slow link: $out of 800 sent, $drops drops counted"
-[ $((800 - out)) = "$drops" ] || fail "$((800 - out)) packets are missing, $drops drops were counted"
+echo "slow link: $out of $sent sent, $drops drops counted"
+[ $((sent - out)) = "$drops" ] || fail "$((sent - out)) packets are missing, $drops drops were counted"
 farelab throttle "$LAB" subport s1 0 0 100
 kill -CONT $stopped
 farelab counters "$LAB" | grep -q "l0 .*s1g0s0 .* $drops " || fail "the table does not show $drops drops"

@@ -41,6 +41,28 @@ planted in-force 'sed -i s/stale_s:.*/stale_s:\ 77/ "$CONFIG"' 'sed -i s/stale_s
 planted config 'sed -i s/^node:/noode:/ "$CONFIG"' 'sed -i s/^noode:/node:/ "$CONFIG"'
 planted bgpd 'farelab fail "$LAB" bgpd s0' 'farelab heal "$LAB" bgpd s0'
 planted fared 'farelab fail "$LAB" fared s0' 'farelab heal "$LAB" fared s0'
+hold() {
+	ip netns exec "fl-$LAB-s0" perl -MIO::Socket::INET -e '$s = IO::Socket::INET->new(Proto => "udp", LocalPort => 7784) or exit 1; sleep 100' &
+	holder=$!
+}
+planted ports 'farelab fail "$LAB" fared s0; hold' 'kill $holder; farelab heal "$LAB" fared s0'
+
+# tables for people, within 80 columns (one whose addresses are longer is not)
+for what in "show planes" "show peers" "show paths" "show flows" "show qps" "show events" "show drains" "show counters" "show config" \
+	"show version" "show kernel" why "why 198.19.0.2" doctor; do
+	inside "$FARE_BIN/farectl" -s "$RUN" $what >"$SCRATCH/table"
+	[ -s "$SCRATCH/table" ] || fail "farectl $what prints nothing"
+	awk 'length > 80 { exit 1 }' "$SCRATCH/table" || fail "farectl $what is wider than 80 columns: $(cat "$SCRATCH/table")"
+done
+
+# libfare from Python: the example of fare(3)
+if command -v python3 >/dev/null; then
+	paths() {
+		LD_LIBRARY_PATH=$FARE_BIN/../sched python3 "$(dirname "$0")/../../docs/examples/paths.py" "$RUN" 198.19.0.2 >"$SCRATCH/paths" &&
+			[ "$(grep -c 'ok 0.4 Gb/s' "$SCRATCH/paths")" = 2 ]
+	}
+	within paths || fail "paths.py: $(cat "$SCRATCH/paths")"
+fi
 
 # elsewhere; and what cannot be written
 "$FARE_BIN/farectl" -s "$RUN" doctor --quiet | grep -q '^fare: namespace: fared has g0p0s0' || fail "another namespace is not named"

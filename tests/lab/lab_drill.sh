@@ -24,18 +24,19 @@ run_drill random.yaml "$FAULTS"
 [ "$(drill all_back)" = 1 ] || fail "weights are not back"
 [ "$(drill not_healed)" = 0 ] || fail "a fault was not healed"
 
-run_drill restarts.yaml 10
-for kpi in lost needless_flows needless_weights not_healed; do
-	[ "$(drill $kpi)" = 0 ] || fail "daemons killed and reloaded: $kpi is $(drill $kpi)"
-done
-[ "$(drill faults)" -gt 0 ] || fail "daemons killed and reloaded: none was"
-
 "$FARE_BIN/farebench" run failover --trials 1 --param scenario=leaf-gray,remote-plane --strategy fare-flow,fare-spray \
 	--json "$SCRATCH/failover.json" || fail "failover"
 # whether goodput is back to the last percent, and when, is a figure: a busy machine has no say in what is asked here
 jq_true '[.trials.failover[] | select(.lost != 0 or .weights == null)] == []' "$SCRATCH/failover.json" >/dev/null ||
 	{ jq -c '.trials.failover[]' "$SCRATCH/failover.json"; fail "failover: something was lost, or weights did not come back"; }
 [ "$(jq '[.trials.failover[]] | length' "$SCRATCH/failover.json")" = 8 ] || fail "failover: not eight trials"
+PATIENCE_S=150 within leaves_settled || fail "leaves stay young"
+run_drill restarts.yaml 10
+for kpi in lost needless_flows needless_weights not_healed; do
+	[ "$(drill $kpi)" = 0 ] || fail "daemons killed and reloaded: $kpi is $(drill $kpi)"
+done
+[ "$(drill faults)" -gt 0 ] || fail "daemons killed and reloaded: none was"
+
 for plan in "$TOPOLOGIES"/../drills/*.yaml; do
 	grep -q '^name: ' "$plan" || fail "$plan has no name"
 done

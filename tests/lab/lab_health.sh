@@ -92,7 +92,7 @@ newest_event() { # SERVER
 	ctl "$1" -j show events | grep -o '"seq": *[0-9]*' | tail -1 | grep -o '[0-9]*'
 }
 told_gray() { # SERVER SINCE
-	ctl "$1" show events | awk -v seq="$2" '$1 > seq && /gray/' | grep .
+	ctl "$1" -j show events | jq -er --argjson seq "$2" '.events[] | select(.seq > $seq and .to == "gray").from'
 }
 grep_own() { # the server's own sub-port 1 of plane 0
 	told_gray s0 "$before0" | grep -q "local sub-port 1"
@@ -182,6 +182,6 @@ within is false 0 probe third_party || fail "its return is not noticed"
 for plane in 0 1; do
 	within is up $plane probe state || fail "plane $plane after all: $(field $plane probe)"
 done
-moved=$(ctl s0 show events | awk -v seq="$seq" '$1 > seq && $4 == "path"' | wc -l)
+moved=$(ctl s0 -j show events | jq --argjson seq "$seq" '[.events[] | select(.seq > $seq and .topic == "path")] | length')
 [ "$moved" = 0 ] || { ctl s0 show events | tail -20; fail "$moved paths moved for nothing"; }
 exit 0

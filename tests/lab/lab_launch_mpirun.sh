@@ -34,7 +34,7 @@ row run/rows.jsonl '.test == "5.1" and .kpi == "of_line" and .value > 0' || fail
 
 # ---- an agent dies while its fault is in force
 start dies 12.3 --param failure=decode-link "${measure[@]}" --out dies
-within is_down || fail "dies: the link was never cut: $(cat dies.err dies.mpirun)"
+is_cut || fail "dies: the link was never cut: $(cat dies.err dies.mpirun)"
 kill -9 $(agent_of h1)
 hosts_ended dies 1
 ended_mpirun dies
@@ -43,7 +43,7 @@ says dies 'go on with --resume dies$'
 
 # ---- mpirun is ended by a signal, which it hands on
 start stopped 12.3 --param failure=decode-link "${measure[@]}" --out stopped
-within is_down || fail "stopped: the link was never cut: $(cat stopped.err stopped.mpirun)"
+is_cut || fail "stopped: the link was never cut: $(cat stopped.err stopped.mpirun)"
 kill -TERM $mpirun
 hosts_ended stopped 1
 ended_mpirun stopped

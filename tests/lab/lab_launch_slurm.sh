@@ -32,7 +32,7 @@ row late/rows.jsonl '.test == "5.1" and .kpi == "of_line" and .value > 0' || fai
 
 # ---- the job is cancelled while a fault is in force
 start cancelled 12.3 --param failure=decode-link "${measure[@]}" --out cancelled
-within is_down || fail "cancelled: the link was never cut: $(cat cancelled.err cancelled.srun)"
+is_cut || fail "cancelled: the link was never cut: $(cat cancelled.err cancelled.srun)"
 in_host h0 scancel --user=root
 hosts_ended cancelled 1
 ended_srun cancelled
@@ -41,7 +41,7 @@ says cancelled 'go on with --resume cancelled$'
 
 # ---- an agent dies while its fault is in force
 start dies 12.3 --param failure=decode-link "${measure[@]}" --out dies
-within is_down || fail "dies: the link was never cut: $(cat dies.err dies.srun)"
+is_cut || fail "dies: the link was never cut: $(cat dies.err dies.srun)"
 kill -9 $(agent_of h1)
 hosts_ended dies 1
 ended_srun dies

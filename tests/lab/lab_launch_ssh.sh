@@ -13,7 +13,7 @@ late=$(cat ssh/h1.pid)
 kill -STOP "$late"
 key_watch late
 hosts_run late 5.1 "${measure[@]}" "${tiny[@]}" "${ssh[@]}" --out late
-within grep -qs 'after 5 s there is no agent yet of: h1$' late.err || fail "a late host is not named: $(cat late.err)"
+within grep -qs 'after [0-9]* s there is no agent yet of: h1$' late.err || fail "a late host is not named: $(cat late.err)"
 kill -CONT "$late"
 hosts_ended late 0
 key_unseen late
@@ -32,7 +32,7 @@ hosts_sshd_start 1
 
 # ---- an agent dies while its fault is in force: the fault is healed, and the run says whose agent it was
 hosts_run dies 12.3 --param failure=decode-link "${measure[@]}" "${ssh[@]}" --out dies
-within is_down || fail "dies: the link was never cut: $(cat dies.err)"
+is_cut || fail "dies: the link was never cut: $(cat dies.err)"
 kill -9 $(agent_of h1)
 hosts_ended dies 1
 says dies 'host h1: its agent has ended$'
@@ -41,14 +41,14 @@ says dies 'go on with --resume dies$'
 
 # ---- Ctrl-C: the coordinator and each ssh get it
 hosts_run stopped 12.3 --param failure=decode-link "${measure[@]}" "${ssh[@]}" --out stopped
-within is_down || fail "stopped: the link was never cut: $(cat stopped.err)"
+is_cut || fail "stopped: the link was never cut: $(cat stopped.err)"
 kill -INT -- -$run
 hosts_ended stopped 130
 says stopped 'go on with --resume stopped$'
 
 # ---- the coordinator is killed, and its sshs with it: what agents say goes nowhere, and they heal all the same
 hosts_run killed 12.3 --param failure=decode-link "${measure[@]}" "${ssh[@]}" --out killed
-within is_down || fail "killed: the link was never cut: $(cat killed.err)"
+is_cut || fail "killed: the link was never cut: $(cat killed.err)"
 kill -KILL -- -$run
 hosts_ended killed 137
 

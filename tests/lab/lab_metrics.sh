@@ -38,9 +38,12 @@ grep -q quiet "$SCRATCH/drain" || fail "drain --wait says nothing: $(cat "$SCRAT
 # somebody who goes on sending: the other server's leaf, to a device of the plane
 farelab exec "$LAB" l1 -- perl -MSocket -e 'socket(S, PF_INET, SOCK_DGRAM, 0); setsockopt(S, SOL_SOCKET, SO_BINDTODEVICE, "s0g0s0");
 	$SIG{ALRM} = sub { exit }; alarm 60; my $to = sockaddr_in(9, inet_aton("198.18.0.5")); while (1) { send(S, "x" x 1400, 0, $to); select(undef, undef, undef, 0.001) }' &
-busy() { ! farelab exec "$LAB" s0 -- "$FARE_BIN/farectl" -s "$RUN" drain all 1 --wait 1 2>"$SCRATCH/drain"; }
-within busy || fail "a plane that carries traffic is called quiet"
-grep -q 'not quiet after 1 s: g0p1s0 receives' "$SCRATCH/drain" || fail "who sends is not named: $(cat "$SCRATCH/drain")"
+# on a busy machine the first look may be too brief to say who
+busy() {
+	! farelab exec "$LAB" s0 -- "$FARE_BIN/farectl" -s "$RUN" drain all 1 --wait 1 2>"$SCRATCH/drain" &&
+		grep -q 'not quiet after 1 s: g0p1s0 receives' "$SCRATCH/drain"
+}
+within busy || fail "a plane that carries traffic is called quiet, or who sends is not named: $(cat "$SCRATCH/drain")"
 kill $! 2>/dev/null
 farelab exec "$LAB" l1 -- sh -c 'for p in $(ip netns pids $(ip netns identify $$)); do [ "$(cat /proc/$p/comm)" = perl ] && kill $p; done' 2>/dev/null
 "$FARE_BIN/farectl" -s "$RUN" drain all 1 --wait 5 2>"$SCRATCH/drain" && fail "devices of another namespace are quiet: $(cat "$SCRATCH/drain")"
@@ -88,7 +91,7 @@ read -r took answers < <(farelab exec "$LAB" s0 -- perl -MIO::Socket::IP -MTime:
 # ---- faults --------------------------------------------------------------------------------------
 farelab fail "$LAB" subport s0 0 1 || fail "fail subport"
 within has 'ALERTS{alertname="FaredSubPortDown",device="g0p0s1"}' || fail "a lost sub-port raises nothing: $(query ALERTS)"
-top -b -r 1 | grep -q '0.200 .* 1/2 .*g0p0s1' || fail "top does not show the lost sub-port: $(top -b -r 1)"
+top -b -r 1 | grep -q ' 1/2 .* 0.200 .*g0p0s1' || fail "top does not show the lost sub-port: $(top -b -r 1)"
 farelab fail "$LAB" leaf l1 || fail "fail leaf"
 within has 'ALERTS{alertname="FaredPlaneDown",plane="1"}' || fail "a lost plane raises nothing: $(query ALERTS)"
 farelab fail "$LAB" fared s0 || fail "fail fared"

@@ -31,13 +31,29 @@ now_ms() {
 	echo $(($(date +%s%N) / 1000000))
 }
 
-# found WHAT COMMAND...: within 3 s of now; a machine that is busy with other things gets longer, and that is said
+all_back() {
+	local server plane
+	for server in s0 s1; do
+		for plane in 0 1; do
+			is 4096 $server $plane path_mtu && is 0 $server $plane small_local_sub_ports &&
+				is 0 $server $plane small_remote_sub_ports || return 1
+		done
+	done
+}
+
+# found WHAT HOST DEVICE MTU: both servers know within 3 s that it is smaller; a machine that stands still for a second has three tries
 found() {
-	local began=$(now_ms) took
-	within "${@:2}" || fail "$1: not found: $(ctl s0 why ${PEER[s0]} 0)"
-	took=$(($(now_ms) - began))
-	echo "$1: found after $took ms"
-	[ $took -le ${FARE_MTU_FOUND_MS:-3000} ] || fail "$1: found after $took ms, not within 3 s"
+	local try began took
+	for try in 1 2 3; do
+		[ $try = 1 ] || { farelab exec "$LAB" "$2" -- ip link set "$3" mtu 4200 && within all_back || fail "$1: not back"; }
+		began=$(now_ms)
+		farelab exec "$LAB" "$2" -- ip link set "$3" mtu "$4" || fail "no $3 on $2"
+		within both_know || fail "$1: not found: $(ctl s0 why ${PEER[s0]} 0)"
+		took=$(($(now_ms) - began))
+		echo "$1: found after $took ms"
+		[ $took -gt 3000 ] || return 0
+	done
+	fail "$1: found after more than 3 s, three times"
 }
 
 for server in s0 s1; do
@@ -69,35 +85,24 @@ within moved 10000000 || { cat "$SCRATCH/drill.log"; fail "no traffic"; }
 
 # ---- one leaf port at 1500 ------------------------------------------------------------------------
 # toward s1: there it is the local sub-port 0 of plane 0, and on s0 the peer's
-farelab exec "$LAB" l0 -- ip link set s1g0s0 mtu 1500 || fail "no leaf port"
 both_know() {
 	is 1 s1 0 small_local_sub_ports && is 1 s0 0 small_remote_sub_ports
 }
-found "a leaf port at 1500" both_know
+found "a leaf port at 1500" l0 s1g0s0 1500
 says "path MTU: local sub-port 0" s1 0 || fail "why does not say path MTU: $(ctl s1 why ${PEER[s1]} 0)"
 says "path MTU: the peer's sub-port 0" s0 0 || fail "why does not say path MTU: $(ctl s0 why ${PEER[s0]} 0)"
 within says "local sub-port 0: 1024 bytes" s1 0 || fail "why does not say what passes: $(ctl s1 why ${PEER[s1]} 0)"
 ctl s1 why "${PEER[s1]}" 0
 farelab exec "$LAB" l0 -- ip link set s1g0s0 mtu 4200
-all_back() {
-	local server plane
-	for server in s0 s1; do
-		for plane in 0 1; do
-			is 4096 $server $plane path_mtu && is 0 $server $plane small_local_sub_ports &&
-				is 0 $server $plane small_remote_sub_ports || return 1
-		done
-	done
-}
 within all_back || fail "not back: $(ctl s1 why ${PEER[s1]} 0)"
 goes_on "a leaf port at 1500"
 
 # ---- one sub-port of a server at 900 --------------------------------------------------------------
 dev=$(ctl s0 -j show planes | jq -r '[.. | .dev? // empty][0]')
-farelab exec "$LAB" s0 -- ip link set "$dev" mtu 900 || fail "no device $dev"
 both_know() {
 	is 1 s0 0 small_local_sub_ports && is 1 s1 0 small_remote_sub_ports
 }
-found "a sub-port at 900" both_know
+found "a sub-port at 900" s0 "$dev" 900
 says "path MTU: local sub-port 0" s0 0 || fail "why does not say path MTU: $(ctl s0 why ${PEER[s0]} 0)"
 says "local sub-port 0: 512 bytes" s0 0 || fail "why does not say what passes: $(ctl s0 why ${PEER[s0]} 0)"
 farelab exec "$LAB" s0 -- ip link set "$dev" mtu 4200

@@ -25,6 +25,7 @@ kv() {
 		{ tail -n 20 "$SCRATCH/kv.log"; fail "farebench run 5.1 dst=$2"; }
 	jq -r '.trials["5.1"][0] | .KV_xfer_bandwidth * 8 | round' "$SCRATCH/kv.json"
 }
+within_range() { awk -v v="$1" -v low="$2" -v high="$3" 'BEGIN { exit !(v >= low && v <= high) }'; }
 # sent LEAF DEVICE: bytes that the leaf has sent there
 sent() { ip -n "fl-$LAB-$1" -j -s link show "$2" | jq '.[0].stats64.tx.bytes'; }
 
@@ -107,6 +108,8 @@ timeout 120 "$FARE_BIN/farebench" run 10.3 --lab "$LAB" --even-busy --trials 1 -
 	>"$SCRATCH/out" 2>"$SCRATCH/error" || fail "10.3: $(tail -3 "$SCRATCH/error")"
 for tenants in alone together; do
 	for tenant in first second; do
+		ratio=$(jq -r --arg s "$tenants" --arg t "$tenant" 'select(.kpi == "model_ratio" and .params == {tenants: $s, tenant: $t}) | .value' "$SCRATCH/tenants/rows.jsonl")
+		within_range "$ratio" 0.9 3 || fail "10.3, $tenants, $tenant: $ratio of the model"
 		grep "\"tenants\":\"$tenants\"" "$SCRATCH/tenants/rows.jsonl" | grep "\"tenant\":\"$tenant\"" | grep '"kpi":"TTFT"' | grep -q '"hist":' ||
 			fail "10.3, $tenants: the $tenant tenant has no TTFT"
 	done
@@ -115,5 +118,17 @@ done
 before=$(grep -c '"tenant"' "$SCRATCH/tenants/rows.jsonl")
 timeout 60 "$FARE_BIN/farebench" run --lab "$LAB" --resume "$SCRATCH/tenants" >"$SCRATCH/out" 2>"$SCRATCH/error" || fail "resume: $(tail -3 "$SCRATCH/error")"
 [ "$(grep -c '"tenant"' "$SCRATCH/tenants/rows.jsonl")" = "$before" ] || fail "rows of tenants were lost by going on"
+# Pairs between leaves fill the links to spines that leaves choose by their load; where they hash, some flows meet.
+if farelab lb "$LAB" all adaptive 2>"$SCRATCH/error"; then
+	timeout 60 "$FARE_BIN/farebench" run 5.3 12.1 --lab "$LAB" --even-busy --profile quick --trials 1 --strategy fare-spray --param pairs=2 \
+		--param gpus=4 --out "$SCRATCH/pairs" >"$SCRATCH/out" 2>"$SCRATCH/error" || fail "5.3: $(tail -3 "$SCRATCH/error")"
+	for test in 5.3 12.1; do
+		ratio=$(jq -r --arg t $test 'select(.test == $t and .kpi == "model_ratio") | .value' "$SCRATCH/pairs/rows.jsonl")
+		echo "$test, adaptive leaves: $ratio of the model"
+		within_range "$ratio" 0.6 1.05 || fail "$test: $ratio of the model"
+	done
+else
+	echo "not checked: $(cat "$SCRATCH/error")"
+fi
 farelab down "$LAB" && gone "$LAB" || fail "down left something"
 exit 0

@@ -57,7 +57,7 @@ within() {
 
 # no trace of a lab: namespaces, directories, processes in them
 gone() {
-	! ip netns list | grep -qE "^fl-$1-(s|l|sp)[0-9]+( |\$)" && [ ! -e "/run/farelab/$1" ] && ! farelab list | grep -q "^$1 "
+	! ip netns list | grep -qE "^fl-$1-(s|l|sp|ss)[0-9]+( |\$)" && [ ! -e "/run/farelab/$1" ] && ! farelab list | grep -q "^$1 "
 }
 
 # ended PID: no such process any more; wait for it, for whoever adopted it has to reap it first
@@ -73,6 +73,15 @@ bandwidths() {
 
 bandwidths_are() {
 	[ "$(bandwidths "$1" "$2" "$3" | xargs)" = "$4" ]
+}
+
+# leaves_settled: bgpd of every leaf is older than two minutes. While a neighbour is younger, FRR 8.4 takes all routes of a bgpd
+# that starts again out of the kernel until its sessions are back (docs/architecture.md), and a plane without routes is lost.
+leaves_settled() {
+	local file age
+	for file in "/run/farelab/$LAB"/l*/bgpd.pid; do
+		age=$(ps -o etimes= -p "$(cat "$file")") && [ "$age" -gt 121 ] || return 1
+	done
 }
 
 # shaped HOST DEVICE RATE: its shaper has that rate, as tc prints it

@@ -28,6 +28,9 @@ soft_net_up() {
 		ip -n "$p-b" addr add "2001:db8:18:$i::2/64" dev "s$i" nodad
 		ip -n "$p-a" link set "s$i" up
 		ip -n "$p-b" link set "s$i" up
+		# known from the start: what is sent to a neighbour that is being asked for may be dropped
+		soft_net_neighbor "$p-a" "$p-b" "s$i" "198.18.0.$((2 * i + 1))" "2001:db8:18:$i::2"
+		soft_net_neighbor "$p-b" "$p-a" "s$i" "198.18.0.$((2 * i))" "2001:db8:18:$i::1"
 	done
 	ip -n "$p-a" route add 198.19.0.2/32 src 198.19.0.1 \
 		nexthop via 198.18.0.1 dev s0 nexthop via 198.18.0.3 dev s1
@@ -37,6 +40,15 @@ soft_net_up() {
 		nexthop via 2001:db8:18:1::2 dev s1
 	ip -n "$p-b" route add 2001:db8:19::1/128 nexthop via 2001:db8:18:0::1 dev s0 \
 		nexthop via 2001:db8:18:1::1 dev s1
+}
+
+# soft_net_neighbor HERE THERE DEVICE ADDRESS...: those of THERE at the other end of the device
+soft_net_neighbor() {
+	local here=$1 there=$2 dev=$3 mac address
+	mac=$(ip netns exec "$there" cat "/sys/class/net/$dev/address") || return 1
+	for address in "${@:4}"; do
+		ip -n "$here" neigh replace "$address" lladdr "$mac" dev "$dev" nud permanent || return 1
+	done
 }
 
 soft_net_down() {

@@ -63,6 +63,8 @@ works no-thread order FI_FARE_PROGRESS_THREAD=0 FI_FARE_PROGRESS_THREAD=0
 at s0 env FI_FARE_PROGRESS_THREAD=0 fi_info -p fare -v | grep -qE '^ *(data_)?progress: FI_PROGRESS_MANUAL' || fail "progress is not manual without a thread"
 at s0 fi_info -p fare -v | grep -qE '^ *(data_)?progress: FI_PROGRESS_AUTO' || fail "progress is not automatic"
 says "libfare's domain:" FI_FARE_PROVIDER=nonsense
+at s0 env FI_FARE_DOMAIN=fare0 fi_info -p fare | grep -q 'domain: fare0' || fail "the domain that is named is not offered"
+at s0 env FI_FARE_DOMAIN=fare1 fi_info -p fare | grep -q domain: && fail "FI_FARE_DOMAIN=fare1: another domain is offered"
 says "no fared to attach to in $SCRATCH/none" "FI_FARE_RUN_DIR=$SCRATCH/none"
 
 # a peer that nobody can reach: an error at the deadline; without one none, and closing waits for FI_FARE_LINGER_MS

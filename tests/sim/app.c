@@ -55,14 +55,13 @@ void app_init(struct sim *sim)
 				      : 0;
 	app->bad_key_per_mille = prng_chance(p, 200) ? (unsigned)prng_log(p, 20, 300) : 0;
 	app->leave_per_mille = prng_chance(p, 250) ? (unsigned)prng_log(p, 10, 200) : 0;
-	app->n_intents = 1 + (unsigned)prng_below(p, sim->config.n_hosts == 2 ? 2 : 4);
+	app->n_intents = 1 + (unsigned)prng_below(p, sim->net.n_hosts == 2 ? 2 : 4);
 	for (unsigned i = 0; i < app->n_intents; i++) {
 		struct app_intent *intent = &app->intents[i];
 
-		intent->host = (unsigned)prng_below(p, sim->config.n_hosts);
-		intent->peer =
-			(intent->host + 1 + (unsigned)prng_below(p, sim->config.n_hosts - 1)) %
-			sim->config.n_hosts;
+		intent->host = (unsigned)prng_below(p, sim->net.n_hosts);
+		intent->peer = (intent->host + 1 + (unsigned)prng_below(p, sim->net.n_hosts - 1)) %
+			       sim->net.n_hosts;
 		intent->end = -1;
 		intent->retry_ns = sim_now_ns(sim) + prng_log(p, 1, 5 * LOOP_MS);
 	}
@@ -73,7 +72,7 @@ void app_init(struct sim *sim)
 static void open_group(struct sim *sim, struct app_intent *intent)
 {
 	struct host *h = &sim->host[intent->host];
-	struct in6_addr peer = sim_address(intent->peer);
+	struct in6_addr peer = net_address(intent->peer);
 	struct shadow_end end = {.host = intent->host,
 				 .peer = intent->peer,
 				 .process = h->process->number,
@@ -342,7 +341,7 @@ static void on_accepted(struct sim *sim, unsigned host, struct fare_group *group
 	int i;
 
 	fare_group_peer(group, &peer);
-	end.peer = sim_host_of(&peer);
+	end.peer = net_host_of(&peer);
 	i = shadow_add_end(sim, &end);
 	if (i < 0) {
 		fare_group_close(group);
@@ -434,7 +433,7 @@ const char *app_unrest(const struct sim *sim)
 
 	if (!shadow_is_settled(sim))
 		return "a write is unfinished, or a notification missing";
-	for (unsigned h = 0; h < sim->config.n_hosts; h++)
+	for (unsigned h = 0; h < sim->net.n_hosts; h++)
 		if (host_has_events(sim, h))
 			return "events are not taken";
 	for (unsigned i = 0; i < sim->app->n_intents; i++)

@@ -34,9 +34,9 @@ void daemon_init(struct sim *sim, unsigned host)
 	fare->host = host;
 	fare->generation = 1;
 	fare->late_ns = prng_log(&sim->prng, LOOP_MS / 10, 300 * LOOP_MS);
-	for (unsigned p = 0; p < sim->config.n_planes; p++)
+	for (unsigned p = 0; p < sim->net.n_planes; p++)
 		fare->bps[p] = prng_between(&sim->prng, 1, 4) * UINT64_C(100000000000);
-	for (unsigned peer = 0; peer < sim->config.n_hosts; peer++)
+	for (unsigned peer = 0; peer < sim->net.n_hosts; peer++)
 		fare->pair_generation[peer] = 1;
 	daemon_publish(sim, host);
 }
@@ -45,16 +45,16 @@ static void judge(const struct fare *fare, unsigned peer, struct fare_paths *out
 {
 	const struct sim *sim = fare->sim;
 
-	out->n_planes = sim->config.n_planes;
+	out->n_planes = sim->net.n_planes;
 	for (unsigned p = 0; p < out->n_planes; p++) {
 		struct fare_path *path = &out->path[p];
 		unsigned there = 0;
 
-		path->n_sub_ports = sim->config.n_sub_ports[p];
+		path->n_sub_ports = sim->net.n_sub_ports;
 		for (unsigned s = 0; s < path->n_sub_ports; s++) {
-			if (sim->fabric->port[fare->host][p][s].has_carrier)
+			if (sim->net.port[fare->host][p][s].has_carrier)
 				path->live_sub_ports |= 1u << s;
-			there += sim->fabric->port[peer][p][s].has_carrier;
+			there += sim->net.port[peer][p][s].has_carrier;
 		}
 		path->usable_bps =
 			fare->bps[p] * (unsigned)__builtin_popcount(path->live_sub_ports);
@@ -69,10 +69,10 @@ void daemon_publish(struct sim *sim, unsigned host)
 	struct fare *fare = &sim->daemon[host].fare;
 
 	if (sim_now_ns(sim) < fare->frozen_until_ns) {
-		loop_add(&sim->loop, fare->frozen_until_ns, LOOP_DAEMON, host, 0, NULL);
+		loop_add(&sim->net.loop, fare->frozen_until_ns, LOOP_DAEMON, host, 0, NULL);
 		return;
 	}
-	for (unsigned peer = 0; peer < sim->config.n_hosts; peer++) {
+	for (unsigned peer = 0; peer < sim->net.n_hosts; peer++) {
 		struct fare_paths now = {0};
 
 		judge(fare, peer, &now);
@@ -91,8 +91,8 @@ void daemon_publish(struct sim *sim, unsigned host)
 
 void daemon_changed(struct sim *sim)
 {
-	for (unsigned h = 0; h < sim->config.n_hosts; h++)
-		loop_add(&sim->loop,
+	for (unsigned h = 0; h < sim->net.n_hosts; h++)
+		loop_add(&sim->net.loop,
 			 sim_now_ns(sim) + prng_below(&sim->prng, sim->daemon[h].fare.late_ns),
 			 LOOP_DAEMON, h, 0, NULL);
 }
@@ -113,7 +113,7 @@ int fare_pair_open(struct fare_pair **out, struct fare *fare, unsigned local_gpu
 	*out = pair;
 	if (!pair)
 		return -ENOMEM;
-	*pair = (struct fare_pair){.fare = fare, .peer = *peer, .host = sim_host_of(peer)};
+	*pair = (struct fare_pair){.fare = fare, .peer = *peer, .host = net_host_of(peer)};
 	return 0;
 }
 
@@ -135,14 +135,14 @@ int fare_pair_paths(const struct fare_pair *pair, struct fare_paths *out)
 
 double attach_pair_phase(const struct fare_pair *pair)
 {
-	struct in6_addr own = sim_address(pair->fare->host);
+	struct in6_addr own = net_address(pair->fare->host);
 
 	return weights_phase(&own, &pair->peer);
 }
 
 int64_t attach_pair_turn(const struct fare_pair *pair)
 {
-	struct in6_addr own = sim_address(pair->fare->host);
+	struct in6_addr own = net_address(pair->fare->host);
 
 	return weights_turn(&own, &pair->peer, 0);
 }
@@ -157,6 +157,12 @@ void attach_pair_identity(const struct fare_pair *pair, struct in6_addr *peer, u
 {
 	*peer = pair->peer;
 	*local_gpu = 0;
+}
+
+bool attach_is_local(const struct fare *fare, const struct in6_addr *address)
+{
+	(void)fare, (void)address; /* hosts have a process each */
+	return false;
 }
 
 struct conn_segment *attach_segment(const struct fare *fare)

@@ -23,8 +23,8 @@ struct fare {
 	struct fare_paths paths[SIM_HOSTS]; /* by peer */
 	uint64_t late_ns;		    /* between a change and its publication, at most */
 	uint64_t frozen_until_ns;	    /* away: what it published stays */
-	bool is_lying[SIM_PLANES];	    /* takes the plane for dead */
-	uint64_t bps[SIM_PLANES];
+	bool is_lying[NET_PLANES];	    /* takes the plane for dead */
+	uint64_t bps[NET_PLANES];
 };
 
 struct daemon {

@@ -59,16 +59,3 @@ void __wrap_free(void *block)
 	blocks -= block != NULL;
 	__real_free(block);
 }
-
-void *heap_untracked_realloc(void *block, size_t bytes)
-{
-	block = __real_realloc(block, bytes);
-	if (!block)
-		abort();
-	return block;
-}
-
-void heap_untracked_free(void *block)
-{
-	__real_free(block);
-}

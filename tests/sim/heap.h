@@ -2,8 +2,7 @@
 /*
  * heap.h - counts what the code under simulation allocates, so that a schedule can see a leak.
  *
- * The linker replaces malloc() and its like in every object of the simulation (--wrap). What the
- * simulation keeps from one schedule to the next is not counted.
+ * The linker replaces malloc() and its like in every object of the simulation (--wrap).
  */
 #ifndef SIM_HEAP_H
 #define SIM_HEAP_H
@@ -12,8 +11,5 @@
 
 /* Blocks allocated and not freed. */
 long heap_blocks(void);
-/* Never NULL: without memory the program ends. */
-void *heap_untracked_realloc(void *block, size_t bytes);
-void heap_untracked_free(void *block);
 
 #endif

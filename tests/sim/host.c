@@ -42,10 +42,10 @@ static void describe(struct sim *sim, unsigned i, struct fare_domain *domain)
 {
 	struct qp_endpoint_attr *attr = &domain->ep.attr;
 
-	attr->address = sim_address(i);
-	attr->n_planes = (uint16_t)sim->config.n_planes;
-	for (unsigned p = 0; p < sim->config.n_planes; p++)
-		attr->n_sub_ports[p] = (uint16_t)sim->config.n_sub_ports[p];
+	attr->address = net_address(i);
+	attr->n_planes = (uint16_t)sim->net.n_planes;
+	for (unsigned p = 0; p < sim->net.n_planes; p++)
+		attr->n_sub_ports[p] = (uint16_t)sim->net.n_sub_ports;
 	attr->path_mtu = SIM_MTU;
 	attr->on_control = engine_on_control;
 	attr->arg = domain;
@@ -160,7 +160,7 @@ void host_wake_at(struct sim *sim, unsigned i, uint64_t at_ns)
 		return;
 	h->is_waiting = true;
 	h->wake_ns = at_ns;
-	loop_add(&sim->loop, at_ns, LOOP_HOST, i, ++h->wake_token, NULL);
+	loop_add(&sim->net.loop, at_ns, LOOP_HOST, i, ++h->wake_token, NULL);
 }
 
 static uint64_t lateness(struct sim *sim, struct host *h)
@@ -198,7 +198,7 @@ static void trace_groups(struct sim *sim, unsigned i, const struct fare_domain *
 				      names[g->lanes->lane[l].state], g->lanes->lane[l].epoch,
 				      g->lanes->lane[l].confirmed ? "c" : "");
 		SIM_TRACE(sim, "host %u: group %x to %u state %u%s messages %u replay %u lanes%s",
-			  i, g->link.id, sim_host_of(&g->link.address.address), g->state,
+			  i, g->link.id, net_host_of(&g->link.address.address), g->state,
 			  g->closing ? " closing" : "", g->transfer->n_messages,
 			  g->transfer->replay.n, line);
 	}

@@ -36,12 +36,17 @@ static bool drops(const struct link *link, struct prng *prng, uint32_t bytes, ui
 	       prng_chance(prng, bytes > 1000 ? 2 * link->drop_per_mille : link->drop_per_mille);
 }
 
-uint64_t link_through(struct link *link, struct prng *prng, uint32_t bytes, uint64_t now_ns)
+uint64_t link_through(struct link *link, struct prng *prng, uint32_t bytes, bool is_data,
+		      uint64_t now_ns)
 {
+	uint64_t batch_ns = is_data ? 0 : link->batch_ns;
 	uint64_t wait_ns = waiting(link, now_ns), out_ns;
 
+	if (wait_ns && batch_ns)
+		wait_ns = prng_below(prng, batch_ns);
 	if (link->is_black || (link->most_bytes && bytes > link->most_bytes) ||
-	    prng_chance(prng, link->loss_per_mille) || drops(link, prng, bytes, wait_ns, now_ns))
+	    prng_chance(prng, link->loss_per_mille) ||
+	    (!batch_ns && drops(link, prng, bytes, wait_ns, now_ns)))
 		return 0;
 	out_ns = now_ns + wait_ns;
 	if (link->packet_ns) { /* it has a rate */

@@ -27,9 +27,15 @@ struct link {
 	uint64_t queue_from_ns, queue_full_ns, queue_to_ns, queue_ns;
 	uint32_t drop_per_mille;
 	uint64_t saw_ns; /* 0: it stands; or its senders slow down and speed up so often */
+	/*
+	 * 0: packets wait behind all of that queue; else before it, behind one such batch, unless
+	 * they are data: that waits in its queue, whatever class passes before it
+	 */
+	uint64_t batch_ns;
 };
 
 /* When what goes in now comes out; 0: never. */
-uint64_t link_through(struct link *link, struct prng *prng, uint32_t bytes, uint64_t now_ns);
+uint64_t link_through(struct link *link, struct prng *prng, uint32_t bytes, bool is_data,
+		      uint64_t now_ns);
 
 #endif

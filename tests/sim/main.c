@@ -43,7 +43,7 @@ static bool run(uint64_t seed, uint64_t *events)
 	*events += sim->n_events;
 	if (prints_digest)
 		printf("%llu %016llx\n", (unsigned long long)seed,
-		       (unsigned long long)sim->loop.digest);
+		       (unsigned long long)sim->net.loop.digest);
 	return holds;
 }
 

@@ -150,20 +150,18 @@ static bool is_live(const struct qp *qp)
 static bool send_packet(struct qp *qp, const struct roce_packet *roce, const struct qp_path *path)
 {
 	struct qp_endpoint *ep = qp->ep;
-	struct packet *p;
+	struct fabric_packet *p;
 
 	if (ep->is_dead)
 		return true;
-	p = fabric_packet(ep->sim);
-	p->from = (uint8_t)ep->host;
-	p->to = (uint8_t)qp->peer;
-	p->plane = qp->attr.plane;
-	p->sub_port = path->sub_port;
-	p->source_port = path->udp_source_port;
+	p = fabric_packet(ep->sim, ep->host, qp->peer);
+	p->on.plane = qp->attr.plane;
+	p->on.sub_port = path->sub_port;
+	p->on.from_port = path->udp_source_port;
 	p->roce = *roce;
 	p->roce.dest_qpn = qp->peer_qpn;
 	p->length = roce->payload_bytes;
-	if (!fabric_fits(ep->sim, ep->host, p)) {
+	if (!fabric_fits(ep->sim, p)) {
 		fabric_free(ep->sim, p);
 		return false;
 	}
@@ -326,7 +324,7 @@ static void on_answer(struct qp *qp, const struct roce_packet *roce)
 		fail(qp, status);
 }
 
-static void on_request(struct qp *qp, const struct packet *p)
+static void on_request(struct qp *qp, const struct fabric_packet *p)
 {
 	struct qp_endpoint *ep = qp->ep;
 	enum rc_responder_verdict verdict;
@@ -354,11 +352,11 @@ static void on_request(struct qp *qp, const struct packet *p)
 					       : rc_responder_answer_due(&qp->responder));
 }
 
-static void on_packet(struct qp_endpoint *ep, const struct packet *p)
+static void on_packet(struct qp_endpoint *ep, const struct fabric_packet *p)
 {
 	struct qp *qp = find(ep, p->roce.dest_qpn);
 
-	if (!qp || !is_live(qp) || qp->peer != p->from)
+	if (!qp || !is_live(qp) || qp->peer != p->on.from)
 		return;
 	if (p->roce.opcode == ROCE_ACK || p->roce.opcode == ROCE_SELECTIVE_ACK ||
 	    roce_wire_is_read_response(p->roce.opcode))
@@ -367,12 +365,12 @@ static void on_packet(struct qp_endpoint *ep, const struct packet *p)
 		on_request(qp, p);
 }
 
-static void on_control(struct qp_endpoint *ep, const struct packet *p)
+static void on_control(struct qp_endpoint *ep, const struct fabric_packet *p)
 {
-	struct qp_control control = {.remote = sim_address(p->from),
-				     .plane = p->plane,
-				     .sub_port = p->sub_port,
-				     .udp_source_port = p->source_port,
+	struct qp_control control = {.remote = net_address(p->on.from),
+				     .plane = p->on.plane,
+				     .sub_port = p->on.sub_port,
+				     .udp_source_port = p->on.from_port,
 				     .data = p->data,
 				     .length = p->length};
 
@@ -417,7 +415,7 @@ static void answer_all(struct qp_endpoint *ep)
 			answer(qp);
 }
 
-static struct packet *rx_take(struct qp_endpoint *ep)
+static struct fabric_packet *rx_take(struct qp_endpoint *ep)
 {
 	struct packet *p = ep->rx_head;
 
@@ -425,7 +423,7 @@ static struct packet *rx_take(struct qp_endpoint *ep)
 		ep->rx_head = p->next;
 		ep->n_rx--;
 	}
-	return p;
+	return (struct fabric_packet *)p;
 }
 
 static void qp_free(struct qp *qp)
@@ -490,7 +488,8 @@ static void device_rearm(struct qp_endpoint *ep)
 
 	if (next_ns < ep->device_due_ns) {
 		ep->device_due_ns = next_ns;
-		loop_add(&ep->sim->loop, next_ns, LOOP_DEVICE, ep->host, ++ep->device_token, NULL);
+		loop_add(&ep->sim->net.loop, next_ns, LOOP_DEVICE, ep->host, ++ep->device_token,
+			 NULL);
 	}
 	if (ep->cq.n)
 		host_wake(ep->sim, ep->host);
@@ -519,8 +518,11 @@ void nic_device_event(struct qp_endpoint *ep, uint64_t token)
 	device_run(ep);
 }
 
-void nic_receive(struct qp_endpoint *ep, struct packet *p)
+void nic_receive(struct qp_endpoint *ep, struct packet *packet)
 {
+	struct fabric_packet *p = (struct fabric_packet *)packet;
+
+	p->roce.payload = p->data; /* not the original's, in a copy */
 	if (ep->is_device && !p->is_control) {
 		on_packet(ep, p);
 		fabric_free(ep->sim, p);
@@ -531,12 +533,9 @@ void nic_receive(struct qp_endpoint *ep, struct packet *p)
 		fabric_free(ep->sim, p);
 		return;
 	}
-	p->next = NULL;
-	if (ep->n_rx++)
-		ep->rx_tail->next = p;
-	else
-		ep->rx_head = p;
-	ep->rx_tail = p;
+	packet->next = NULL;
+	*(ep->n_rx++ ? &ep->rx_tail->next : &ep->rx_head) = packet;
+	ep->rx_tail = packet;
 	host_wake(ep->sim, ep->host);
 }
 
@@ -629,7 +628,7 @@ void nic_kill(struct qp_endpoint *ep)
 
 void nic_destroy(struct qp_endpoint *ep)
 {
-	struct packet *p;
+	struct fabric_packet *p;
 
 	if (!ep)
 		return;
@@ -651,7 +650,7 @@ static int endpoint_progress(struct qp_endpoint *ep)
 	/* what comes while this runs waits; a call never takes all of a flood */
 	unsigned most = 1 + (unsigned)prng_below(&ep->prng, 64);
 	bool late = false;
-	struct packet *p;
+	struct fabric_packet *p;
 	int did = 0;
 
 	if (ep->in_progress)
@@ -818,7 +817,7 @@ static int qp_connect(struct qp *qp, const struct qp_remote *remote)
 		return -EINVAL;
 	if (qp->attr.order_free != remote->order_free)
 		return -EPROTONOSUPPORT;
-	qp->peer = sim_host_of(&remote->address);
+	qp->peer = net_host_of(&remote->address);
 	qp->peer_qpn = remote->qpn;
 	if (qp->of_tx) {
 		qp->of_tx->config.remote_qpn = remote->qpn;
@@ -989,17 +988,15 @@ static int poll_completions(struct qp_endpoint *ep, struct qp_wc *wc, int max)
 
 static int control_send(struct qp_endpoint *ep, const struct qp_control *control)
 {
-	struct packet *p;
+	struct fabric_packet *p;
 
 	if (ep->is_dead)
 		return 0;
-	p = fabric_packet(ep->sim);
-	p->from = (uint8_t)ep->host;
-	p->to = (uint8_t)sim_host_of(&control->remote);
+	p = fabric_packet(ep->sim, ep->host, net_host_of(&control->remote));
 	p->is_control = true;
-	p->plane = control->plane;
-	p->sub_port = control->sub_port;
-	p->source_port = control->udp_source_port ? control->udp_source_port : CONTROL_PORT;
+	p->on.plane = control->plane;
+	p->on.sub_port = control->sub_port;
+	p->on.from_port = control->udp_source_port ? control->udp_source_port : CONTROL_PORT;
 	p->length = (uint32_t)control->length;
 	memcpy(p->data, control->data, control->length);
 	fabric_send(ep->sim, p);

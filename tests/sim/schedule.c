@@ -81,19 +81,6 @@ struct schedule {
 
 /* ---- sim.h ---- */
 
-struct in6_addr sim_address(unsigned host)
-{
-	struct in6_addr a = {.s6_addr = {[10] = 0xff, [11] = 0xff, [12] = 10}};
-
-	a.s6_addr[15] = (uint8_t)(host + 1);
-	return a;
-}
-
-unsigned sim_host_of(const struct in6_addr *a)
-{
-	return a->s6_addr[15] && a->s6_addr[15] <= SIM_HOSTS ? a->s6_addr[15] - 1u : SIM_HOSTS;
-}
-
 void sim_violation(struct sim *sim, const char *check, const char *format, ...)
 {
 	va_list args;
@@ -123,8 +110,8 @@ void sim_trace_line(const struct sim *sim, const char *format, ...)
 
 static void set_plane(struct sim *sim, const struct fault *f, bool is_black, uint64_t hold_ns)
 {
-	for (unsigned s = 0; s < sim->config.n_sub_ports[f->plane]; s++) {
-		struct link *link = &sim->fabric->port[f->host][f->plane][s].link[f->direction];
+	for (unsigned s = 0; s < sim->net.n_sub_ports; s++) {
+		struct link *link = fabric_link(&sim->net.port[f->host][f->plane][s], f->direction);
 
 		link->is_black = is_black;
 		link->hold_until_ns = hold_ns;
@@ -133,23 +120,24 @@ static void set_plane(struct sim *sim, const struct fault *f, bool is_black, uin
 
 static void set_carrier(struct sim *sim, const struct fault *f, bool has_carrier)
 {
-	struct port *port = &sim->fabric->port[f->host][f->plane][f->sub_port];
+	struct port *port = &sim->net.port[f->host][f->plane][f->sub_port];
 
 	port->has_carrier = has_carrier;
-	port->is_routed = has_carrier || prng_chance(&sim->prng, 300);
+	port->is_lingering = !has_carrier && prng_chance(&sim->prng, 300);
 	daemon_changed(sim);
 }
 
 static unsigned other_host(struct sim *sim, unsigned host)
 {
-	unsigned n = sim->config.n_hosts;
+	unsigned n = sim->net.n_hosts;
 
 	return (host + 1 + (unsigned)prng_below(&sim->prng, n - 1)) % n;
 }
 
 static void begin_fault(struct sim *sim, const struct fault *f)
 {
-	struct link *link = &sim->fabric->port[f->host][f->plane][f->sub_port].link[f->direction];
+	struct link *link =
+		fabric_link(&sim->net.port[f->host][f->plane][f->sub_port], f->direction);
 	struct fare *fare = &sim->daemon[f->host].fare;
 	struct prng *p = &sim->prng;
 	uint64_t until_ns = sim_now_ns(sim) + f->length_ns;
@@ -177,7 +165,7 @@ static void begin_fault(struct sim *sim, const struct fault *f)
 		/* and one end's daemon is quick to find out: what is held is of dead QPs then */
 		fare = &sim->daemon[prng_chance(p, 500) ? f->host : other_host(sim, f->host)].fare;
 		fare->is_lying[f->plane] = true;
-		loop_add(&sim->loop, sim_now_ns(sim) + prng_log(p, 5 * LOOP_US, 5 * LOOP_MS),
+		loop_add(&sim->net.loop, sim_now_ns(sim) + prng_log(p, 5 * LOOP_US, 5 * LOOP_MS),
 			 LOOP_DAEMON, fare->host, 0, NULL);
 		break;
 	case FAULT_LOSS:
@@ -191,7 +179,7 @@ static void begin_fault(struct sim *sim, const struct fault *f)
 		link->jitter_ns = prng_log(p, 1000, 3 * LOOP_MS);
 		break;
 	case FAULT_REHASH:
-		sim->fabric->salt = (uint32_t)prng_next(p);
+		sim->net.salt = (uint32_t)prng_next(p);
 		break;
 	case FAULT_DAEMON_AWAY:
 		fare->frozen_until_ns = until_ns;
@@ -219,14 +207,14 @@ static void begin_fault(struct sim *sim, const struct fault *f)
 		break;
 	case FAULT_REPLAY:
 		for (unsigned i = 0; i < REPLAYS; i++)
-			loop_add(&sim->loop, sim_now_ns(sim) + prng_below(p, f->length_ns),
+			loop_add(&sim->net.loop, sim_now_ns(sim) + prng_below(p, f->length_ns),
 				 LOOP_REPLAY, 0, 0, NULL);
 		break;
 	case FAULT_MTU:
 		link->most_bytes = (uint32_t)prng_between(p, 1, SIM_MTU - 1);
 		break;
 	case FAULT_DEVICE_MTU:
-		sim->fabric->port[f->host][f->plane][f->sub_port].device_mtu =
+		sim->net.port[f->host][f->plane][f->sub_port].device_mtu =
 			(uint32_t)prng_below(p, SIM_MTU);
 		break;
 	case FAULT_SWALLOW:
@@ -246,7 +234,8 @@ static void begin_fault(struct sim *sim, const struct fault *f)
 
 static void end_fault(struct sim *sim, const struct fault *f)
 {
-	struct link *link = &sim->fabric->port[f->host][f->plane][f->sub_port].link[f->direction];
+	struct link *link =
+		fabric_link(&sim->net.port[f->host][f->plane][f->sub_port], f->direction);
 
 	if (sim->is_healed)
 		return;
@@ -275,11 +264,11 @@ static void end_fault(struct sim *sim, const struct fault *f)
 		link->most_bytes = 0;
 		break;
 	case FAULT_DEVICE_MTU:
-		sim->fabric->port[f->host][f->plane][f->sub_port].device_mtu = SIM_MTU;
+		sim->net.port[f->host][f->plane][f->sub_port].device_mtu = SIM_MTU;
 		break;
 	case FAULT_HOLD_PLANE:
 	case FAULT_DAEMON_LIES:
-		for (unsigned h = 0; h < sim->config.n_hosts; h++)
+		for (unsigned h = 0; h < sim->net.n_hosts; h++)
 			sim->daemon[h].fare.is_lying[f->plane] = false;
 		daemon_changed(sim);
 		break;
@@ -297,7 +286,7 @@ static void heal(struct sim *sim)
 	SIM_TRACE(sim, "everything is mended");
 	sim->is_healed = true;
 	fabric_heal(sim);
-	for (unsigned h = 0; h < sim->config.n_hosts; h++) {
+	for (unsigned h = 0; h < sim->net.n_hosts; h++) {
 		sim->daemon[h].fare.frozen_until_ns = 0;
 		memset(sim->daemon[h].fare.is_lying, 0, sizeof(sim->daemon[h].fare.is_lying));
 		sim->host[h].stopped_until_ns = 0;
@@ -316,13 +305,11 @@ static void choose_config(struct sim *sim, uint64_t seed)
 	struct prng *p = &sim->prng;
 
 	*c = (struct sim_config){.seed = seed};
-	c->n_hosts = prng_chance(p, 700) ? 2 : 3 + (unsigned)prng_below(p, 2);
-	c->n_planes = prng_chance(p, 150) ? 1 : 2 + (unsigned)prng_below(p, SIM_PLANES - 1);
+	sim->net.n_hosts = prng_chance(p, 700) ? 2 : 3 + (unsigned)prng_below(p, 2);
+	sim->net.n_planes = prng_chance(p, 150) ? 1 : 2 + (unsigned)prng_below(p, NET_PLANES - 1);
 	c->is_device = prng_chance(p, 350);
 	c->is_multi_device = prng_chance(p, 500);
-	c->n_sub_ports[0] = 1 + (unsigned)prng_below(p, prng_chance(p, 100) ? SIM_SUB_PORTS : 2);
-	for (unsigned i = 1; i < c->n_planes; i++)
-		c->n_sub_ports[i] = c->n_sub_ports[0];
+	sim->net.n_sub_ports = 1 + (unsigned)prng_below(p, prng_chance(p, 100) ? NET_SUB_PORTS : 2);
 	c->fault_ns = prng_log(p, 2 * LOOP_MS, 5 * LOOP_S);
 }
 
@@ -334,9 +321,9 @@ static void choose_freeze(struct sim *sim, uint64_t at_ns)
 	if (end_ns > sim->config.fault_ns)
 		sim->config.fault_ns = end_ns;
 	for (unsigned i = 0; i < FREEZE_LOOKS; i++)
-		loop_add(&sim->loop, at_ns + prng_log(&sim->prng, LOOP_MS, FREEZE_NS), LOOP_STEP,
-			 STEP_LOOK | (unsigned)prng_below(&sim->prng, sim->config.n_hosts), 0,
-			 NULL);
+		loop_add(&sim->net.loop, at_ns + prng_log(&sim->prng, LOOP_MS, FREEZE_NS),
+			 LOOP_STEP, STEP_LOOK | (unsigned)prng_below(&sim->prng, sim->net.n_hosts),
+			 0, NULL);
 }
 
 static void choose_faults(struct schedule *s)
@@ -353,10 +340,10 @@ static void choose_faults(struct schedule *s)
 		/* stale packets need it */
 		f->kind = prng_chance(p, 200) ? FAULT_HOLD_PLANE
 					      : (enum fault_kind)prng_below(p, FAULT_KINDS);
-		f->host = (unsigned)prng_below(p, sim->config.n_hosts);
-		f->plane = (unsigned)prng_below(p, sim->config.n_planes);
-		f->sub_port = (unsigned)prng_below(p, sim->config.n_sub_ports[f->plane]);
-		f->direction = (unsigned)prng_below(p, DIRECTIONS);
+		f->host = (unsigned)prng_below(p, sim->net.n_hosts);
+		f->plane = (unsigned)prng_below(p, sim->net.n_planes);
+		f->sub_port = (unsigned)prng_below(p, sim->net.n_sub_ports);
+		f->direction = (unsigned)prng_below(p, FABRIC_DIRECTIONS);
 		f->length_ns = prng_log(p, 50 * LOOP_US, length_ns);
 		/* these end groups, and with them most of what there is to see */
 		if ((f->kind == FAULT_KILL || f->kind == FAULT_CLOSE) && prng_chance(p, 500))
@@ -367,18 +354,19 @@ static void choose_faults(struct schedule *s)
 		if (f->kind == FAULT_FREEZE)
 			choose_freeze(sim, at_ns);
 		sim->fabric->is_recording |= f->kind == FAULT_REPLAY;
-		loop_add(&sim->loop, at_ns, LOOP_STEP, i, 0, NULL);
+		loop_add(&sim->net.loop, at_ns, LOOP_STEP, i, 0, NULL);
 		/* writes are under way when it begins, and are begun while it lasts */
 		for (unsigned k = 0; k < 3; k++)
-			loop_add(&sim->loop, at_ns - 20 * LOOP_US + prng_below(p, 60 * LOOP_US),
+			loop_add(&sim->net.loop, at_ns - 20 * LOOP_US + prng_below(p, 60 * LOOP_US),
 				 LOOP_STEP, STEP_LOOK | (k ? f->host : other_host(sim, f->host)), 0,
 				 NULL);
-		loop_add(&sim->loop, at_ns + f->length_ns, LOOP_STEP, STEP_END | i, 0, NULL);
+		loop_add(&sim->net.loop, at_ns + f->length_ns, LOOP_STEP, STEP_END | i, 0, NULL);
 	}
 	for (unsigned i = 0; i < LOOKS; i++)
-		loop_add(&sim->loop, sim_now_ns(sim) + prng_below(p, length_ns), LOOP_STEP,
-			 STEP_LOOK | (unsigned)prng_below(p, sim->config.n_hosts), 0, NULL);
-	loop_add(&sim->loop, sim_now_ns(sim) + sim->config.fault_ns, LOOP_STEP, STEP_HEAL, 0, NULL);
+		loop_add(&sim->net.loop, sim_now_ns(sim) + prng_below(p, length_ns), LOOP_STEP,
+			 STEP_LOOK | (unsigned)prng_below(p, sim->net.n_hosts), 0, NULL);
+	loop_add(&sim->net.loop, sim_now_ns(sim) + sim->config.fault_ns, LOOP_STEP, STEP_HEAL, 0,
+		 NULL);
 }
 
 /* ---- running ---- */
@@ -413,7 +401,7 @@ static void handle(struct schedule *s, const struct loop_event *e)
 		if (sim->host[e->index].nic)
 			nic_receive(sim->host[e->index].nic, e->object);
 		else
-			fabric_free(sim, e->object);
+			net_free(&sim->net, e->object);
 		break;
 	case LOOP_HOST:
 		host_run(sim, e->index, e->token);
@@ -443,7 +431,7 @@ static bool run_until(struct schedule *s, bool (*done)(const struct sim *), uint
 	uint64_t end_ns = sim_now_ns(sim) + within_ns;
 	struct loop_event e;
 
-	while (!sim->check && sim_now_ns(sim) < end_ns && loop_next(&sim->loop, &e)) {
+	while (!sim->check && sim_now_ns(sim) < end_ns && loop_next(&sim->net.loop, &e)) {
 		handle(s, &e);
 		if (++sim->n_events % 64 == 0 && sim->n_events > EVENTS_MOST)
 			sim_violation(sim, "events", "there is no end of them");
@@ -455,13 +443,13 @@ static bool run_until(struct schedule *s, bool (*done)(const struct sim *), uint
 
 static bool is_quiet(const struct sim *sim)
 {
-	return sim->is_healed && !sim->loop.n_of[LOOP_DAEMON] && app_is_quiet(sim);
+	return sim->is_healed && !sim->net.loop.n_of[LOOP_DAEMON] && app_is_quiet(sim);
 }
 
 /* Nothing is under way but what was sent a moment ago. */
 static bool is_nothing_late(const struct sim *sim)
 {
-	return sim->loop.n_of[LOOP_PACKET] == 0;
+	return sim->net.loop.n_of[LOOP_PACKET] == 0;
 }
 
 static bool is_never(const struct sim *sim)
@@ -482,7 +470,7 @@ static bool is_closed(const struct sim *sim)
 
 static bool is_empty(const struct sim *sim)
 {
-	for (unsigned h = 0; h < sim->config.n_hosts; h++)
+	for (unsigned h = 0; h < sim->net.n_hosts; h++)
 		if (sim->host[h].nic && nic_n_qps(sim->host[h].nic))
 			return false;
 	return true;
@@ -522,7 +510,7 @@ static void close_groups(struct schedule *s)
 	if (!is_closed(sim) && !run_until(s, is_closed, CLOSE_NS) && !is_closed(sim))
 		sim_violation(sim, "close", "a peer's end was closed, and CLOSED does not come");
 	if (!sim->check && !is_empty(sim) && !run_until(s, is_empty, EMPTY_NS) && !is_empty(sim))
-		for (unsigned h = 0; h < sim->config.n_hosts; h++)
+		for (unsigned h = 0; h < sim->net.n_hosts; h++)
 			if (sim->host[h].nic && nic_n_qps(sim->host[h].nic) &&
 			    !host_n_groups(sim, h))
 				sim_violation(sim, "leak", "host %u: %u QPs are left", h,
@@ -531,36 +519,36 @@ static void close_groups(struct schedule *s)
 
 static void clean_up(struct sim *sim)
 {
-	for (unsigned h = 0; h < sim->config.n_hosts; h++)
+	for (unsigned h = 0; h < sim->net.n_hosts; h++)
 		host_close(sim, h);
-	fabric_drain(sim);
+	net_drain(&sim->net);
 }
 
 bool schedule_run(struct sim *sim, uint64_t seed)
 {
 	struct schedule *s = (struct schedule *)sim;
-	long blocks = heap_blocks();
+	long blocks = heap_blocks() - sim->net.n_packets;
 
-	loop_init(&sim->loop, SIM_START_NS);
 	sim->prng.state = prng_mix(seed + 1);
 	sim->is_healed = false;
 	sim->check = NULL;
 	sim->n_events = 0;
 	choose_config(sim, seed);
+	net_init(&sim->net, SIM_START_NS, sizeof(struct fabric_packet));
 	SIM_TRACE(sim, "seed %llu: %u hosts, %u planes of %u sub-ports, %s",
-		  (unsigned long long)seed, sim->config.n_hosts, sim->config.n_planes,
-		  sim->config.n_sub_ports[0], sim->config.is_device ? "devices" : "soft");
+		  (unsigned long long)seed, sim->net.n_hosts, sim->net.n_planes,
+		  sim->net.n_sub_ports, sim->config.is_device ? "devices" : "soft");
 	fabric_init(sim);
 	app_init(sim);
 	SIM_TRACE(sim, "mode %u, %u QPs a sub-port, chunks of %u, %u messages, back-off %u ms",
 		  sim->app->options.mode, sim->app->options.qps_per_sub_port,
 		  sim->app->options.chunk_bytes, sim->app->options.max_messages,
 		  sim->app->options.backoff_max_ms);
-	for (unsigned h = 0; h < sim->config.n_hosts; h++) {
+	for (unsigned h = 0; h < sim->net.n_hosts; h++) {
 		daemon_init(sim, h);
 		host_init(sim, h);
 	}
-	for (unsigned h = 0; h < sim->config.n_hosts; h++)
+	for (unsigned h = 0; h < sim->net.n_hosts; h++)
 		host_start(sim, h);
 	choose_faults(s);
 	if (!run_until(s, is_quiet, sim->config.fault_ns + QUIET_NS))
@@ -573,8 +561,9 @@ bool schedule_run(struct sim *sim, uint64_t seed)
 	if (!sim->check)
 		close_groups(s);
 	clean_up(sim);
-	if (heap_blocks() != blocks)
-		sim_violation(sim, "leak", "%ld blocks of memory are left", heap_blocks() - blocks);
+	blocks = heap_blocks() - sim->net.n_packets - blocks;
+	if (blocks)
+		sim_violation(sim, "leak", "%ld blocks of memory are left", blocks);
 	return !sim->check;
 }
 
@@ -586,14 +575,13 @@ void schedule_create(struct sim **out)
 	s->sim.daemon = calloc(SIM_HOSTS, sizeof(*s->sim.daemon));
 	s->sim.host = calloc(SIM_HOSTS, sizeof(*s->sim.host));
 	s->sim.app = calloc(1, sizeof(*s->sim.app));
-	loop_init(&s->sim.loop, 0);
+	net_init(&s->sim.net, 0, 0); /* now it takes what heap_blocks() is not to count */
 	*out = &s->sim;
 }
 
 void schedule_destroy(struct sim *sim)
 {
-	fabric_fini(sim);
-	loop_fini(&sim->loop);
+	net_fini(&sim->net);
 	free(sim->fabric);
 	free(sim->daemon);
 	free(sim->host);

@@ -8,18 +8,14 @@
 #ifndef SIM_H
 #define SIM_H
 
-#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "loop.h"
-#include "prng.h"
+#include "net.h"
 
-#define SIM_HOSTS     4
-#define SIM_PLANES    4
-#define SIM_SUB_PORTS 3
-#define SIM_MTU	      64
-#define SIM_START_NS  (1000 * LOOP_S)
+#define SIM_HOSTS    4
+#define SIM_MTU	     64
+#define SIM_START_NS (1000 * LOOP_S)
 
 struct fabric;
 struct daemon;
@@ -29,7 +25,6 @@ struct app;
 /* What the seed chose for the whole schedule. */
 struct sim_config {
 	uint64_t seed;
-	unsigned n_hosts, n_planes, n_sub_ports[SIM_PLANES];
 	bool is_device;	      /* QPs are a device's: they go on without the process */
 	bool is_multi_device; /* each sub-port is one: QPs cannot move */
 	uint64_t fault_ns;    /* faults and writes end that long after the start */
@@ -37,7 +32,7 @@ struct sim_config {
 
 struct sim {
 	struct sim_config config;
-	struct loop loop;
+	struct net net;
 	struct prng prng; /* of the schedule; the parts have their own */
 	struct fabric *fabric;
 	struct daemon *daemon; /* SIM_HOSTS of them */
@@ -54,7 +49,7 @@ struct sim {
 
 static inline uint64_t sim_now_ns(const struct sim *sim)
 {
-	return sim->loop.now_ns;
+	return sim->net.loop.now_ns;
 }
 
 /* A check failed. The first is kept, and ends the schedule. */
@@ -68,8 +63,5 @@ void sim_trace_line(const struct sim *sim, const char *format, ...)
 		if ((sim)->is_traced)                                                              \
 			sim_trace_line(sim, __VA_ARGS__);                                          \
 	} while (0)
-
-struct in6_addr sim_address(unsigned host);	      /* ::ffff:10.0.0.host */
-unsigned sim_host_of(const struct in6_addr *address); /* SIM_HOSTS: nobody */
 
 #endif

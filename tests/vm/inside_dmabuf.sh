@@ -5,6 +5,8 @@ set -u
 # rdma_rxe has UDP 4791 of the first namespace
 ip netns add soft && ip -n soft link set lo up || exit 1
 ip netns exec soft "$FARE_BIN/dmabuf" soft || exit 1
+# the memory of farebench's workers
+"$FARE_BIN/bench_engine_check_memory" || [ $? = 77 ] || exit 1
 . tests/vm/fabric.sh
 fabric_up 1 1 || { echo "no fabric"; exit 1; }
 exec "$FARE_BIN/dmabuf" verbs

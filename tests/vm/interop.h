@@ -13,6 +13,14 @@
 #define INTEROP_PORT  4799
 #define INTEROP_BYTES (1u << 20)
 
+/*
+ * How long a completion at the device may take, which gives a request up when 2 s pass without an
+ * answer. The soft end waits longer, also for the device's answer.
+ */
+#define INTEROP_DEVICE_S 20
+#define INTEROP_SOFT_S	 60
+#define INTEROP_NONE	 (-2) /* status: nothing completed in that time */
+
 enum interop_op {
 	/*
 	 * make a QP connected to (qpn, psn), of path MTU mtu, that survives rnr_retry words of "not

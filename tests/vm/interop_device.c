@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include "interop.h"
 
@@ -25,7 +26,7 @@ struct device {
 	struct ibv_qp *qp;
 	struct ibv_mr *source_mr, *target_mr;
 	uint8_t *source, *target;
-	int gid_index;
+	int gid_index, fd;
 	struct in6_addr own, peer;
 };
 
@@ -44,6 +45,7 @@ static void open_device(struct device *d)
 	if (!list || !list[0])
 		die("no device");
 	d->context = ibv_open_device(list[0]);
+	ibv_free_device_list(list);
 	n = d->context ? ibv_query_gid_table(d->context, gids, 64, 0) : 0;
 	d->gid_index = -1;
 	for (ssize_t i = 0; i < n; i++)
@@ -135,16 +137,30 @@ static void make_qp(struct device *d, const struct interop_ask *ask, struct inte
 	answer->addr = (uintptr_t)d->target;
 }
 
-/* The next completion of one kind; those of the other are not expected now. */
-static struct ibv_wc complete(struct device *d, bool receive)
+static time_t now_s(void)
 {
-	struct ibv_wc wc;
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec;
+}
+
+/* Waits for the next completion; those of the other kind are not expected now. False: none. */
+static bool complete(struct device *d, bool receive, struct ibv_wc *wc)
+{
+	time_t end = now_s() + INTEROP_DEVICE_S;
+	char c;
 
 	do {
-		while (ibv_poll_cq(d->cq, 1, &wc) == 0)
-			;
-	} while ((wc.wr_id == UINT64_MAX) != receive);
-	return wc;
+		while (ibv_poll_cq(d->cq, 1, wc) == 0) {
+			if (now_s() > end)
+				return false;
+			errno = ECONNRESET;
+			if (recv(d->fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
+				die("the soft end is gone");
+		}
+	} while ((wc->wr_id == UINT64_MAX) != receive);
+	return true;
 }
 
 static void fill(uint8_t *at, const struct interop_ask *ask)
@@ -164,6 +180,7 @@ static int32_t work(struct device *d, const struct interop_ask *ask)
 				 .num_sge = 1,
 				 .opcode = IBV_WR_RDMA_READ},
 			   *bad;
+	struct ibv_wc wc;
 
 	if (!is_read)
 		fill(d->source, ask);
@@ -178,7 +195,7 @@ static int32_t work(struct device *d, const struct interop_ask *ask)
 	}
 	if (ibv_post_send(d->qp, &wr, &bad))
 		die("send");
-	return (int32_t)complete(d, false).status;
+	return complete(d, false, &wc) ? (int32_t)wc.status : INTEROP_NONE;
 }
 
 static void post_receive(struct device *d, const struct interop_ask *ask)
@@ -192,8 +209,12 @@ static void post_receive(struct device *d, const struct interop_ask *ask)
 
 static void arrived(struct device *d, struct interop_answer *answer)
 {
-	struct ibv_wc wc = complete(d, true);
+	struct ibv_wc wc;
 
+	if (!complete(d, true, &wc)) {
+		answer->status = INTEROP_NONE;
+		return;
+	}
 	answer->status = (int32_t)wc.status;
 	answer->has_imm = wc.wc_flags & IBV_WC_WITH_IMM ? 1 : 0;
 	answer->imm = ntohl(wc.imm_data);
@@ -247,20 +268,19 @@ static int connect_to(const struct in6_addr *peer)
 int main(int argc, char **argv)
 {
 	static struct device d;
-	struct interop_ask ask;
-	int fd;
+	struct interop_ask ask = {0};
 
 	if (argc != 3 || inet_pton(AF_INET6, argv[1], &d.own) != 1 ||
 	    inet_pton(AF_INET6, argv[2], &d.peer) != 1)
 		return 2;
 	open_device(&d);
-	fd = connect_to(&d.peer);
-	while (!interop_io(fd, &ask, sizeof(ask), 0) && ask.op != INTEROP_END) {
+	d.fd = connect_to(&d.peer);
+	while (!interop_io(d.fd, &ask, sizeof(ask), 0) && ask.op != INTEROP_END) {
 		struct interop_answer answer = {0};
 
 		do_ask(&d, &ask, &answer);
-		if (interop_io(fd, &answer, sizeof(answer), 1))
+		if (interop_io(d.fd, &answer, sizeof(answer), 1))
 			return 1;
 	}
-	return 0;
+	return ask.op == INTEROP_END ? 0 : 1;
 }

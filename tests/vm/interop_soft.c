@@ -24,7 +24,12 @@
 #include "interop.h"
 #include "qp/provider.h"
 
-#define PATIENCE_S 180
+struct shape {
+	uint32_t device_mtu; /* 0: ours */
+	uint16_t receives;   /* of ours */
+	bool bare;	     /* the device without receives */
+	bool impatient;	     /* both give up at the second "not ready" */
+};
 
 struct soft {
 	const struct qp_provider *p;
@@ -34,9 +39,10 @@ struct soft {
 	uint8_t *source, *target;
 	struct qp_mr source_mr, target_mr;
 	struct interop_answer remote; /* to INTEROP_QP */
-	int fd, checks, failures;
+	int fd, checks, failures, n_forgotten;
 	uint32_t mtu;
-	bool lossy;
+	bool lossy, forgotten;
+	struct shape shape; /* of the QP that is there */
 };
 
 static time_t now_s(void)
@@ -61,18 +67,52 @@ static void refused(struct soft *s, int status, int wanted, const char *what, ui
 	check(s, status == wanted || (s->lossy && status == QP_WC_RETRY_EXC_ERR), what, length);
 }
 
+/*
+ * Whether a request of the device succeeded. rxe can forget one of which the other end took all:
+ * the acknowledgement of the last packet that arrives while rxe repeats the request counts as seen
+ * and completes nothing; when those that follow are lost, its timer finds nothing without
+ * acknowledgement and stops. That needs losses, is rare enough to happen once at most, and is no
+ * fault of this end: a device that lacks an answer gives up before. The QP is of no more use to the
+ * device's requests.
+ */
+static bool succeeded(struct soft *s, int status)
+{
+	s->forgotten = s->lossy && status == INTEROP_NONE;
+	if (s->forgotten)
+		printf("rxe forgot a request after check %d\n", s->checks);
+	return !status || (s->forgotten && ++s->n_forgotten == 1);
+}
+
 /* Serves the endpoint until a completion of that kind comes. False: none came. */
 static bool complete(struct soft *s, bool receive, struct qp_wc *wc)
 {
 	struct pollfd p = {.fd = s->p->endpoint_fd(s->ep), .events = POLLIN};
 
-	for (time_t end = now_s() + PATIENCE_S; now_s() < end; poll(&p, 1, 10)) {
+	for (time_t end = now_s() + INTEROP_SOFT_S; now_s() < end; poll(&p, 1, 10)) {
 		s->p->endpoint_progress(s->ep);
 		while (s->p->poll(s->ep, wc, 1) == 1)
 			if (wc->is_receive == receive)
 				return true;
 	}
 	return false;
+}
+
+/* Serves the endpoint until one more NAK went out, or came. */
+static void serve_until_nak(struct soft *s, bool sent)
+{
+	time_t end = now_s() + INTEROP_SOFT_S;
+	struct qp_stats before, now;
+
+	s->p->endpoint_stats(s->ep, &before);
+	do {
+		s->p->endpoint_progress(s->ep);
+		s->p->endpoint_stats(s->ep, &now);
+		if (now_s() > end) {
+			fprintf(stderr, "interop_soft: no NAK after check %d\n", s->checks);
+			exit(1);
+		}
+	} while (sent ? now.naks_sent == before.naks_sent
+		      : now.naks_received == before.naks_received);
 }
 
 static void ask_only(struct soft *s, const struct interop_ask *what)
@@ -92,7 +132,7 @@ static struct interop_answer hear(struct soft *s)
 			      {.fd = s->p->endpoint_fd(s->ep), .events = POLLIN}};
 	struct interop_answer answer = {.status = -1};
 
-	for (time_t end = now_s() + PATIENCE_S; now_s() < end; poll(p, 2, 10)) {
+	for (time_t end = now_s() + INTEROP_SOFT_S; now_s() < end; poll(p, 2, 10)) {
 		s->p->endpoint_progress(s->ep);
 		if (!(p[0].revents & POLLIN))
 			continue;
@@ -110,13 +150,6 @@ static struct interop_answer ask(struct soft *s, const struct interop_ask *what)
 	return hear(s);
 }
 
-struct shape {
-	uint32_t device_mtu; /* 0: ours */
-	uint16_t receives;   /* of ours */
-	bool bare;	     /* the device without receives */
-	bool impatient;	     /* both give up when told "not ready" twice */
-};
-
 static void new_qp_as(struct soft *s, struct shape shape)
 {
 	struct qp_attr attr = {.timeout = 16,
@@ -130,6 +163,7 @@ static void new_qp_as(struct soft *s, struct shape shape)
 				.bare = shape.bare};
 	struct qp_remote remote = {.address = s->peer};
 
+	s->shape = shape;
 	if (s->qp)
 		s->p->qp_destroy(s->qp);
 	if (s->p->qp_create(s->ep, &attr, &s->qp))
@@ -146,6 +180,13 @@ static void new_qp_as(struct soft *s, struct shape shape)
 static void new_qp(struct soft *s)
 {
 	new_qp_as(s, (struct shape){0});
+}
+
+static void renew_forgotten(struct soft *s)
+{
+	if (s->forgotten)
+		new_qp_as(s, s->shape);
+	s->forgotten = false;
 }
 
 static int soft_write(struct soft *s, uint32_t offset, uint32_t length, uint32_t rkey,
@@ -200,13 +241,14 @@ static void device_to_soft(struct soft *s, uint32_t offset, uint32_t length, boo
 	struct qp_wc wc;
 	bool same = true;
 
-	check(s, ask(s, &a).status == 0, "write from the device", length);
+	check(s, succeeded(s, ask(s, &a).status), "write from the device", length);
 	for (uint32_t i = 0; i < length; i++)
 		same &= s->target[offset + i] == interop_byte(a.seed, i);
 	check(s, same, "what came from the device", length);
 	if (with_imm)
 		check(s, complete(s, true, &wc) && wc.imm == a.imm && wc.byte_len == length,
 		      "the immediate from the device", length);
+	renew_forgotten(s);
 }
 
 /* ---- SEND ---- */
@@ -268,7 +310,7 @@ static void device_sends(struct soft *s, uint32_t length, bool with_imm)
 	bool same = true;
 
 	post_recv(s, 0, length);
-	check(s, ask(s, &a).status == 0, "send from the device", length);
+	check(s, succeeded(s, ask(s, &a).status), "send from the device", length);
 	check(s,
 	      complete(s, true, &wc) && wc.status == 0 && wc.byte_len == length &&
 		      wc.wr_id == length && wc.has_imm == with_imm && (!with_imm || wc.imm == 77),
@@ -276,27 +318,23 @@ static void device_sends(struct soft *s, uint32_t length, bool with_imm)
 	for (uint32_t i = 0; i < length; i++)
 		same &= s->target[i] == interop_byte(a.seed, i);
 	check(s, same, "what we received", length);
+	renew_forgotten(s);
 }
 
 /* Who has no receive says "not ready"; who has one too short, that the request is invalid. */
 static void receives_matter(struct soft *s)
 {
 	struct interop_ask a = {.op = INTEROP_SEND, .length = 100, .seed = 4};
-	struct qp_stats before, now;
 	struct qp_wc wc;
 	int status;
 
 	new_qp_as(s, (struct shape){.receives = 4, .bare = true});
-	s->p->endpoint_stats(s->ep, &before);
 	post_send(s, 100, false, 3);
-	for (now = before; now.naks_received == before.naks_received;
-	     s->p->endpoint_stats(s->ep, &now))
-		s->p->endpoint_progress(s->ep);
+	serve_until_nak(s, false);
 	ask(s, &(struct interop_ask){.op = INTEROP_RECV, .length = 100});
 	check(s, done(s) == QP_WC_SUCCESS, "waiting for the device's receive", 100);
 	ask_only(s, &a);
-	for (now = before; now.naks_sent == before.naks_sent; s->p->endpoint_stats(s->ep, &now))
-		s->p->endpoint_progress(s->ep);
+	serve_until_nak(s, true);
 	post_recv(s, 0, 100);
 	check(s, hear(s).status == 0, "the device waiting for our receive", 100);
 	check(s, complete(s, true, &wc) && wc.status == 0, "its receive", 100);

@@ -125,11 +125,6 @@ int fluid_run(struct fluid *fluid, double *finish_s)
 	return err;
 }
 
-double fluid_rate_bps(const struct fluid *fluid, int flow)
-{
-	return fluid->flows[flow].rate_bps;
-}
-
 double fluid_finish_s(const struct fluid *fluid, int flow)
 {
 	return fluid->flows[flow].finished ? fluid->flows[flow].ends_s : -1;

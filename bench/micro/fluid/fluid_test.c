@@ -15,7 +15,7 @@
 #include "suite/trial.h"
 
 /* Beyond this many GPUs an all-to-all among all of them is too much memory: each has this many
- * peers, unless told otherwise. */
+ * peers, unless set otherwise. */
 #define MANY_GPUS     1024
 #define PEERS_OF_MANY 64
 #define BYTES	      1048576. /* of a pair */

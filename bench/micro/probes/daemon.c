@@ -11,7 +11,7 @@
 #include "suite/trial.h"
 
 /* what had traffic is probed fast for a second yet (HEALTH_ACTIVE_NS) */
-#define CALM_MS 3000
+#define QUIET_MS 3000
 
 /* All daemons of the lab, s. */
 static double all_s(const struct topo *topo)
@@ -32,10 +32,10 @@ static int traffic(struct trial *t)
 	return ep_run(t->fabric->cluster, t->fabric->topo, &ep, (unsigned)t->seed, &result);
 }
 
-static int calm_down(struct trial *t)
+static int daemon_settle(struct trial *t)
 {
 	fabric_no_cluster(t->fabric);
-	return poll(NULL, 0, CALM_MS) < 0 ? -EINTR : 0;
+	return poll(NULL, 0, QUIET_MS) < 0 ? -EINTR : 0;
 }
 
 static int daemon_run(struct trial *t)
@@ -53,7 +53,7 @@ static int daemon_run(struct trial *t)
 				      i);
 			return 0;
 		}
-	err = with_traffic ? demo_cluster(t->fabric) : calm_down(t);
+	err = with_traffic ? demo_cluster(t->fabric) : daemon_settle(t);
 	if (!err)
 		err = cpu_read(&before);
 	used = all_s(topo);

@@ -29,13 +29,13 @@
 
 /*
  * A daemon, and a process that keeps it: to become another user, as bfdd does, clears the wish to
- * die with a parent, so whoever stays root kills bfdd when the benchmark ends, however it ends.
+ * die with a parent, so one that stays root kills bfdd when the benchmark ends, however it does.
  */
 struct end {
 	const char *program; /* borrowed */
 	char dir[64];
 	pid_t keeper, pid; /* pid: of bfdd */
-	int life;	   /* the keeper has the other end */
+	int keeper_fd;	   /* the keeper has the other end */
 };
 
 struct probes_bfdd {
@@ -92,15 +92,15 @@ static _Noreturn void be_bfdd(const struct end *e, const char *netns, bool far)
 	_exit(1);
 }
 
-static _Noreturn void be_keeper(const struct end *e, int life, const char *netns, bool far)
+static _Noreturn void be_keeper(const struct end *e, int keeper_fd, const char *netns, bool far)
 {
 	pid_t pid = fork();
 	char byte;
 
 	if (!pid)
 		be_bfdd(e, netns, far);
-	if (pid > 0 && send(life, &pid, sizeof(pid), MSG_NOSIGNAL) == sizeof(pid))
-		while (read(life, &byte, 1) < 0 && errno == EINTR)
+	if (pid > 0 && send(keeper_fd, &pid, sizeof(pid), MSG_NOSIGNAL) == sizeof(pid))
+		while (read(keeper_fd, &byte, 1) < 0 && errno == EINTR)
 			;
 	if (pid > 0) {
 		kill(pid, SIGKILL); /* it inherits that SIGTERM is held (interrupt.h) */
@@ -121,10 +121,10 @@ static int probes_bfdd_keep(struct end *e, const char *netns, bool far)
 		be_keeper(e, ends[1], netns, far);
 	}
 	close(ends[1]);
-	e->life = ends[0];
+	e->keeper_fd = ends[0];
 	if (e->keeper < 0)
 		return -EAGAIN;
-	return read(e->life, &e->pid, sizeof(e->pid)) == sizeof(e->pid) ? 0 : -EREMOTEIO;
+	return read(e->keeper_fd, &e->pid, sizeof(e->pid)) == sizeof(e->pid) ? 0 : -EREMOTEIO;
 }
 
 static int probes_bfdd_start(struct end *e, const char *netns, bool far, uint32_t n_sessions)
@@ -153,19 +153,19 @@ static void probes_bfdd_stop(struct end *e)
 	const char *argv[] = {"rm", "-rf", e->dir, NULL};
 
 	if (e->keeper > 0) {
-		shutdown(e->life, SHUT_RDWR); /* the other keeper may hold a copy */
-		close(e->life);
+		shutdown(e->keeper_fd, SHUT_RDWR); /* the other keeper may hold a copy */
+		close(e->keeper_fd);
 		waitpid(e->keeper, NULL, 0);
 	}
 	if (e->dir[0])
 		command_check(argv, ASK_TIMEOUT_MS, NULL);
 }
 
-static uint32_t probes_bfdd_count(const char *text, const char *word)
+static uint32_t probes_bfdd_count(const char *text, const char *name)
 {
 	uint32_t n = 0;
 
-	for (const char *at = text; at && (at = strstr(at, word)); at += strlen(word))
+	for (const char *at = text; at && (at = strstr(at, name)); at += strlen(name))
 		n++;
 	return n;
 }

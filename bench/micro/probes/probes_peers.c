@@ -88,7 +88,7 @@ static void probes_peers_answer(struct peers *s, const struct udp_packet *in)
 	if (sub_port < 0 || (silent && plane == 0) ||
 	    notice_wire_decode(in->bytes, in->length, &no_keys, &ends, &t, &error) || !t.has_stamp)
 		return;
-	if (t.has_heard)
+	if (t.has_received)
 		s->paths[probes_net_index(&in->to) * PROBES_PLANES + plane].acked_ns =
 			clock_now_ns();
 	out = udp_next(s->udp);
@@ -118,7 +118,7 @@ static void answer_all(struct peers *s)
 }
 
 /* What their own probes are answered: that they were is all that is of interest. */
-static void hear_answers(struct peers *s)
+static void receive_answers(struct peers *s)
 {
 	unsigned n;
 
@@ -145,7 +145,7 @@ static void probes_peers_ask(struct peers *s, uint32_t path, uint64_t now)
 	uint32_t peer = path / PROBES_PLANES, plane = path % PROBES_PLANES;
 	struct in6_addr to = probes_net_near_address();
 	struct notice_trailer t = {.has_stamp = true,
-				   .has_heard = s->paths[path].was_answered,
+				   .has_received = s->paths[path].was_answered,
 				   .stamp = {path, path * UINT64_C(0x9e3779b97f4a7c15)}};
 	struct sbfd_packet p = {.state = SBFD_UP,
 				.demand = true,
@@ -216,7 +216,7 @@ static void play(struct peers *s)
 	timerfd_settime(timer, 0, &every, NULL);
 	while (read(timer, &ticks, sizeof(ticks)) == sizeof(ticks) || errno == EINTR) {
 		answer_all(s);
-		hear_answers(s);
+		receive_answers(s);
 		ask_those_due(s);
 	}
 }

@@ -33,7 +33,7 @@ struct unit {
 	struct health_loop *watchers;
 	ev_timer window, traffic;
 	int out;
-	bool is_done; /* the window has been told */
+	bool is_done; /* the window has been measured */
 	uint64_t downs;
 	/* when each peer's path over plane 0 went down last; 0: it did not */
 	uint64_t down_ns[PROBES_MAX_PEERS];
@@ -86,12 +86,21 @@ static bool on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer,
 	return true;
 }
 
-static void on_heard(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
-		     bool hears_us)
+static void on_received(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
+			const struct notice_trailer *t, uint64_t waited_ns)
 {
 	struct unit *u = arg;
 
-	prober_heard(u->prober, gpu, peer, plane, hears_us, clock_now_ns());
+	prober_received(u->prober, gpu, peer, plane, t->has_received,
+			t->has_report ? &t->report : NULL, t->authentic, waited_ns, clock_now_ns());
+}
+
+static bool on_report(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
+		      uint32_t sub_port, bool is_try, struct report_wire *out)
+{
+	struct unit *u = arg;
+
+	return prober_report(u->prober, gpu, peer, plane, sub_port, is_try, clock_now_ns(), out);
 }
 
 static void on_drain(void *arg)
@@ -225,8 +234,8 @@ static int probes_unit_start(struct unit *u)
 {
 	static const struct prober_handlers on_prober = {
 		.on_path = probes_unit_on_path, .on_log = on_log, .on_drain = on_drain};
-	static const struct reflector_handlers on_reflector = {.on_capacity = on_capacity,
-							       .on_heard = on_heard};
+	static const struct reflector_handlers on_reflector = {
+		.on_capacity = on_capacity, .on_received = on_received, .report = on_report};
 	const struct prober_options options = {
 		.times = {.interval_ns = PROBES_INTERVAL_MS * MS_NS,
 			  .detect_multiplier = 3,
@@ -278,7 +287,7 @@ static void probes_unit_measure(struct unit *u, const struct probes_net *net)
 	ev_timer_start(u->loop, &u->window);
 	if (u->load->n_active < u->load->n_peers) {
 		for (uint32_t plane = 0; plane < PROBES_PLANES; plane++)
-			prober_traffic_told(u->prober, 0, plane, true, clock_now_ns());
+			prober_set_traffic_known(u->prober, 0, plane, true, clock_now_ns());
 		ev_init(&u->traffic, on_traffic);
 		u->traffic.repeat = TRAFFIC_S;
 		u->traffic.data = u;

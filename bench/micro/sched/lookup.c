@@ -184,7 +184,7 @@ static int lookup_run(struct trial *t)
 		return err;
 	}
 	trial_value(t, "lookup", ns, WINDOW);
-	trial_word(t, "huge_pages", tunables && strstr(tunables, HUGE_PAGES) ? "yes" : "no");
+	trial_set_text(t, "huge_pages", tunables && strstr(tunables, HUGE_PAGES) ? "yes" : "no");
 	return 0;
 }
 

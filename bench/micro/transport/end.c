@@ -27,7 +27,7 @@
 #define MAX_SLOTS      1024
 #define MAX_SAMPLES    200000
 #define WARM_TRIPS     1000
-#define LOOK_EVERY     64 /* rounds between looks at the clock or at what the other end says */
+#define POLL_EVERY     64 /* rounds between looks at the clock or at what the other end says */
 
 enum phase { PHASE_WARM, PHASE_MEASURE, PHASE_OVER };
 
@@ -36,7 +36,7 @@ struct stage {
 	_Atomic int phase;
 	double rx_cpu_s;
 	struct transport_outcome outcome;
-	/* whoever fails first says why: the other end's failure follows from it */
+	/* the end that fails first says why: the other end's failure follows from it */
 	_Atomic bool failed;
 	double samples[MAX_SAMPLES];
 };
@@ -93,11 +93,11 @@ static volatile uint64_t *stamp(const struct driver *d, unsigned slot)
 /* What a slot's other bytes are: known to both ends. */
 static void end_fill(uint8_t *at, size_t bytes, unsigned slot)
 {
-	uint64_t word = 0x9e3779b97f4a7c15u * (slot + 1);
+	uint64_t value = 0x9e3779b97f4a7c15u * (slot + 1);
 
 	for (size_t i = 0; i + 8 <= bytes;
-	     i += 8, word = word * 6364136223846793005u + 1442695040888963407u)
-		memcpy(at + i, &word, 8);
+	     i += 8, value = value * 6364136223846793005u + 1442695040888963407u)
+		memcpy(at + i, &value, 8);
 }
 
 static int progress(struct driver *d, unsigned *done, int max)
@@ -167,7 +167,7 @@ static void send_goodput(struct driver *d)
 		underway -= (unsigned)n;
 		if (!n && !posted)
 			end_rest(d);
-		if (!n && ++rounds % LOOK_EVERY)
+		if (!n && ++rounds % POLL_EVERY)
 			continue;
 		t = clock_now_s();
 		if (first > 0 && n && !over) {
@@ -272,8 +272,8 @@ static uint64_t standing_number(unsigned slot)
 }
 
 /*
- * Whoever posted tells the last numbers; whoever holds the copies compares everything. Both keep
- * things going.
+ * The end that posted sends the last numbers; the end that holds the copies compares everything.
+ * Both keep things going.
  */
 static void settle(struct driver *d)
 {
@@ -297,9 +297,9 @@ static void settle(struct driver *d)
 }
 
 /* The other end's next message was notified, if the method notifies. */
-static bool was_told(const struct driver *d)
+static bool was_notified(const struct driver *d)
 {
-	return !d->c->method->told || d->c->method->told(d->state) >= d->n_awaited;
+	return !d->c->method->notified || d->c->method->notified(d->state) >= d->n_awaited;
 }
 
 static void await_number(struct driver *d, unsigned slot, uint64_t number)
@@ -307,7 +307,7 @@ static void await_number(struct driver *d, unsigned slot, uint64_t number)
 	unsigned done[16], rounds = 0;
 
 	d->n_awaited++;
-	while (*stamp(d, slot) != number || !was_told(d)) {
+	while (*stamp(d, slot) != number || !was_notified(d)) {
 		if (!progress(d, done, 16))
 			end_rest(d);
 		if (++rounds % (1u << 24) == 0)
@@ -354,7 +354,7 @@ static void pong(struct driver *d)
 		unsigned done[16];
 
 		d->n_awaited++;
-		while (((seen = *stamp(d, 0)) != next && seen != UINT64_MAX) || !was_told(d))
+		while (((seen = *stamp(d, 0)) != next && seen != UINT64_MAX) || !was_notified(d))
 			if (!progress(d, done, 16))
 				end_rest(d);
 		number = seen;

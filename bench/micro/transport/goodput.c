@@ -20,7 +20,7 @@ static int run_cpu(struct trial *t)
 	return session_goodput(t, &(struct session_how){.qps = 1, .block = true});
 }
 
-#define GOODPUT_METHODS "raw," SESSION_WRITES "," SESSION_READS
+#define GOODPUT_METHODS "raw," SESSION_WRITES "," SESSION_READS "," SESSION_SENDS
 
 static const struct kpi kpis[] = {SESSION_KPI_GOODPUT, SESSION_KPI_OF_CEILING, SESSION_KPI_CPU,
 				  SESSION_KPI_HANDOVER, LIST_END};

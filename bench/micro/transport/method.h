@@ -59,7 +59,7 @@ struct transport_method {
 	 */
 	int (*progress)(void *state, unsigned *done, int max);
 	/* How many messages the other end has notified of. NULL: only memory tells. */
-	uint64_t (*told)(void *state);
+	uint64_t (*notified)(void *state);
 	/* Becomes readable when progress is due; -1: the method can only spin. NULL: the same. */
 	int (*fd)(void *state);
 	void (*close)(void *state);
@@ -84,7 +84,7 @@ static inline struct in6_addr transport_address(const char *ipv4)
 	return out;
 }
 
-extern const struct transport_method transport_soft, transport_soft_read;
+extern const struct transport_method transport_soft, transport_soft_read, transport_soft_send;
 extern const struct transport_method transport_group_plane, transport_group_busy,
 	transport_group_flow, transport_group_spray, transport_group_packet, transport_group_read,
 	transport_group_notified;

@@ -27,7 +27,7 @@ struct group_method {
 	struct fare_group *group; /* end 0 opens it, end 1 accepts it */
 	struct group_card theirs;
 	bool connected, notifies;
-	uint64_t n_told;
+	uint64_t n_notified;
 };
 
 static int poll_events(struct group_method *g, unsigned *done, int max)
@@ -43,7 +43,7 @@ static int poll_events(struct group_method *g, unsigned *done, int max)
 			return e[i].status;
 		if (e[i].kind == FARE_EVENT_COMPLETED)
 			done[n_done++] = (unsigned)e[i].context;
-		g->n_told += e[i].kind == FARE_EVENT_RECEIVED;
+		g->n_notified += e[i].kind == FARE_EVENT_RECEIVED;
 		if (e[i].kind == FARE_EVENT_CONNECTED || e[i].kind == FARE_EVENT_ACCEPTED) {
 			g->group = e[i].group;
 			g->connected = true;
@@ -53,13 +53,13 @@ static int poll_events(struct group_method *g, unsigned *done, int max)
 }
 
 /*
- * Until both ends are connected: the acceptor's first plane is enough for it, but whoever opened
+ * Until both ends are connected: the acceptor's first plane is enough for it, but the opener
  * waits for all of them, and they come up by both ends' doing.
  */
 static int await_both(struct group_method *g)
 {
 	double end = clock_now_s() + CONNECT_S;
-	bool told = false, theirs = false;
+	bool notified = false, theirs = false;
 	unsigned none[1];
 	char byte = 0;
 	int err = 0;
@@ -70,9 +70,9 @@ static int await_both(struct group_method *g)
 
 		err = poll_events(g, none, 1);
 		err = err < 0 ? err : clock_now_s() > end ? -ETIMEDOUT : 0;
-		if (!err && g->connected && !told)
+		if (!err && g->connected && !notified)
 			err = write(g->end->oob, &byte, 1) == 1 ? 0 : -EPIPE;
-		told = g->connected;
+		notified = g->connected;
 		n = theirs ? -1 : recv(g->end->oob, &byte, 1, MSG_DONTWAIT);
 		theirs |= n == 1;
 		if (!err && n == 0)
@@ -149,9 +149,9 @@ static int open_notified(struct transport_end *end, void **state)
 	return err;
 }
 
-static uint64_t group_told(void *state)
+static uint64_t group_notified(void *state)
 {
-	return ((struct group_method *)state)->n_told;
+	return ((struct group_method *)state)->n_notified;
 }
 
 static int open_packet(struct transport_end *end, void **state)
@@ -253,9 +253,9 @@ const struct transport_method transport_group_packet = {
 const struct transport_method transport_group_notified = {
 	.name = "group-4-notified",
 	.what = "four planes, sprayed, which promises to poll; each write notified and answered "
-		"when that is told",
+		"when that is notified",
 	.is_probe = true,
 	.n_planes = 4,
-	.told = group_told,
+	.notified = group_notified,
 	.post = group_post,
 	GROUP_METHOD(open_notified)};

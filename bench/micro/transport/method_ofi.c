@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * libfabric: reliable endpoints, fi_write with delivery told.
+ * libfabric: reliable endpoints, fi_write with delivery notified.
  */
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>

@@ -24,6 +24,10 @@ struct soft_method {
 	struct qp *qp[TRANSPORT_MAX_QPS];
 	struct qp_mr mr;
 	struct soft_card theirs;
+	/* of a method that sends: memory of receives, so many to a QP */
+	uint8_t *receive;
+	struct qp_mr receive_mr;
+	unsigned receives;
 };
 
 static int make_qps(struct soft_method *s, struct soft_card *mine)
@@ -35,6 +39,7 @@ static int make_qps(struct soft_method *s, struct soft_card *mine)
 		struct qp_attr attr = {.timeout = 15, /* as a group's */
 				       .retry_cnt = 7,
 				       .dscp = FARE_DSCP,
+				       .receives = (uint16_t)s->receives,
 				       .window_bytes = window > WINDOW_BYTES ? WINDOW_BYTES
 						       : window < WINDOW_MIN ? WINDOW_MIN
 									     : window};
@@ -48,7 +53,33 @@ static int make_qps(struct soft_method *s, struct soft_card *mine)
 	return err;
 }
 
-static int soft_open(struct transport_end *end, void **state)
+/* wr_id: which of all receives, QP by QP. */
+static int soft_receive(struct soft_method *s, uint64_t wr_id)
+{
+	struct qp_recv r = {.wr_id = wr_id,
+			    .data = s->receive + wr_id * s->end->stride,
+			    .lkey = s->receive_mr.lkey,
+			    .length = (uint32_t)s->end->bytes};
+
+	return P->post_recv(s->qp[wr_id / s->receives], &r);
+}
+
+static int soft_receives(struct soft_method *s)
+{
+	size_t n = (size_t)s->receives * s->end->qps;
+	int err;
+
+	if (!n)
+		return 0;
+	s->receive = aligned_alloc(4096, (n * s->end->stride + 4095) & ~(size_t)4095);
+	err = s->receive ? P->mr_register(s->ep, s->receive, n * s->end->stride, 0, &s->receive_mr)
+			 : -ENOMEM;
+	for (uint64_t i = 0; !err && i < n; i++)
+		err = soft_receive(s, i);
+	return err;
+}
+
+static int soft_begin(struct transport_end *end, void **state, unsigned receives)
 {
 	struct qp_endpoint_attr attr = {.address = transport_address(end->local),
 					.n_planes = 1,
@@ -62,12 +93,15 @@ static int soft_open(struct transport_end *end, void **state)
 	if (err)
 		goto out;
 	s->end = end;
+	s->receives = receives;
 	err = P->endpoint_create(&s->ep, &attr);
 	if (!err)
 		err = P->mr_register(s->ep, end->memory, end->memory_bytes,
 				     QP_ACCESS_REMOTE_WRITE | QP_ACCESS_REMOTE_READ, &s->mr);
 	if (!err)
 		err = make_qps(s, mine);
+	if (!err)
+		err = soft_receives(s);
 	if (err)
 		goto out;
 	mine->rkey = s->mr.rkey;
@@ -84,6 +118,17 @@ out:
 	*state = s;
 	free(mine);
 	return err;
+}
+
+static int soft_open(struct transport_end *end, void **state)
+{
+	return soft_begin(end, state, 0);
+}
+
+/* As many receives as messages may be under way on a QP. */
+static int soft_open_send(struct transport_end *end, void **state)
+{
+	return soft_begin(end, state, end->slots / end->qps + 1);
 }
 
 static int soft_post(void *state, unsigned slot)
@@ -116,21 +161,59 @@ static int soft_post_read(void *state, unsigned slot)
 	return err == -ENOBUFS ? -EAGAIN : err;
 }
 
+/* The slot goes along as immediate: a receive is whichever was posted first. */
+static int soft_post_send(void *state, unsigned slot)
+{
+	struct soft_method *s = state;
+	struct qp_send w = {.wr_id = slot,
+			    .data = s->end->memory + slot * s->end->stride,
+			    .lkey = s->mr.lkey,
+			    .length = (uint32_t)s->end->bytes,
+			    .imm = slot,
+			    .flags = QP_WR_IMM};
+	int err = P->post_send(s->qp[slot % s->end->qps], &w);
+
+	return err == -ENOBUFS ? -EAGAIN : err;
+}
+
+/* A message arrived in a receive: to its place, its stamp (the last word) behind all else. */
+static int soft_take(struct soft_method *s, const struct qp_wc *wc)
+{
+	const uint8_t *from = s->receive + wc->wr_id * s->end->stride;
+	uint8_t *to = s->end->memory + wc->imm * s->end->stride;
+	size_t bytes = s->end->bytes - sizeof(uint64_t);
+	uint64_t stamp;
+
+	if (!wc->has_imm || wc->imm >= s->end->slots || wc->byte_len != s->end->bytes)
+		return -EPROTO;
+	memcpy(to, from, bytes);
+	memcpy(&stamp, from + bytes, sizeof(stamp));
+	__atomic_store_n((uint64_t *)(void *)(to + bytes), stamp, __ATOMIC_RELEASE);
+	return soft_receive(s, wc->wr_id);
+}
+
 static int soft_progress(void *state, unsigned *done, int max)
 {
 	struct soft_method *s = state;
 	struct qp_wc wc[64];
-	int n = P->endpoint_progress(s->ep);
+	int n_done = 0, n = P->endpoint_progress(s->ep);
 
 	if (n < 0)
 		return n;
 	n = P->poll(s->ep, wc, max < 64 ? max : 64);
 	for (int i = 0; i < n; i++) {
+		int err = 0;
+
 		if (wc[i].status)
 			return wc[i].status == QP_WC_RETRY_EXC_ERR ? -ETIMEDOUT : -EIO;
-		done[i] = (unsigned)wc[i].wr_id;
+		if (wc[i].is_receive)
+			err = soft_take(s, &wc[i]);
+		else
+			done[n_done++] = (unsigned)wc[i].wr_id;
+		if (err)
+			return err;
 	}
-	return n;
+	return n_done;
 }
 
 static int soft_fd(void *state)
@@ -143,16 +226,22 @@ static void soft_close(void *state)
 	struct soft_method *s = state;
 
 	P->endpoint_destroy(s->ep);
+	free(s->receive);
 	free(s);
 }
 
-#define SOFT_METHOD(POST)                                                                          \
-	.many_qps = true, .open = soft_open, .post = POST, .progress = soft_progress,              \
-	.fd = soft_fd, .close = soft_close
+#define SOFT_METHOD(OPEN, POST)                                                                    \
+	.many_qps = true, .open = OPEN, .post = POST, .progress = soft_progress, .fd = soft_fd,    \
+	.close = soft_close
 
-const struct transport_method transport_soft = {
-	.name = "soft", .what = "soft RoCEv2: RC QPs of one plane", SOFT_METHOD(soft_post)};
+const struct transport_method transport_soft = {.name = "soft",
+						.what = "soft RoCEv2: RC QPs of one plane",
+						SOFT_METHOD(soft_open, soft_post)};
 const struct transport_method transport_soft_read = {.name = "soft-read",
 						     .what = "the same, fetched by RDMA READ",
 						     .reads = true,
-						     SOFT_METHOD(soft_post_read)};
+						     SOFT_METHOD(soft_open, soft_post_read)};
+const struct transport_method transport_soft_send = {
+	.name = "soft-send",
+	.what = "the same, by SEND into receives that the other end posts, and copied into place",
+	SOFT_METHOD(soft_open_send, soft_post_send)};

@@ -42,7 +42,7 @@ struct tcp_method {
 	const struct transport_end *end;
 	int epoll_fd;
 	bool is_tuned;
-	uint64_t words[QUEUE]; /* slot numbers as they are sent */
+	uint64_t numbers[QUEUE]; /* slot numbers as they are sent */
 	struct tcp_connection connection[TRANSPORT_MAX_QPS];
 };
 
@@ -80,7 +80,7 @@ static int open_sockets(struct transport_end *end, void **state, bool is_tuned)
 	t->end = end;
 	t->is_tuned = is_tuned;
 	for (unsigned i = 0; i < QUEUE; i++)
-		t->words[i] = i;
+		t->numbers[i] = i;
 	t->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (end->who) {
 		listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -130,7 +130,7 @@ static int tx(struct tcp_method *t, struct tcp_connection *c, unsigned *done, in
 		size_t skip = i == c->head ? c->written : 0, inside;
 
 		if (skip < sizeof(uint64_t))
-			iov[n_iov++] = (struct iovec){(uint8_t *)&t->words[slot] + skip,
+			iov[n_iov++] = (struct iovec){(uint8_t *)&t->numbers[slot] + skip,
 						      sizeof(uint64_t) - skip};
 		inside = skip > sizeof(uint64_t) ? skip - sizeof(uint64_t) : 0;
 		iov[n_iov++] = (struct iovec){t->end->memory + slot * t->end->stride + inside,
@@ -165,14 +165,14 @@ static int deliver(struct tcp_method *t, struct tcp_connection *c)
 			memcpy(method_tcp_place(t, c), c->buffer + at, n);
 			c->missing -= n;
 		} else if (n >= sizeof(uint64_t)) {
-			uint64_t word;
+			uint64_t number;
 
-			memcpy(&word, c->buffer + at, sizeof(word));
-			if (word >= t->end->slots)
+			memcpy(&number, c->buffer + at, sizeof(number));
+			if (number >= t->end->slots)
 				return -EBADMSG;
-			c->slot = (unsigned)word;
+			c->slot = (unsigned)number;
 			c->missing = t->end->bytes;
-			n = sizeof(word);
+			n = sizeof(number);
 		} else {
 			break;
 		}

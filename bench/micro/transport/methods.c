@@ -27,12 +27,11 @@ static unsigned methods_load(const char *file, const struct transport_method **o
 unsigned transport_methods(const struct transport_method *out[TRANSPORT_MAX_METHODS])
 {
 	static const struct transport_method *const own[] = {
-		&transport_raw,		&transport_soft,
-		&transport_soft_read,	&transport_group_plane,
-		&transport_group_busy,	&transport_group_flow,
-		&transport_group_spray, &transport_group_packet,
-		&transport_group_read,	&transport_group_notified,
-		&transport_tcp,		&transport_tcp_tuned,
+		&transport_raw,	       &transport_soft,		  &transport_soft_read,
+		&transport_soft_send,  &transport_group_plane,	  &transport_group_busy,
+		&transport_group_flow, &transport_group_spray,	  &transport_group_packet,
+		&transport_group_read, &transport_group_notified, &transport_tcp,
+		&transport_tcp_tuned,
 	};
 	unsigned n = 0;
 

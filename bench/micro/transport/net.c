@@ -21,15 +21,15 @@
 __attribute__((format(printf, 1, 2))) static int run(const char *format, ...)
 {
 	const char *argv[32];
-	char text[512], *word;
+	char text[512], *arg;
 	unsigned n = 0;
 	va_list ap;
 
 	va_start(ap, format);
 	vsnprintf(text, sizeof(text), format, ap);
 	va_end(ap);
-	for (char *rest = text; n < 31 && (word = strsep(&rest, " "));)
-		argv[n++] = word;
+	for (char *rest = text; n < 31 && (arg = strsep(&rest, " "));)
+		argv[n++] = arg;
 	argv[n] = NULL;
 	return command_check(argv, 10000, NULL);
 }
@@ -69,7 +69,7 @@ static int add_plane(struct transport_net *net, unsigned plane)
 		err = run("ip -n %s addr add 198.18.%u.%u/31 dev p%u", net->netns[who], plane, who,
 			  plane);
 		/*
-		 * receives through a queue of its own, as a NIC does: whoever is awake may poll it
+		 * receives through a queue of its own, as a NIC does: an end awake may poll it
 		 */
 		if (!err)
 			err = run("ip netns exec %s ethtool -K p%u gro on", net->netns[who], plane);

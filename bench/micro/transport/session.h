@@ -16,6 +16,7 @@
 /* Names of methods (method.h): levels of the parameter. */
 #define SESSION_WRITES "soft,group-1,group-4-flow,group-4-spray,group-4-packet,tcp,tcp-tuned"
 #define SESSION_READS  "soft-read,group-4-read"
+#define SESSION_SENDS  "soft-send"
 #define SESSION_PROBES "udp,group-1-busy,group-4-notified"
 #define SESSION_PEERS  "ofi-tcp,ofi-net,ofi-udp,ucx-tcp"
 

@@ -14,14 +14,14 @@
 #define MESSAGE_BYTES (1u << 20)
 #define DEPTH	      8
 
-struct shaped_way {
+struct shaped_method {
 	const char *name;
 	enum strategy strategy;
 	bool by_period; /* as many flows as the weight period; else libfare's default */
 	bool random_ports;
 };
 
-static const struct shaped_way ways[] = {
+static const struct shaped_method methods[] = {
 	{"spray", STRATEGY_FARE_SPRAY, false, false},
 	{"spray-random-ports", STRATEGY_FARE_SPRAY, false, true},
 	{"packet", STRATEGY_FARE_PACKET, false, false},
@@ -46,7 +46,7 @@ static void close_fault(void *state)
 static int open_fault(struct trial *t)
 {
 	const struct topo *topo = t->fabric->topo;
-	char gpu[2 * TOPO_NAME_MAX], words[96];
+	char gpu[2 * TOPO_NAME_MAX], spec[96];
 	uint64_t at_ns;
 	int err;
 
@@ -54,9 +54,9 @@ static int open_fault(struct trial *t)
 		return 0;
 	*t->state = t->fabric;
 	topo_gpu_label(topo, demo_victim(topo), gpu, sizeof(gpu));
-	snprintf(words, sizeof(words), "subport %.60s %u %u", gpu, topo->n_planes - 1,
+	snprintf(spec, sizeof(spec), "subport %.60s %u %u", gpu, topo->n_planes - 1,
 		 topo->gpus[demo_victim(topo)].plane[topo->n_planes - 1].n_sub_ports - 1);
-	err = fabric_fail(t->fabric, words, &at_ns);
+	err = fabric_fail(t->fabric, spec, &at_ns);
 	return err ? err : fabric_settle(t->fabric);
 }
 
@@ -84,7 +84,7 @@ static unsigned weight_period(const struct topo *topo, unsigned dst)
 	return common ? sum / common : 1;
 }
 
-static int shaped_measure(struct trial *t, const struct shaped_way *way)
+static int shaped_measure(struct trial *t, const struct shaped_method *method)
 {
 	unsigned dst = demo_victim(t->fabric->topo);
 	struct plan plan = {0};
@@ -92,10 +92,10 @@ static int shaped_measure(struct trial *t, const struct shaped_way *way)
 	struct measured m;
 	int err;
 
-	t->strategy = way->strategy;
+	t->strategy = method->strategy;
 	load = trial_load(t, "kv", 0);
-	load.options.random_ports = way->random_ports;
-	load.options.flows = way->by_period ? weight_period(t->fabric->topo, dst) : 0;
+	load.options.random_ports = method->random_ports;
+	load.options.flows = method->by_period ? weight_period(t->fabric->topo, dst) : 0;
 	plan_stream(&plan, plan_load(&plan, &load), 0, dst, DEPTH, MESSAGE_BYTES);
 	err = trial_measure(t, &plan, NULL, NULL, &m);
 	plan_fini(&plan);
@@ -111,17 +111,17 @@ static int shaped_measure(struct trial *t, const struct shaped_way *way)
 static int shaped_run(struct trial *t)
 {
 	const struct topo *topo = t->fabric->topo;
-	const struct shaped_way *way = ways;
+	const struct shaped_method *method = methods;
 	int err;
 
 	if (topo->gpus[demo_victim(topo)].plane[topo->n_planes - 1].n_sub_ports < 2) {
 		trial_missing(t, NULL, "the fabric has one sub-port a plane");
 		return 0;
 	}
-	while (strcmp(way->name, trial_text(t, "method")) != 0)
-		way++;
+	while (strcmp(method->name, trial_text(t, "method")) != 0)
+		method++;
 	err = open_fault(t);
-	return err ? err : shaped_measure(t, way);
+	return err ? err : shaped_measure(t, method);
 }
 
 /* To change the kernel's weights takes longer than to measure: all trials of a way are in a row. */

@@ -25,6 +25,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include "dcqcn.h"
 #include "mr_table.h"
 #include "of_receiver.h"
 #include "of_sender.h"
@@ -76,6 +77,16 @@ struct soft_order_free {
 	unsigned n_paths, turn;
 };
 
+/* Of a QP with attr.dcqcn.is_on. */
+struct soft_pace {
+	struct dcqcn rate;
+	/* bytes that were sent and have not left at that rate by at_ns; below 0: it may catch up */
+	double debt;
+	uint64_t at_ns;
+	uint64_t burst;	  /* bytes sent last */
+	uint64_t next_ns; /* when to look again; 0: nothing waits */
+};
+
 struct qp {
 	struct qp_endpoint *ep;
 	struct qp *bucket_next;				    /* same hash of QPN */
@@ -96,9 +107,10 @@ struct qp {
 	uint32_t batch_bytes;	/* payload that fills a super-packet */
 	bool is_held;		/* posted work is sent with what is posted next (provider.h) */
 	bool is_deferred;	/* nothing but what was posted to be sent later is under way */
-	uint64_t hold_until_ns; /* the kernel had no memory for a packet: wait until then */
+	uint64_t hold_until_ns; /* wait until then: no memory for a packet, or the rate */
 	uint64_t cnp_sent_ns;
 	struct soft_socket *socket; /* shared */
+	struct soft_pace *pace;	    /* NULL: the window alone answers to CNPs */
 	bool no_gso;		    /* the device refuses segmentation batches */
 	/* when it refused a request or failed, so that soft_state_error() is due; 0: it did not */
 	uint64_t failed_ns;
@@ -209,8 +221,6 @@ bool soft_tx_burst(struct qp *qp, uint64_t now_ns);
 void soft_tx_queue_answer(struct qp *qp);
 /* Sends the answers that are due, the delayed ones too. */
 void soft_tx_answers(struct qp_endpoint *ep);
-/* Those of one QP; at most a burst of read responses, the QP stays runnable. May end the QP. */
-void soft_tx_answer(struct qp *qp);
 /*
  * Sends a CNP: a queue marked the peer's packet psn. CNPs of a QP have a least interval.
  */

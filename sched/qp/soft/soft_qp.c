@@ -104,6 +104,34 @@ static int soft_qp_make_room(struct qp *qp)
 	return err ? err : timers_reserve(&ep->alarm.timers, n);
 }
 
+/* 0: not known. */
+static double line_bps(const struct qp *qp)
+{
+	const struct qp_endpoint_attr *of = &qp->ep->attr;
+	double sum = 0;
+
+	if (qp->attr.plane == QP_ANY_PLANE)
+		return 0;
+	for (unsigned i = 0; qp->attr.order_free && i < of->n_sub_ports[qp->attr.plane]; i++)
+		sum += (double)of->bps[qp->attr.plane][i];
+	return qp->attr.order_free ? sum : (double)of->bps[qp->attr.plane][qp->attr.sub_port];
+}
+
+static int make_pace(struct qp *qp)
+{
+	double bps = line_bps(qp);
+	struct dcqcn_config config;
+
+	if (!qp->attr.dcqcn.is_on || bps <= 0)
+		return 0;
+	qp->pace = calloc(1, sizeof(*qp->pace));
+	if (!qp->pace)
+		return -ENOMEM;
+	config = dcqcn_tuned(bps, &qp->attr.dcqcn);
+	dcqcn_init(&qp->pace->rate, &config);
+	return 0;
+}
+
 static int init_qp(struct qp *qp)
 {
 	int err = soft_sock_random(&qp->first_psn, sizeof(qp->first_psn));
@@ -115,6 +143,8 @@ static int init_qp(struct qp *qp)
 		err = get_socket(qp);
 	if (!err)
 		err = soft_protocol_create(qp);
+	if (!err)
+		err = make_pace(qp);
 	return err ? err : soft_state_assign_qpn(qp->ep, qp);
 }
 
@@ -122,6 +152,7 @@ static void soft_qp_release(struct qp *qp)
 {
 	soft_protocol_destroy(qp);
 	soft_sockets_put(&qp->ep->sockets, qp->socket);
+	free(qp->pace);
 	free(qp);
 }
 
@@ -195,6 +226,8 @@ void soft_qp_on_timer(struct qp *qp, uint64_t now_ns)
 	}
 	if (qp->hold_until_ns <= now_ns)
 		qp->hold_until_ns = 0;
+	if (qp->pace && qp->pace->next_ns <= now_ns)
+		qp->pace->next_ns = 0;
 	soft_state_set_timer(qp);
 	if (soft_protocol_has_unsent(qp) || soft_protocol_answer_due(qp))
 		soft_state_schedule(qp);

@@ -48,14 +48,24 @@ static void on_mark(struct qp *qp, const struct roce_packet *packet, uint64_t no
 		soft_protocol_slow_down(qp);
 }
 
-static void on_packet(struct qp_endpoint *ep, struct qp *qp, const struct arrival *a,
-		      const struct roce_packet *packet, uint64_t now_ns)
+static void on_cnp(struct qp *qp, uint64_t now_ns)
+{
+	qp->ep->stats.cnps_received++;
+	if (!qp->pace) {
+		soft_protocol_slow_down(qp);
+		return;
+	}
+	dcqcn_advance(&qp->pace->rate, now_ns, 0);
+	dcqcn_cnp(&qp->pace->rate, now_ns);
+}
+
+static void on_packet(struct qp *qp, const struct arrival *a, const struct roce_packet *packet,
+		      uint64_t now_ns)
 {
 	if (a->is_marked)
 		on_mark(qp, packet, now_ns);
 	if (packet->opcode == ROCE_CNP) {
-		ep->stats.cnps_received++;
-		soft_protocol_slow_down(qp);
+		on_cnp(qp, now_ns);
 	} else if (roce_wire_is_request(packet->opcode)) {
 		soft_protocol_on_request(qp, packet);
 		soft_tx_queue_answer(qp);
@@ -103,7 +113,7 @@ static void on_segment(struct qp_endpoint *ep, const struct arrival *a, const ui
 	else if (is_control)
 		soft_control_on_packet(ep, &packet, &a->flow, a->ifindex);
 	else
-		on_packet(ep, qp, a, &packet, now_ns);
+		on_packet(qp, a, &packet, now_ns);
 }
 
 static void on_arrival(struct qp_endpoint *ep, const struct arrival *a, uint64_t now_ns)

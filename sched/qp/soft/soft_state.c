@@ -85,6 +85,8 @@ void soft_state_set_timer(struct qp *qp)
 
 	if (qp->hold_until_ns && (!when || qp->hold_until_ns < when))
 		when = qp->hold_until_ns;
+	if (qp->pace && qp->pace->next_ns && (!when || qp->pace->next_ns < when))
+		when = qp->pace->next_ns;
 	timers_set(&qp->ep->alarm.timers, &qp->timer, when);
 }
 

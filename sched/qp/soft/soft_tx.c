@@ -4,6 +4,7 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <math.h>
 #include <netinet/udp.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -18,7 +19,7 @@
 #define TURNS	16	 /* bursts per call: 1 MB, then it is the receiver's turn again */
 #define HOLD_NS 500000u	 /* how long to wait when the kernel lacked memory */
 #define MTUS_NS 1000000u /* packets that are too long come in bursts: one look for all of them */
-/* between CNPs of one QP: about a round trip, of which the sender counts one mark */
+/* between CNPs of one QP: DCQCN's; about a round trip, of which a window counts one mark */
 #define CNP_NS	     50000u
 #define CNP_PSN_BACK (1u << 22)
 
@@ -262,12 +263,50 @@ static void fail_here(struct qp *qp, enum qp_wc_status status)
 	soft_alarm_wake(&qp->ep->alarm); /* completions wait */
 }
 
+/*
+ * Does the rate ask to wait? It may rise meanwhile, so it is looked at again after an interval of
+ * DCQCN at the latest.
+ */
+static bool pace_waits(struct qp *qp, uint64_t now_ns)
+{
+	struct soft_pace *pace = qp->pace;
+	double wait_ns;
+
+	if (!pace)
+		return false;
+	dcqcn_advance(&pace->rate, now_ns, 0);
+	pace->debt -= pace->rate.rate_bps * (double)(now_ns - pace->at_ns) / 8e9;
+	/* a timer that was late costs no rate, as far as one such burst makes up for it */
+	pace->debt = fmax(pace->debt, -(double)pace->burst);
+	pace->at_ns = now_ns;
+	pace->next_ns = 0;
+	if (pace->debt <= 0)
+		return false;
+	wait_ns = fmin(pace->debt * 8e9 / pace->rate.rate_bps, (double)pace->rate.config.timer_ns);
+	pace->next_ns = now_ns + (uint64_t)wait_ns + 1;
+	soft_state_set_timer(qp);
+	return true;
+}
+
+/* The first n packets of the scratch space were sent. */
+static void pace_sent(struct qp *qp, unsigned n, uint64_t now_ns)
+{
+	uint64_t bytes = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		bytes += roce_wire_packet_bytes(&qp->ep->tx.packets[i]);
+	dcqcn_advance(&qp->pace->rate, now_ns, bytes);
+	qp->pace->debt += (double)bytes;
+	qp->pace->burst = bytes;
+}
+
 bool soft_tx_burst(struct qp *qp, uint64_t now_ns)
 {
 	unsigned n, n_answers, sent;
 	enum qp_wc_status status;
 
-	if (!soft_state_is_live(qp) || is_blocked(qp) || qp->hold_until_ns > now_ns)
+	if (!soft_state_is_live(qp) || is_blocked(qp) || qp->hold_until_ns > now_ns ||
+	    pace_waits(qp, now_ns))
 		return false;
 	status = soft_protocol_burst(qp, qp->ep->tx.packets, RC_BURST_PACKETS, &n);
 	qp->is_deferred = false;
@@ -288,27 +327,11 @@ bool soft_tx_burst(struct qp *qp, uint64_t now_ns)
 		give_back_answer(qp, ROCE_SYNDROME_ACK);
 	sent = sent < n ? sent : n;
 	soft_protocol_sent(qp, sent, now_ns);
+	if (qp->pace)
+		pace_sent(qp, sent, now_ns);
 	soft_state_set_timer(qp);
-	return soft_protocol_has_unsent(qp) && !is_blocked(qp) && qp->hold_until_ns <= now_ns;
-}
-
-int soft_tx_run(struct qp_endpoint *ep, uint64_t now_ns)
-{
-	int turns = 0;
-
-	while (turns < TURNS && !soft_link_is_alone(&ep->runnable)) {
-		struct qp *qp = soft_link_owner(ep->runnable.next, struct qp, runnable);
-
-		soft_link_remove(&qp->runnable);
-		/* one that waits for its turn does so */
-		if (soft_protocol_answer_due(qp) &&
-		    (soft_link_is_alone(&qp->answering) || !soft_alarm_is_spinning(&ep->alarm)))
-			soft_tx_answer(qp);
-		if (soft_tx_burst(qp, now_ns))
-			soft_state_schedule(qp);
-		turns++;
-	}
-	return turns;
+	return soft_protocol_has_unsent(qp) && !is_blocked(qp) && qp->hold_until_ns <= now_ns &&
+	       !pace_waits(qp, now_ns);
 }
 
 /* Of n packets, those of the first two runs: the border of two READs, and a whole super-packet. */
@@ -382,7 +405,8 @@ void soft_tx_cnp(struct qp *qp, uint32_t psn, uint64_t now_ns)
 				  .payload = zeros,
 				  .payload_bytes = sizeof(zeros)};
 
-	if (now_ns - qp->cnp_sent_ns < CNP_NS || qp->socket->is_full)
+	if (now_ns - qp->cnp_sent_ns < (qp->pace ? qp->pace->rate.config.cnp_ns : CNP_NS) ||
+	    qp->socket->is_full)
 		return;
 	qp->cnp_sent_ns = now_ns;
 	if (!send_one(qp, &cnp)) /* or the next mark does */
@@ -401,7 +425,8 @@ static void acknowledge(struct qp *qp)
 	}
 }
 
-void soft_tx_answer(struct qp *qp)
+/* Those of one QP; at most a burst of read responses, the QP stays runnable. May end the QP. */
+static void soft_tx_answer(struct qp *qp)
 {
 	if (!soft_state_is_live(qp) || is_blocked(qp))
 		return;
@@ -414,6 +439,25 @@ void soft_tx_answer(struct qp *qp)
 	acknowledge(qp);
 	if (soft_protocol_is_dead(qp) && !soft_protocol_answer_due(qp))
 		soft_state_refuse(qp);
+}
+
+int soft_tx_run(struct qp_endpoint *ep, uint64_t now_ns)
+{
+	int turns = 0;
+
+	while (turns < TURNS && !soft_link_is_alone(&ep->runnable)) {
+		struct qp *qp = soft_link_owner(ep->runnable.next, struct qp, runnable);
+
+		soft_link_remove(&qp->runnable);
+		/* one that waits for its turn does so */
+		if (soft_protocol_answer_due(qp) &&
+		    (soft_link_is_alone(&qp->answering) || !soft_alarm_is_spinning(&ep->alarm)))
+			soft_tx_answer(qp);
+		if (soft_tx_burst(qp, now_ns))
+			soft_state_schedule(qp);
+		turns++;
+	}
+	return turns;
 }
 
 void soft_tx_answers(struct qp_endpoint *ep)

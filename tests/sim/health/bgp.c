@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define SYNC_NS (1000 * NET_MS) /* bgpd's sessions come back one after the other */
+#define SYNC_NS (1000 * LOOP_MS) /* bgpd's sessions come back one after the other */
 
 const char *bgp_event_name(enum bgp_event_kind kind)
 {
@@ -29,7 +29,7 @@ static void draw_event(struct bgp *b, struct bgp_event *e, enum bgp_event_kind f
 		.per_mille = (uint32_t)prng_between(prng, 100, 900),
 		.from_ns = prng_between(prng, from_ns, to_ns),
 	};
-	e->to_ns = e->from_ns + prng_log(prng, 400 * NET_MS, 2500 * NET_MS);
+	e->to_ns = e->from_ns + prng_log(prng, 400 * LOOP_MS, 2500 * LOOP_MS);
 }
 
 void bgp_init(struct bgp *b, const struct net *net, uint64_t seed, uint64_t from_ns, uint64_t to_ns)
@@ -49,7 +49,8 @@ static const struct bgp_event *find(const struct bgp *b, enum bgp_event_kind kin
 		const struct bgp_event *e = &b->events[i];
 		bool is_route = kind < BGP_BGPD_RESTART;
 
-		if (e->kind == kind && b->net->now_ns >= e->from_ns && b->net->now_ns < e->to_ns &&
+		if (e->kind == kind && b->net->loop.now_ns >= e->from_ns &&
+		    b->net->loop.now_ns < e->to_ns &&
 		    (!is_route || (e->to == to && e->plane == plane)) &&
 		    (kind < BGP_UNINSTALLED || e->host == host))
 			return e;
@@ -90,11 +91,11 @@ static void say_state(const struct bgp *b, struct bgp_feed *f, struct path_table
 		      enum bgp_source_state state)
 {
 	if ((f->state == BGP_SOURCE_UP) != (state == BGP_SOURCE_UP))
-		f->up_ns = b->net->now_ns;
+		f->up_ns = b->net->loop.now_ns;
 	if (f->state != state)
-		f->entered_ns = b->net->now_ns;
+		f->entered_ns = b->net->loop.now_ns;
 	f->state = state;
-	path_table_source_state(t, f->source, state, "simulated", b->net->now_ns);
+	path_table_source_state(t, f->source, state, "simulated", b->net->loop.now_ns);
 }
 
 static void say(const struct bgp *b, struct bgp_feed *f, unsigned to, unsigned plane, double bps,
@@ -109,12 +110,12 @@ static void say(const struct bgp *b, struct bgp_feed *f, unsigned to, unsigned p
 				   .advertised_bps = bps};
 
 	if (!w->said || w->reachable != e.reachable || w->stale != stale)
-		w->said_ns = b->net->now_ns;
+		w->said_ns = b->net->loop.now_ns;
 	*w = (struct bgp_word){true, e.reachable, stale, bps, w->said_ns};
 	f->last[to][plane] = *w;
 	f->has_spoken = true;
 	f->due_ns[to][plane] = 0;
-	path_table_route(t, f->source, &e, b->net->now_ns);
+	path_table_route(t, f->source, &e, b->net->loop.now_ns);
 }
 
 static bool is_said(const struct bgp_word *w, double bps)
@@ -139,7 +140,7 @@ static void say_all(struct bgp *b, struct bgp_feed *f, unsigned host, struct pat
 /* Whatever differs, when it is due: a leaf takes its time, and zebra more. */
 static void say_due(struct bgp *b, struct bgp_feed *f, unsigned host, struct path_table *t)
 {
-	uint64_t now = b->net->now_ns;
+	uint64_t now = b->net->loop.now_ns;
 
 	for (unsigned to = 0; to < b->net->n_hosts; to++)
 		for (unsigned p = 0; to != host && p < b->net->n_planes; p++) {
@@ -149,8 +150,8 @@ static void say_due(struct bgp *b, struct bgp_feed *f, unsigned host, struct pat
 			if (is_said(&f->word[to][p], bps))
 				*due = 0;
 			else if (!*due)
-				*due = now + prng_between(&b->prng, 10, 70) * NET_MS +
-				       (f->source == PATH_SOURCE_ZSERV ? 50 * NET_MS : 0);
+				*due = now + prng_between(&b->prng, 10, 70) * LOOP_MS +
+				       (f->source == PATH_SOURCE_ZSERV ? 50 * LOOP_MS : 0);
 			else if (now >= *due)
 				say(b, f, to, p, bps, false, t);
 		}
@@ -174,12 +175,12 @@ static void forget(struct bgp_feed *f)
 /* It connects: one session after the other says what it has. */
 static void come_back(struct bgp *b, struct bgp_feed *f, struct path_table *t)
 {
-	uint64_t now = b->net->now_ns;
+	uint64_t now = b->net->loop.now_ns;
 
 	say_state(b, f, t, BGP_SOURCE_SYNCING);
 	for (unsigned to = 0; to < b->net->n_hosts; to++)
 		for (unsigned p = 0; p < b->net->n_planes; p++)
-			f->due_ns[to][p] = now + prng_between(&b->prng, 20, 900) * NET_MS;
+			f->due_ns[to][p] = now + prng_between(&b->prng, 20, 900) * LOOP_MS;
 	f->sync_ns = now + SYNC_NS;
 }
 
@@ -199,11 +200,11 @@ static void begin_away(struct bgp *b, struct bgp_feed *f, struct path_table *t)
 {
 	if (f->away == BGP_NEW) {
 		forget(f);
-		path_table_source_replaced(t, f->source, true, b->net->now_ns);
+		path_table_source_replaced(t, f->source, true, b->net->loop.now_ns);
 		f->state = BGP_SOURCE_DOWN;
-		f->up_ns = b->net->now_ns;
+		f->up_ns = b->net->loop.now_ns;
 		say_state(b, f, t, BGP_SOURCE_SYNCING);
-		f->sync_ns = b->net->now_ns + 200 * NET_MS;
+		f->sync_ns = b->net->loop.now_ns + 200 * LOOP_MS;
 		return;
 	}
 	say_state(b, f, t, BGP_SOURCE_DOWN);
@@ -232,7 +233,8 @@ void bgp_feed_step(struct bgp *b, struct bgp_feed *f, unsigned host, struct path
 		else
 			end_away(b, f, host, was, t);
 	}
-	if (f->state == BGP_SOURCE_SYNCING && f->away != BGP_MUTE && b->net->now_ns >= f->sync_ns) {
+	if (f->state == BGP_SOURCE_SYNCING && f->away != BGP_MUTE &&
+	    b->net->loop.now_ns >= f->sync_ns) {
 		if (!f->away)
 			say_all(b, f, host, t);
 		say_state(b, f, t, BGP_SOURCE_UP);
@@ -244,8 +246,8 @@ void bgp_feed_step(struct bgp *b, struct bgp_feed *f, unsigned host, struct path
 void bgp_feed_start(struct bgp *b, struct bgp_feed *f, enum path_source source, unsigned host,
 		    struct path_table *t, bool at_once)
 {
-	*f = (struct bgp_feed){.source = source, .up_ns = b->net->now_ns};
-	path_table_source_replaced(t, source, true, b->net->now_ns);
+	*f = (struct bgp_feed){.source = source, .up_ns = b->net->loop.now_ns};
+	path_table_source_replaced(t, source, true, b->net->loop.now_ns);
 	come_back(b, f, t);
 	if (!at_once)
 		return;

@@ -65,6 +65,10 @@ static void print_all_times(bool is_table)
 		for (int kind = 0; kind < FAULT_KINDS; kind++)
 			print_times(schedule_fault_name((enum fault_kind)kind), when,
 				    &stats.found[kind][when], stats.missed[kind][when], is_table);
+		if (!is_table && stats.found_running[when].n) {
+			printf("  less the time without CPU of either server: ");
+			print_times("leaf-gray", when, &stats.found_running[when], 0, false);
+		}
 		print_times("recovered", when, &stats.recovered[when], 0, is_table);
 	}
 }
@@ -141,6 +145,10 @@ static int usage(void)
 	      "  --digest         print seed and digest of each schedule\n"
 	      "  --servers N      2 to 64 (default: as the seed has it)\n"
 	      "  --alone          nothing bad but faults\n"
+	      "  --unrouted       the one fault: a sub-port of two without routes, one way or "
+	      "both\n"
+	      "  --no-band        queues keep and drop probes as they do data\n"
+	      "  --harsh          several queues of a plane at once, and stalls of up to 400 ms\n"
 	      "  --interval MS    of probes, 1 to 20 (default 3)\n"
 	      "  --multiplier N   2 to 50 (default 3)\n"
 	      "  --table          for programs, without schedules of more paths than the budget "
@@ -154,7 +162,8 @@ int main(int argc, char **argv)
 	static const struct option longs[] = {
 		SEEDS_LONG_OPTIONS,	    {"trace", 0, NULL, 't'},	  {"digest", 0, NULL, 'd'},
 		{"interval", 1, NULL, 'i'}, {"multiplier", 1, NULL, 'm'}, {"table", 0, NULL, 'b'},
-		{"servers", 1, NULL, 'v'},  {"alone", 0, NULL, 'a'},	  {0}};
+		{"servers", 1, NULL, 'v'},  {"alone", 0, NULL, 'a'},	  {"no-band", 0, NULL, 'B'},
+		{"unrouted", 0, NULL, 'u'}, {"harsh", 0, NULL, 'h'},	  {0}};
 	struct seeds_options o = SEEDS_DEFAULTS;
 	struct seeds_result r;
 	bool is_table = false;
@@ -171,6 +180,12 @@ int main(int argc, char **argv)
 			options.multiplier = (uint32_t)strtoul(optarg, NULL, 10);
 		else if (c == 'v')
 			options.n_servers = (unsigned)strtoul(optarg, NULL, 10);
+		else if (c == 'h')
+			options.is_harsh = true;
+		else if (c == 'B')
+			options.has_no_band = true;
+		else if (c == 'u')
+			options.is_unrouted = true;
 		else if (c == 'a')
 			options.is_alone = true;
 		else if (c == 'b')

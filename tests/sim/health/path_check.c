@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#define STEP_NS (20 * NET_MS) /* a table is evaluated at least so often */
+#define STEP_NS (20 * LOOP_MS) /* a table is evaluated at least so often */
 
 struct case_of {
 	const struct server *s;
@@ -157,7 +157,7 @@ const char *path_check(const struct server *s, unsigned to, unsigned plane)
 	struct case_of c = {.s = s,
 			    .to = to,
 			    .plane = plane,
-			    .now = s->net->now_ns,
+			    .now = s->net->loop.now_ns,
 			    .bmp = &s->feeds[PATH_SOURCE_BMP],
 			    .zserv = &s->feeds[PATH_SOURCE_ZSERV],
 			    .probe = &s->probe[to][plane]};

@@ -10,7 +10,7 @@
 
 double schedule_ms(const struct schedule *s)
 {
-	return (double)(s->net.now_ns - s->start_ns) / 1e6;
+	return (double)(s->net.loop.now_ns - s->start_ns) / 1e6;
 }
 
 bool schedule_is_seldom(const struct schedule *s)
@@ -44,23 +44,13 @@ static uint64_t queue_ns(const struct schedule *s, unsigned plane)
 	return full < HEALTH_QUEUE_MAX_NS ? full : HEALTH_QUEUE_MAX_NS;
 }
 
-static void hear_until(struct schedule *s, unsigned host, unsigned plane, uint64_t until_ns)
-{
-	if (s->net.busy_until_ns[host][plane] < until_ns)
-		s->net.busy_until_ns[host][plane] = until_ns;
-}
-
 /* Its data passes that plane. */
 static bool has_data(const struct schedule *s, unsigned host, unsigned plane)
 {
-	bool has_cable = false;
-
-	for (unsigned i = 0; i < s->net.n_sub_ports; i++)
-		has_cable |= s->net.port[host][plane][i].has_carrier;
 	for (unsigned i = 0; i < s->n_faults; i++)
 		if (s->faults[i].is_on && schedule_faults_stops(s, &s->faults[i], host, plane))
 			return false;
-	return has_cable;
+	return net_has_carrier(&s->net, host, plane);
 }
 
 /* One that it sends to, or that sends to it; NET_HOSTS: there is none. */
@@ -79,8 +69,7 @@ static unsigned draw_other(struct schedule *s, unsigned host, unsigned plane)
 
 /*
  * A queue of that server's cable fills, stands, and drains; one of a plane at a time, for it takes
- * the leaf's memory. The server hears the data, or its acknowledgements, and so does who sends or
- * is sent it, and three in ten of the others.
+ * the leaf's memory.
  */
 static void fill_queue(struct schedule *s, unsigned host)
 {
@@ -89,27 +78,25 @@ static void fill_queue(struct schedule *s, unsigned host)
 	unsigned other = draw_other(s, host, plane);
 	struct port *port = &s->net.port[host][plane][prng_below(prng, s->net.n_sub_ports)];
 	struct link *link = prng_chance(prng, 500) ? &port->up : &port->down;
-	uint64_t now = s->net.now_ns, most = queue_ns(s, plane), until;
+	uint64_t now = s->net.loop.now_ns, most = queue_ns(s, plane), until;
 
 	if (other == NET_HOSTS || !port->has_carrier || link->is_black ||
-	    !has_data(s, host, plane) || now < s->queue[plane].until_ns)
+	    !has_data(s, host, plane) ||
+	    now < (s->options->is_harsh ? link->queue_to_ns + link->queue_ns
+					: s->queue[plane].until_ns))
 		return;
-	/* one of less than a half is not told from a fault: HEALTH_CONGESTED_NS */
+	/* one of less than a half cannot be known from a fault */
 	link->queue_ns = prng_between(prng, most * 85 / 100, most * 95 / 100);
 	link->queue_from_ns = now;
+	link->batch_ns = s->options->has_no_band ? 0 : s->burst_ns[plane];
 	/* two to 65 servers send at once */
 	link->queue_full_ns = now + link->queue_ns / prng_log(prng, 1, 64);
-	link->queue_to_ns = link->queue_full_ns + prng_log(prng, 20 * NET_MS, NET_S);
+	link->queue_to_ns = link->queue_full_ns + prng_log(prng, 20 * LOOP_MS, LOOP_S);
 	link->saw_ns = prng_chance(prng, 500) ? prng_log(prng, 4, 40) * link->queue_ns : 0;
 	/* at its peaks it drops more */
 	link->drop_per_mille = (uint32_t)prng_below(prng, link->saw_ns ? 200 : 50);
 	until = link->queue_to_ns + link->queue_ns;
 	s->queue[plane] = (struct full_queue){link, host, other, until};
-	hear_until(s, host, plane, until);
-	hear_until(s, other, plane, until);
-	for (unsigned h = 0; h < s->net.n_hosts; h++)
-		if (has_data(s, h, plane) && prng_chance(prng, 300))
-			hear_until(s, h, plane, until);
 	schedule_say(s, false,
 		     "%s queue of %u, plane %u, takes %.1f ms, is full after %.1f ms and for "
 		     "%.1f ms, and drops %u in 1000",
@@ -122,7 +109,7 @@ static void fill_queue(struct schedule *s, unsigned host)
 static void fill_queues(struct schedule *s)
 {
 	struct prng *prng = &s->net.prng;
-	uint64_t now = s->net.now_ns;
+	uint64_t now = s->net.loop.now_ns;
 
 	if (now > s->start_ns + WARM_UP_NS && prng_chance(prng, s->queues_per_mille))
 		fill_queue(s, (unsigned)prng_below(prng, s->net.n_hosts));
@@ -139,7 +126,7 @@ static void stall(struct schedule *s, unsigned host, uint64_t ns)
 {
 	struct server *server = &s->servers[host];
 
-	server->blocked_ns = s->net.now_ns + ns;
+	server->blocked_ns = s->net.loop.now_ns + ns;
 	schedule_say(s, false, "%u gets no CPU time for %.1f ms", host, (double)ns / 1e6);
 }
 
@@ -148,7 +135,7 @@ static void stall_some(struct schedule *s)
 {
 	struct prng *prng = &s->net.prng;
 	bool all = prng_chance(prng, 200);
-	uint64_t ns = prng_log(prng, NET_MS, 90 * NET_MS);
+	uint64_t ns = prng_log(prng, LOOP_MS, (s->options->is_harsh ? 400 : 90) * LOOP_MS);
 
 	for (unsigned h = 0; h < s->net.n_hosts; h++)
 		if (all || prng_chance(prng, 300))
@@ -158,7 +145,7 @@ static void stall_some(struct schedule *s)
 /* A client says that data was acknowledged just now, on all paths. */
 static void lie(struct schedule *s, struct server *server)
 {
-	uint64_t now = s->net.now_ns;
+	uint64_t now = s->net.loop.now_ns;
 
 	for (unsigned to = 0; server->runs && to < s->net.n_hosts; to++)
 		for (unsigned p = 0; to != server->index && p < s->net.n_planes; p++) {
@@ -171,10 +158,10 @@ static void lie(struct schedule *s, struct server *server)
 /* Applications say where they send. */
 static void post(struct schedule *s, struct server *server)
 {
-	uint64_t now = s->net.now_ns;
+	uint64_t now = s->net.loop.now_ns;
 
 	for (unsigned p = 0; server->runs && p < s->net.n_planes; p++)
-		prober_traffic_told(server->prober, 0, p, true, now);
+		prober_set_traffic_known(server->prober, 0, p, true, now);
 	for (unsigned to = 0; server->runs && to < s->net.n_hosts; to++) {
 		struct in6_addr peer = net_address(to);
 
@@ -188,8 +175,8 @@ static bool has_queue(const struct schedule *s, unsigned host, unsigned plane)
 	for (unsigned i = 0; i < s->net.n_sub_ports; i++) {
 		const struct port *port = &s->net.port[host][plane][i];
 
-		if (s->net.now_ns < port->up.queue_to_ns + port->up.queue_ns ||
-		    s->net.now_ns < port->down.queue_to_ns + port->down.queue_ns)
+		if (s->net.loop.now_ns < port->up.queue_to_ns + port->up.queue_ns ||
+		    s->net.loop.now_ns < port->down.queue_to_ns + port->down.queue_ns)
 			return true;
 	}
 	return false;
@@ -204,7 +191,8 @@ static void count_bad(struct schedule *s)
 		unsigned good = 0;
 
 		for (unsigned h = 0; h < n; h++)
-			good += s->net.now_ns >= s->servers[h].blocked_ns && !has_queue(s, h, p);
+			good += s->net.loop.now_ns >= s->servers[h].blocked_ns &&
+				!has_queue(s, h, p);
 		n_paths += n * (n - 1) - good * (good ? good - 1 : 0);
 	}
 	s->stats->bad_hours += n_paths * (double)STEP_NS / 3.6e12;
@@ -214,8 +202,8 @@ static void count_bad(struct schedule *s)
 
 static void step(struct schedule *s)
 {
-	uint64_t now = s->net.now_ns;
-	bool is_bad = now < s->start_ns + FAULTS_NS + 2 * NET_S;
+	uint64_t now = s->net.loop.now_ns;
+	bool is_bad = now < s->start_ns + FAULTS_NS + 2 * LOOP_S;
 
 	for (unsigned i = 0; i < s->n_faults; i++) {
 		struct fault *f = &s->faults[i];
@@ -244,6 +232,41 @@ static void step(struct schedule *s)
 	loop_add(&s->net.loop, now + STEP_NS, LOOP_STEP, 0, 0, NULL);
 }
 
+static unsigned draw_n_hosts(uint64_t seed, struct prng *prng)
+{
+	unsigned few = (unsigned)prng_between(prng, 2, HOSTS_FEW);
+
+	if (seed % 200 == 101) /* more paths than the budget of probes pays for, in most cases */
+		return HOSTS_TICK + 1 + (unsigned)(prng_mix(seed) % (NET_HOSTS - HOSTS_TICK));
+	return seed % 20 == 0 ? HOSTS_TICK : few;
+}
+
+/* n_hosts: 0: as the seed has it. */
+static void begin_net(struct schedule *s, unsigned n_hosts)
+{
+	struct net *net = &s->net;
+	struct prng *prng = &net->prng;
+	unsigned drawn;
+
+	prng->state = prng_mix(s->seed);
+	drawn = draw_n_hosts(s->seed, prng);
+	net->n_hosts = n_hosts ? n_hosts : drawn;
+	net->n_planes = (unsigned)prng_between(prng, 2, NET_PLANES);
+	if (net->n_hosts >= HOSTS_TICK)
+		net->n_planes = NET_PLANES;
+	net->n_sub_ports = (unsigned)prng_between(prng, 1, SUB_PORTS_MOST);
+	net->salt = (uint32_t)prng_next(prng);
+	sockets_init(net, 1000 * LOOP_S);
+	for (unsigned h = 0; h < HOSTS_TICK || h < net->n_hosts; h++)
+		for (unsigned p = 0; p < NET_PLANES; p++)
+			for (unsigned i = 0; i < SUB_PORTS_MOST; i++) {
+				struct port *port = &net->port[h][p][i];
+
+				port->up.delay_ns = prng_between(prng, 1, 8) * LOOP_US;
+				port->down.delay_ns = prng_between(prng, 1, 8) * LOOP_US;
+			}
+}
+
 /* 800 to 1.3 Gb/s: of all planes, or, in three of ten schedules, of each. */
 static void draw_speeds(struct schedule *s)
 {
@@ -252,7 +275,7 @@ static void draw_speeds(struct schedule *s)
 
 	for (unsigned p = 0; p < s->net.n_planes; p++)
 		s->burst_ns[p] =
-			p && !is_mixed ? s->burst_ns[0] : prng_log(prng, 650, 400 * NET_US);
+			p && !is_mixed ? s->burst_ns[0] : prng_log(prng, 650, 400 * LOOP_US);
 }
 
 static void begin(struct schedule *s)
@@ -260,7 +283,7 @@ static void begin(struct schedule *s)
 	struct prng *prng = &s->net.prng;
 	uint32_t max_loss_ppm = 20000;
 
-	s->start_ns = s->net.now_ns;
+	s->start_ns = s->net.loop.now_ns;
 	s->has_queues = prng_chance(prng, 500);
 	s->queues_per_mille = (unsigned)prng_log(prng, 2, 200);
 	s->has_stalls = prng_chance(prng, s->has_queues ? 300 : 600);
@@ -277,6 +300,8 @@ static void begin(struct schedule *s)
 	for (unsigned i = 0; i < s->n_faults; i++)
 		schedule_faults_draw(s, &s->faults[i]);
 	schedule_faults_draw_mtu(s);
+	if (s->options->is_unrouted)
+		schedule_faults_draw_unrouted(s);
 	/* where all losses are tolerated, silence alone tells of a dead path */
 	if (s->has_lies && prng_chance(prng, 500))
 		max_loss_ppm = 1000000;
@@ -304,6 +329,8 @@ static void begin(struct schedule *s)
 					  .max_loss_ppm = max_loss_ppm,
 					  .interval_ns = s->options->interval_ns,
 					  .multiplier = s->options->multiplier,
+					  .queue_max_ns =
+						  s->options->has_no_band ? HEALTH_QUEUE_MAX_NS : 0,
 					  .on_change = schedule_checks_change,
 					  .on_gray = schedule_checks_gray,
 					  .on_mtu = schedule_checks_mtu,
@@ -315,7 +342,7 @@ static void begin(struct schedule *s)
 		server_start(server);
 	}
 	schedule_faults_links(s);
-	loop_add(&s->net.loop, s->net.now_ns, LOOP_STEP, 0, 0, NULL);
+	loop_add(&s->net.loop, s->net.loop.now_ns, LOOP_STEP, 0, 0, NULL);
 }
 
 static void run(struct schedule *s)
@@ -325,12 +352,12 @@ static void run(struct schedule *s)
 
 	struct loop_event e;
 
-	while (s->net.now_ns < end_ns && !s->is_violated && net_next(&s->net, &e)) {
+	while (s->net.loop.now_ns < end_ns && !s->is_violated && loop_next(&s->net.loop, &e)) {
 		switch (e.kind) {
 		case LOOP_PACKET:
-			net_deliver(&s->net, e.object);
+			sockets_deliver(e.object);
 			server_wake(&s->servers[e.index],
-				    e.at_ns + prng_between(&s->net.prng, 5, 60) * NET_US);
+				    e.at_ns + prng_between(&s->net.prng, 5, 60) * LOOP_US);
 			break;
 		case LOOP_HOST:
 			server_run(&s->servers[e.index]);
@@ -348,7 +375,7 @@ static void run(struct schedule *s)
 static uint64_t interval_ns(const struct schedule *s)
 {
 	uint64_t n_paths = (s->net.n_hosts - 1) * s->net.n_planes;
-	uint64_t least = n_paths * NET_S / PROBER_MAX_PROBES_PER_S;
+	uint64_t least = n_paths * LOOP_S / PROBER_MAX_PROBES_PER_S;
 
 	return least > s->options->interval_ns ? least : s->options->interval_ns;
 }
@@ -363,7 +390,7 @@ bool schedule_run(uint64_t seed, const struct schedule_options *options,
 	s.seed = seed;
 	s.options = options;
 	s.stats = stats;
-	net_init(&s.net, seed, options->n_servers);
+	begin_net(&s, options->n_servers);
 	s.interval_ns = interval_ns(&s);
 	begin(&s);
 	run(&s);
@@ -375,6 +402,7 @@ bool schedule_run(uint64_t seed, const struct schedule_options *options,
 	stats->digest = s.net.loop.digest;
 	for (unsigned h = 0; h < s.net.n_hosts; h++)
 		server_stop(&s.servers[h]);
+	net_drain(&s.net);
 	net_fini(&s.net);
 	return !s.is_violated;
 }

@@ -22,6 +22,7 @@ enum fault_kind {
 	FAULT_SUB_PORT_DOWN, /* no carrier */
 	FAULT_RESTART,	     /* of one fared */
 	FAULT_MTU,	     /* one cable, or a leaf, passes only smaller packets */
+	FAULT_UNROUTED,	     /* one sub-port of two has no route, there, back, or both */
 	FAULT_KINDS,
 };
 
@@ -52,13 +53,18 @@ struct schedule_stats {
 		uint32_t n;
 		float ms[SCHEDULE_TIMES];
 	} found[FAULT_KINDS][SCHEDULE_WHENS], recovered[SCHEDULE_WHENS];
+	/* of gray leaves, less the time in which one of the path's two servers had no CPU time */
+	struct schedule_times found_running[SCHEDULE_WHENS];
 };
 
 struct schedule_options {
 	uint64_t interval_ns; /* of probes; fared.yaml(5): interval_ms, multiplier */
 	uint32_t multiplier;
 	unsigned n_servers; /* 0: as the seed has it */
+	bool is_harsh;	    /* several queues of a plane at once, stalls of up to 400 ms */
+	bool has_no_band;   /* queues keep probes as they keep data */
 	bool is_alone;	    /* faults, and nothing else that is bad */
+	bool is_unrouted;   /* the one fault is FAULT_UNROUTED */
 	bool is_traced;	    /* events go to standard output */
 };
 

@@ -2,8 +2,10 @@
 /* schedule_checks.c - see schedule_internal.h: whether verdicts are right, and when they came */
 #include <string.h>
 
+#include "health_limits.h"
 #include "loss_rtt.h"
 #include "path_check.h"
+#include "queue_class.h"
 #include "roce_ports.h"
 #include "sbfd_wire.h"
 #include "schedule_internal.h"
@@ -22,8 +24,8 @@ static uint64_t grace_ns(const struct schedule *s)
 static bool is_touched_by(const struct schedule *s, const struct fault *f, unsigned from,
 			  unsigned to, unsigned plane)
 {
-	return schedule_faults_concern(f, from, to, plane) && s->net.now_ns >= f->from_ns &&
-	       s->net.now_ns < f->to_ns + grace_ns(s);
+	return schedule_faults_concern(f, from, to, plane) && s->net.loop.now_ns >= f->from_ns &&
+	       s->net.loop.now_ns < f->to_ns + grace_ns(s);
 }
 
 static bool is_touched(const struct schedule *s, unsigned from, unsigned to, unsigned plane)
@@ -93,12 +95,37 @@ static bool is_to_be_found(const struct schedule *s, const struct fault *f, unsi
 	       s->fell_ns[from][to][plane] < f->from_ns;
 }
 
+/* Stalls begin at steps, and this is called at each: one that is not over has lasted since then. */
+static void count_stalls(struct schedule *s)
+{
+	uint64_t since = s->stalls_counted_ns, now = s->net.loop.now_ns;
+
+	s->stalls_counted_ns = now;
+	for (unsigned a = 0; a < s->net.n_hosts; a++)
+		for (unsigned b = 0; b < s->net.n_hosts; b++) {
+			uint64_t until = s->servers[a].blocked_ns > s->servers[b].blocked_ns
+						 ? s->servers[a].blocked_ns
+						 : s->servers[b].blocked_ns;
+
+			if (until > since)
+				s->stalled_ns[a][b] += (until < now ? until : now) - since;
+		}
+}
+
 static void note_found(struct schedule *s, unsigned from, unsigned to, unsigned plane)
 {
-	for (unsigned i = 0; i < s->n_faults; i++)
-		if (s->faults[i].is_on && is_to_be_found(s, &s->faults[i], from, to, plane))
-			note_time(s, s->stats->found[s->faults[i].kind],
-				  s->net.now_ns - s->faults[i].from_ns);
+	for (unsigned i = 0; i < s->n_faults; i++) {
+		const struct fault *f = &s->faults[i];
+		uint64_t ns = s->net.loop.now_ns - f->from_ns;
+
+		if (!f->is_on || !is_to_be_found(s, f, from, to, plane))
+			continue;
+		note_time(s, s->stats->found[f->kind], ns);
+		if (f->kind != FAULT_LEAF_GRAY)
+			continue;
+		count_stalls(s);
+		note_time(s, s->stats->found_running, ns - s->stalled_ns[from][to]);
+	}
 }
 
 void schedule_checks_change(void *arg, unsigned from, unsigned to, unsigned plane,
@@ -106,19 +133,19 @@ void schedule_checks_change(void *arg, unsigned from, unsigned to, unsigned plan
 {
 	struct schedule *s = arg;
 	bool local = strstr(change->reason, "our ports or the route") != NULL;
+	char numbers[120];
 
-	schedule_say(s, false,
-		     "%u->%u plane %u: %s -> %s, %s (%u silent for %.1f ms, %u of %u lost)", from,
-		     to, plane, probe_state_name(change->old_state),
-		     probe_state_name(change->new_state), change->reason, change->n_silent,
-		     (double)change->silent_ns / 1e6, change->n_lost, change->n_window);
+	probe_numbers_text(&change->numbers, numbers, sizeof(numbers));
+	schedule_say(s, false, "%u->%u plane %u: %s -> %s, %s (%s)", from, to, plane,
+		     probe_state_name(change->old_state), probe_state_name(change->new_state),
+		     change->reason, numbers);
 	if (change->new_state == PROBE_DOWN) {
 		if (!local)
 			note_found(s, from, to, plane);
-		s->down_ns[from][to][plane] = s->fell_ns[from][to][plane] = s->net.now_ns;
+		s->down_ns[from][to][plane] = s->fell_ns[from][to][plane] = s->net.loop.now_ns;
 		if (local)
 			return;
-		if (is_touched(s, from, to, plane)) {
+		if (is_touched(s, from, to, plane) && !s->options->is_unrouted) {
 			s->stats->cable_downs += spares_a_cable(s, &s->faults[0]);
 			return;
 		}
@@ -133,14 +160,14 @@ void schedule_checks_change(void *arg, unsigned from, unsigned to, unsigned plan
 	for (unsigned i = 0; i < s->n_faults; i++)
 		if (schedule_faults_concern(&s->faults[i], from, to, plane) &&
 		    is_alone(s, &s->faults[i]) && is_routed(s, &s->faults[i], from, to) &&
-		    s->is_active[from][to] && s->net.now_ns > s->faults[i].to_ns)
-			note_time(s, s->stats->recovered, s->net.now_ns - s->faults[i].to_ns);
+		    s->is_active[from][to] && s->net.loop.now_ns > s->faults[i].to_ns)
+			note_time(s, s->stats->recovered, s->net.loop.now_ns - s->faults[i].to_ns);
 	for (unsigned i = 0; i < s->n_faults; i++)
 		if (s->faults[i].kind == FAULT_LEAF_LOSSY && s->faults[i].is_on &&
 		    s->faults[i].per_mille > FAULT_MILD_PER_MILLE &&
 		    schedule_faults_concern(&s->faults[i], from, to, plane) &&
 		    change->new_state == PROBE_RECOVERING &&
-		    s->net.now_ns > s->faults[i].from_ns + 100 * NET_MS)
+		    s->net.loop.now_ns > s->faults[i].from_ns + 100 * LOOP_MS)
 			schedule_say(s, true,
 				     "%u->%u plane %u recovers while %u in 1000 are lost each way",
 				     from, to, plane, s->faults[i].per_mille);
@@ -177,7 +204,7 @@ void schedule_checks_mtu(void *arg, unsigned from, unsigned to, unsigned plane)
 		     p->small_remote, p->mtu_is_small ? ", as a whole" : "");
 	for (unsigned i = 0; i < s->n_faults; i++)
 		if (is_mtu_touched(&s->faults[i], from, to, plane) &&
-		    s->net.now_ns >= s->faults[i].from_ns &&
+		    s->net.loop.now_ns >= s->faults[i].from_ns &&
 		    is_mtu_exact(s, &s->faults[i], from, to))
 			return;
 	schedule_say(s, true, "%u->%u plane %u: a path MTU is small that is not", from, to, plane);
@@ -212,7 +239,8 @@ static void check_mtu(struct schedule *s, const struct fault *f)
 static bool is_restarting(const struct schedule *s, unsigned from, unsigned to)
 {
 	for (unsigned i = 0; i < s->n_faults; i++)
-		if (s->faults[i].kind == FAULT_RESTART && s->net.now_ns >= s->faults[i].from_ns &&
+		if (s->faults[i].kind == FAULT_RESTART &&
+		    s->net.loop.now_ns >= s->faults[i].from_ns &&
 		    (s->faults[i].host == from || s->faults[i].host == to))
 			return true;
 	return false;
@@ -264,8 +292,8 @@ void schedule_checks_route(void *arg, unsigned from, unsigned to, unsigned plane
 		schedule_say(s, true, "%u->%u plane %u is asked no more, and no source denies it",
 			     from, to, plane);
 	s->has_route[from][to][plane] = routed;
-	if (s->net.now_ns > s->start_ns) /* at the start all have one */
-		s->route_ns[from][to][plane] = s->net.now_ns;
+	if (s->net.loop.now_ns > s->start_ns) /* at the start all have one */
+		s->route_ns[from][to][plane] = s->net.loop.now_ns;
 }
 
 void schedule_checks_publish(void *arg, unsigned from, unsigned to, unsigned plane)
@@ -301,6 +329,8 @@ static uint64_t found_ns(const struct schedule *s, const struct fault *f)
 
 	if (f->kind == FAULT_LEAF_LOSSY)
 		return scaled_ns(s, FOUND_LOSSY_NS);
+	if (is_plain && s->options->has_no_band) /* as two full queues would delay packets */
+		return scaled_ns(s, FOUND_GRAY_NS + HEALTH_QUEUE_MAX_NS);
 	return scaled_ns(s, is_plain ? FOUND_GRAY_NS : FOUND_NS);
 }
 
@@ -340,12 +370,9 @@ static void check_found(struct schedule *s, const struct fault *f)
 static bool can_tell(const struct schedule *s, const struct fault *f, unsigned to)
 {
 	for (unsigned p = 0; p < s->net.n_planes; p++) {
-		bool has_cable = false,
-		     has_way = s->has_route[f->host][to][p] && s->has_route[to][f->host][p];
+		bool has_way = s->has_route[f->host][to][p] && s->has_route[to][f->host][p] &&
+			       net_has_carrier(&s->net, f->host, p);
 
-		for (unsigned i = 0; i < s->net.n_sub_ports; i++)
-			has_cable |= s->net.port[f->host][p][i].has_carrier;
-		has_way &= has_cable;
 		for (unsigned i = 0; i < s->n_faults; i++)
 			has_way &= &s->faults[i] == f ||
 				   !is_touched_by(s, &s->faults[i], f->host, to, p);
@@ -362,7 +389,7 @@ static void check_notices(struct schedule *s, const struct fault *f, bool limite
 		const struct server *peer = &s->servers[h];
 
 		/* one that has just started is told with the next slow probe */
-		if (s->net.now_ns < peer->started_ns + NET_S + NOTICE_NS)
+		if (s->net.loop.now_ns < peer->started_ns + LOOP_S + NOTICE_NS)
 			continue;
 		if (h != f->host && peer->runs && s->servers[f->host].runs && can_tell(s, f, h) &&
 		    (peer->held_bps[f->host][f->plane] != NOTICE_WIRE_ANY) != limited)
@@ -373,11 +400,16 @@ static void check_notices(struct schedule *s, const struct fault *f, bool limite
 
 void schedule_checks_fault(struct schedule *s, struct fault *f)
 {
-	uint64_t now = s->net.now_ns;
+	uint64_t now = s->net.loop.now_ns;
 	uint64_t after = f->kind == FAULT_SUB_PORT_DOWN ? NOTICE_NS
 			 : f->kind == FAULT_MTU		? MTU_FOUND_NS
 							: found_ns(s, f);
 
+	if (f->is_on && now == f->from_ns && f->kind != FAULT_MTU) {
+		memset(s->stalled_ns, 0, sizeof(s->stalled_ns));
+		s->stalls_counted_ns = now;
+	}
+	count_stalls(s);
 	if (f->is_checked || !f->is_on || now < f->from_ns + after)
 		return;
 	f->is_checked = true;
@@ -398,13 +430,13 @@ void schedule_checks_fault(struct schedule *s, struct fault *f)
 static bool has_no_way_round(const struct schedule *s, const struct fault *f, unsigned from,
 			     unsigned to)
 {
-	for (unsigned i = 0; i < s->net.n_sockets[from]; i++) {
-		uint16_t port = udp_port(s->net.sockets[from][i]);
-		unsigned lead =
-			to == f->host ? net_lead(&s->net, from, to, f->plane, port, SBFD_WIRE_PORT)
-				      : net_lead(&s->net, to, from, f->plane, SBFD_WIRE_PORT, port);
+	for (unsigned i = 0; i < sockets_all.n[from]; i++) {
+		uint16_t port = udp_port(sockets_all.socket[from][i]);
+		int lead = to == f->host
+				   ? net_lead(&s->net, from, to, f->plane, port, SBFD_WIRE_PORT)
+				   : net_lead(&s->net, to, from, f->plane, SBFD_WIRE_PORT, port);
 
-		if (port >= FARE_PROBE_PORT_FIRST && lead != f->sub_port)
+		if (port >= FARE_PROBE_PORT_FIRST && lead != (int)f->sub_port)
 			return false;
 	}
 	return true;
@@ -430,11 +462,42 @@ static void check_lasting(struct schedule *s, const struct fault *f, unsigned fr
 			     to, f->plane);
 }
 
+/* Where nothing else is bad and a third server can tell, a fault of one server is located. */
+static void check_where(struct schedule *s, const struct fault *f)
+{
+	struct prober_view v;
+
+	if (!is_calm(s) || s->net.n_hosts < 3 || s->n_faults != 1 || schedule_is_seldom(s) ||
+	    (f->kind != FAULT_ONE_WAY && f->kind != FAULT_LEAF_GRAY))
+		return;
+	for (unsigned from = 0; from < s->net.n_hosts; from++)
+		for (unsigned to = 0; to < s->net.n_hosts; to++) {
+			struct in6_addr peer = net_address(to);
+
+			if (from == to || !s->is_active[from][to] ||
+			    !schedule_faults_concern(f, from, to, f->plane) ||
+			    !prober_path(s->servers[from].prober, 0, &peer, f->plane,
+					 s->net.loop.now_ns, &v) ||
+			    v.state != PROBE_DOWN)
+				continue;
+			if (f->kind == FAULT_ONE_WAY && to == f->host ? v.where != PROBE_REMOTE
+								      : v.where != PROBE_IN_FABRIC)
+				schedule_say(s, true, "%s: %u->%u plane %u is located wrongly: %s",
+					     schedule_fault_name(f->kind), from, to, f->plane,
+					     v.reason);
+		}
+}
+
 void schedule_checks_fault_end(struct schedule *s, const struct fault *f)
 {
 	count_missed(s, f);
+	check_where(s, f);
 	if (spares_a_cable(s, f))
 		s->stats->cable_paths += 2 * (s->net.n_hosts - 1);
+	if (f->kind == FAULT_UNROUTED && f->outward && is_calm(s) && !schedule_is_seldom(s))
+		for (unsigned to = 0; to < s->net.n_hosts; to++)
+			if (to != f->host && s->is_active[f->host][to])
+				check_lasting(s, f, f->host, to);
 	if (!f->is_lasting)
 		return;
 	for (unsigned from = 0; from < s->net.n_hosts; from++)
@@ -444,11 +507,25 @@ void schedule_checks_fault_end(struct schedule *s, const struct fault *f)
 				check_lasting(s, f, from, to);
 }
 
+/* What pairs of probes find is what the network does, or that nothing was seen. */
+static void check_queue_class(struct schedule *s, unsigned host, unsigned plane)
+{
+	enum queue_class_finding wrong =
+		s->options->has_no_band ? QUEUE_CLASS_BEFORE : QUEUE_CLASS_BEHIND;
+
+	if (queue_class_finding(prober_queue_class(s->servers[host].prober, 0, plane)) == wrong)
+		schedule_say(s, true, "%u finds that probes on plane %u are %s", host, plane,
+			     queue_class_name(wrong));
+}
+
 void schedule_checks_end(struct schedule *s)
 {
 	for (unsigned i = 0; i < s->n_faults; i++)
 		if (s->faults[i].kind == FAULT_SUB_PORT_DOWN)
 			check_notices(s, &s->faults[i], false);
+	for (unsigned host = 0; host < s->net.n_hosts; host++)
+		for (unsigned p = 0; p < s->net.n_planes; p++)
+			check_queue_class(s, host, p);
 	for (unsigned from = 0; from < s->net.n_hosts; from++)
 		for (unsigned to = 0; to < s->net.n_hosts; to++)
 			for (unsigned p = 0; from != to && p < s->net.n_planes; p++) {

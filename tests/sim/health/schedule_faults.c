@@ -4,9 +4,9 @@
 
 const char *schedule_fault_name(enum fault_kind kind)
 {
-	static const char *const names[] = {
-		"leaf-gray",	 "one-way", "leaf-lossy", "sub-port-gray",
-		"sub-port-down", "restart", "mtu"};
+	static const char *const names[] = {"leaf-gray",     "one-way",	      "leaf-lossy",
+					    "sub-port-gray", "sub-port-down", "restart",
+					    "mtu",	     "unrouted"};
 
 	return names[kind];
 }
@@ -35,7 +35,7 @@ static void make_lasting(struct schedule *s, struct fault *f)
 void schedule_faults_draw(struct schedule *s, struct fault *f)
 {
 	struct prng *prng = &s->net.prng;
-	uint64_t length = prng_log(prng, 200 * NET_MS, 2 * NET_S);
+	uint64_t length = prng_log(prng, 200 * LOOP_MS, 2 * LOOP_S);
 
 	*f = (struct fault){
 		.kind = (enum fault_kind)prng_below(prng, FAULT_MTU),
@@ -51,9 +51,27 @@ void schedule_faults_draw(struct schedule *s, struct fault *f)
 		f->per_mille = (uint32_t)prng_between(prng, 50, FAULT_MILD_PER_MILLE);
 	/* of two faults both might hold that carrier */
 	if (f->kind == FAULT_SUB_PORT_DOWN && s->n_faults == 1 && prng_mix(s->seed + 1) % 2)
-		f->flap_ns = (20 + prng_mix(s->seed + 2) % 180) * NET_MS;
+		f->flap_ns = (20 + prng_mix(s->seed + 2) % 180) * LOOP_MS;
 	if (s->net.n_sub_ports > 1 && prng_mix(s->seed + 5) % 8 == 0)
 		make_lasting(s, f);
+}
+
+void schedule_faults_draw_unrouted(struct schedule *s)
+{
+	uint64_t drawn = prng_mix(s->seed + 9);
+
+	s->n_faults = s->net.n_sub_ports > 1;
+	s->faults[0] = (struct fault){
+		.kind = FAULT_UNROUTED,
+		.plane = (unsigned)(drawn / 8 % s->net.n_planes),
+		.host = (unsigned)(drawn / 64 % s->net.n_hosts),
+		.sub_port = (unsigned)(drawn / 8192 % s->net.n_sub_ports),
+		.outward = drawn % 4 > 0,
+		.inward = drawn % 4 < 2,
+		.is_known = drawn & 4,
+		.from_ns = s->start_ns + WARM_UP_NS + prng_mix(s->seed + 10) % LOOP_S,
+	};
+	s->faults[0].to_ns = s->faults[0].from_ns + LASTING_NS - LOOP_S;
 }
 
 void schedule_faults_draw_mtu(struct schedule *s)
@@ -105,6 +123,12 @@ static void spoil_ports(struct schedule *s, const struct fault *f, unsigned host
 				spoil(&port[p].down, f->per_mille);
 			}
 			break;
+		case FAULT_UNROUTED:
+			if (host == f->host && p == f->sub_port) {
+				port[p].is_unrouted_out = f->outward;
+				port[p].is_unrouted_in = f->inward;
+			}
+			break;
 		case FAULT_MTU:
 			if (f->is_of_leaf || (host == f->host && p == f->sub_port))
 				port[p].up.most_bytes = port[p].down.most_bytes = f->most_bytes;
@@ -124,6 +148,7 @@ void schedule_faults_links(struct schedule *s)
 
 				port->up.is_black = port->down.is_black = false;
 				port->up.most_bytes = port->down.most_bytes = 0;
+				port->is_unrouted_out = port->is_unrouted_in = false;
 				/* one in a thousand is no fault */
 				port->up.loss_per_mille = s->has_loss;
 				port->down.loss_per_mille = 0;
@@ -155,11 +180,11 @@ static bool is_away(const struct schedule *s, unsigned host)
 	return false;
 }
 
-/* Nobody fills it any more. What it holds goes out, and whoever is not cut off hears that. */
+/* Nobody fills it any more: what it holds goes out. */
 static void drain_queue(struct schedule *s, unsigned plane)
 {
 	struct full_queue *q = &s->queue[plane];
-	uint64_t now = s->net.now_ns;
+	uint64_t now = s->net.loop.now_ns;
 	struct link *link = q->link;
 
 	if (now >= link->queue_to_ns) /* it does already */
@@ -170,9 +195,6 @@ static void drain_queue(struct schedule *s, unsigned plane)
 				   (double)(link->queue_full_ns - link->queue_from_ns));
 	link->queue_from_ns = link->queue_full_ns = link->queue_to_ns = now;
 	q->until_ns = now + link->queue_ns;
-	for (unsigned h = 0; h < s->net.n_hosts; h++)
-		if (s->net.busy_until_ns[h][plane] > q->until_ns)
-			s->net.busy_until_ns[h][plane] = q->until_ns;
 }
 
 bool schedule_faults_stops(const struct schedule *s, const struct fault *f, unsigned host,
@@ -186,17 +208,14 @@ bool schedule_faults_stops(const struct schedule *s, const struct fault *f, unsi
 								 s->net.n_sub_ports == 1)));
 }
 
-/* What it stops, and the queue of a cable that is cut. */
+/* The queue of data that it stops, or of a cable that is cut, drains. */
 static void stop_data(struct schedule *s, const struct fault *f)
 {
 	const struct full_queue *q = &s->queue[f->plane];
 	const struct port *port = &s->net.port[f->host][f->plane][f->sub_port];
 	bool is_its = q->link == &port->up || q->link == &port->down;
 
-	for (unsigned h = 0; h < s->net.n_hosts; h++)
-		if (schedule_faults_stops(s, f, h, f->plane))
-			s->net.busy_until_ns[h][f->plane] = 0;
-	if (s->net.now_ns < q->until_ns &&
+	if (s->net.loop.now_ns < q->until_ns &&
 	    (schedule_faults_stops(s, f, q->host, f->plane) ||
 	     schedule_faults_stops(s, f, q->other, f->plane) ||
 	     (is_its && (f->kind == FAULT_SUB_PORT_GRAY || f->kind == FAULT_SUB_PORT_DOWN))))
@@ -207,9 +226,9 @@ void schedule_faults_flap(struct schedule *s, struct fault *f)
 {
 	struct port *port = &s->net.port[f->host][f->plane][f->sub_port];
 
-	if (!f->is_on || !f->flap_ns || s->net.now_ns < f->next_flap_ns)
+	if (!f->is_on || !f->flap_ns || s->net.loop.now_ns < f->next_flap_ns)
 		return;
-	f->next_flap_ns = s->net.now_ns + f->flap_ns;
+	f->next_flap_ns = s->net.loop.now_ns + f->flap_ns;
 	port->has_carrier = !port->has_carrier;
 	server_links(&s->servers[f->host], f->plane, f->sub_port);
 }
@@ -221,7 +240,7 @@ static void set_clock(struct schedule *s, struct server *server)
 
 	if (drawn % 2 == 0)
 		return;
-	server->clock_ns = (int64_t)(drawn / 2 % (1800 * NET_S)) - (int64_t)(900 * NET_S);
+	server->clock_ns = (int64_t)(drawn / 2 % (1800 * LOOP_S)) - (int64_t)(900 * LOOP_S);
 	schedule_say(s, false, "the clock of %u is set by %.0f s", server->index,
 		     (double)server->clock_ns / 1e9);
 }
@@ -231,20 +250,23 @@ void schedule_faults_set(struct schedule *s, struct fault *f, bool on)
 	struct port *port = s->net.port[f->host][f->plane];
 
 	f->is_on = on;
-	f->next_flap_ns = s->net.now_ns + f->flap_ns;
-	*(on ? &f->from_ns : &f->to_ns) = s->net.now_ns; /* steps are coarser than what was drawn */
+	f->next_flap_ns = s->net.loop.now_ns + f->flap_ns;
+	*(on ? &f->from_ns : &f->to_ns) =
+		s->net.loop.now_ns; /* steps are coarser than what was drawn */
 	schedule_say(s, false, "%s %s plane %u host %u sub-port %u", schedule_fault_name(f->kind),
 		     on ? "begins" : "ends", f->plane, f->host, f->sub_port);
 	schedule_faults_links(s);
 	if (on && f->kind != FAULT_RESTART && f->kind != FAULT_MTU)
 		stop_data(s, f);
+	if (f->kind == FAULT_UNROUTED && f->outward && f->is_known)
+		server_routes(&s->servers[f->host], f->plane, on ? 1u << f->sub_port : 0);
 	if (f->kind == FAULT_SUB_PORT_DOWN) {
 		port[f->sub_port].has_carrier = !is_unplugged(s, f);
 		server_links(&s->servers[f->host], f->plane, f->sub_port);
 		/* and what tells of it may be lost */
 		if (prng_chance(&s->net.prng, 300))
-			s->net.deaf_until_ns[f->host] =
-				s->net.now_ns + prng_between(&s->net.prng, 1, 8) * NET_MS;
+			sockets_all.lost_until_ns[f->host] =
+				s->net.loop.now_ns + prng_between(&s->net.prng, 1, 8) * LOOP_MS;
 	}
 	if (f->kind == FAULT_RESTART && on) {
 		server_stop(&s->servers[f->host]);

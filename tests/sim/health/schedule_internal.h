@@ -10,30 +10,34 @@
 #include "schedule.h"
 #include "server.h"
 
-#define STEP_NS	     (5 * NET_MS)
-#define WARM_UP_NS   (500 * NET_MS)
-#define FAULTS_NS    (3500 * NET_MS) /* all begin before */
-#define END_NS	     (9 * NET_S)     /* and are long mended by then */
-#define LASTING_NS   (5 * NET_S)
+#define HOSTS_FEW      6 /* most schedules have no more */
+#define HOSTS_TICK     8 /* so many replies that the prober reads them by its tick */
+#define SUB_PORTS_MOST 2
+
+#define STEP_NS	     (5 * LOOP_MS)
+#define WARM_UP_NS   (500 * LOOP_MS)
+#define FAULTS_NS    (3500 * LOOP_MS) /* all begin before */
+#define END_NS	     (9 * LOOP_S)     /* and are long mended by then */
+#define LASTING_NS   (5 * LOOP_S)
 #define MAX_FAULTS   2u /* and one of path MTU, which no down may come of */
-#define MTU_LASTS_NS (4 * NET_S)
-#define MTU_FOUND_NS (3 * NET_S)
+#define MTU_LASTS_NS (4 * LOOP_S)
+#define MTU_FOUND_NS (3 * LOOP_S)
 /* what a fault did may be found so long after it: a window of probes that skip, and some */
-#define GRACE_NS (2 * NET_S)
+#define GRACE_NS (2 * LOOP_S)
 /*
  * a dead plane is found within, at 3 ms x 3: the allowance of a late server, stalls, claims of
  * clients, twice if the run of answers over the only other plane ends once by what a queue drops
  */
-#define FOUND_NS (900 * NET_MS)
+#define FOUND_NS (900 * LOOP_MS)
 /*
  * ... a gray leaf without queues and stalls: where no other peer can tell, the allowance for
  * queues, and some; false claims delay it by 42 ms (docs/health.md)
  */
-#define FOUND_GRAY_NS (150 * NET_MS)
+#define FOUND_GRAY_NS (150 * LOOP_MS)
 /* ... a leaf that loses a twentieth or more each way, where nothing else is bad */
-#define FOUND_LOSSY_NS (1500 * NET_MS)
-#define DETECT_NS      (9 * NET_MS) /* 3 ms x 3 */
-#define NOTICE_NS      (1000 * NET_MS)
+#define FOUND_LOSSY_NS (1500 * LOOP_MS)
+#define DETECT_NS      (9 * LOOP_MS) /* 3 ms x 3 */
+#define NOTICE_NS      (1000 * LOOP_MS)
 /* a leaf that loses so much of all may pass for whole again for a while */
 #define FAULT_MILD_PER_MILLE 80u
 /* chance marks one sub-port in some thousand of those that lose like all others: two, and ... */
@@ -49,6 +53,7 @@ struct fault {
 	bool is_of_leaf;     /* ... of all its ports */
 	uint64_t from_ns, to_ns;
 	uint64_t flap_ns, next_flap_ns; /* the carrier comes and goes so often; 0: it is away */
+	bool inward, is_known; /* FAULT_UNROUTED: routes to it are gone, too; the kernel says so */
 	bool is_on, is_checked;
 	bool is_lasting; /* a sub-port that passes nothing, for long */
 };
@@ -79,6 +84,8 @@ struct schedule {
 	/* its probing began or ended last, by BGP's word */
 	uint64_t route_ns[NET_HOSTS][NET_HOSTS][NET_PLANES];
 	bool has_route[NET_HOSTS][NET_HOSTS][NET_PLANES];
+	/* one of the two had no CPU time, since the last fault began; counted until then */
+	uint64_t stalled_ns[NET_HOSTS][NET_HOSTS], stalls_counted_ns;
 	unsigned n_gray_by_chance;
 	bool is_violated;
 	const struct schedule_options *options;
@@ -95,6 +102,8 @@ bool schedule_is_seldom(const struct schedule *s);
 
 /* ---- schedule_faults.c */
 void schedule_faults_draw(struct schedule *s, struct fault *f);
+/* Of a plane with two sub-ports, one is without routes for seconds. */
+void schedule_faults_draw_unrouted(struct schedule *s);
 /* In a quarter of the schedules, one of path MTU besides. */
 void schedule_faults_draw_mtu(struct schedule *s);
 void schedule_faults_set(struct schedule *s, struct fault *f, bool on);

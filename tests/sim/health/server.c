@@ -9,24 +9,19 @@
 
 static const struct notice_keys keys = {.own = {"the key of all servers", 22}};
 
-static unsigned host_of(const struct in6_addr *a)
-{
-	return a->s6_addr[15] - 1u;
-}
-
 static void on_path(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
 		    const struct prober_view *view, const struct probe_fsm_change *change)
 {
 	struct server *s = arg;
-	struct path_probe *probe = &s->probe[host_of(peer)][plane];
+	struct path_probe *probe = &s->probe[net_host_of(peer)][plane];
 
 	*probe = path_probe_of(view);
 	path_table_probe(s->table, gpu, peer, plane, probe);
 	s->is_said = true;
 	if (probe->small_local || probe->small_remote || probe->mtu_is_small)
-		s->on_mtu(s->arg, s->index, host_of(peer), plane);
+		s->on_mtu(s->arg, s->index, net_host_of(peer), plane);
 	if (change)
-		s->on_change(s->arg, s->index, host_of(peer), plane, change);
+		s->on_change(s->arg, s->index, net_host_of(peer), plane, change);
 }
 
 static void on_log(void *arg, int priority, const char *line)
@@ -45,7 +40,7 @@ static void on_gray(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32
 	(void)is_local;
 	(void)sub_port;
 	if (gray)
-		s->on_gray(s->arg, s->index, host_of(peer), plane);
+		s->on_gray(s->arg, s->index, net_host_of(peer), plane);
 }
 
 static void on_drain(void *arg)
@@ -53,19 +48,20 @@ static void on_drain(void *arg)
 	struct server *s = arg;
 
 	for (uint32_t i = 0; i < reflector_n_sockets(s->reflector); i++)
-		reflector_read(s->reflector, i, s->net->now_ns);
+		reflector_read(s->reflector, i, s->net->loop.now_ns);
 }
 
 static bool on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer,
 			const struct notice_capacity *c, struct notice_ack *held)
 {
 	struct server *s = arg;
-	unsigned from = host_of(peer);
+	unsigned from = net_host_of(peer);
 	struct notice_ack *mine = &s->held[from];
-	struct path_notice known, notice = {.boot = c->boot,
-					    .sequence = c->sequence,
-					    .expires_ns = s->net->now_ns + c->expiry_ms * NET_MS,
-					    .n_planes = c->n_planes};
+	struct path_notice known,
+		notice = {.boot = c->boot,
+			  .sequence = c->sequence,
+			  .expires_ns = s->net->loop.now_ns + c->expiry_ms * LOOP_MS,
+			  .n_planes = c->n_planes};
 
 	memcpy(notice.bps, c->bps, sizeof(notice.bps));
 	if (path_table_notice(s->table, gpu, peer, &notice, &known) == -ENOENT)
@@ -80,12 +76,23 @@ static bool on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer,
 	return true;
 }
 
-static void on_heard(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
-		     bool hears_us)
+static void on_peer_seen(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
+			 const struct notice_trailer *t, uint64_t waited_ns)
 {
 	struct server *s = arg;
 
-	prober_heard(s->prober, gpu, peer, plane, hears_us, s->net->now_ns);
+	prober_received(s->prober, gpu, peer, plane, t->has_received,
+			t->has_report ? &t->report : NULL, t->authentic, waited_ns,
+			s->net->loop.now_ns);
+}
+
+static bool on_report(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
+		      uint32_t sub_port, bool is_try, struct report_wire *out)
+{
+	struct server *s = arg;
+
+	return prober_report(s->prober, gpu, peer, plane, sub_port, is_try, s->net->loop.now_ns,
+			     out);
 }
 
 static uint32_t avoided(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32_t plane)
@@ -100,9 +107,9 @@ static void on_route(void *arg, uint32_t gpu, const struct in6_addr *peer, uint3
 {
 	struct server *s = arg;
 
-	if (prober_want(s->prober, gpu, peer, plane, routed, was_down, s->net->now_ns))
+	if (prober_want(s->prober, gpu, peer, plane, routed, was_down, s->net->loop.now_ns))
 		abort();
-	s->on_route(s->arg, s->index, host_of(peer), plane, routed);
+	s->on_route(s->arg, s->index, net_host_of(peer), plane, routed);
 }
 
 static void on_pair(void *arg, uint32_t pair, uint32_t n_planes)
@@ -113,14 +120,14 @@ static void on_pair(void *arg, uint32_t pair, uint32_t n_planes)
 
 	path_table_pair(s->table, pair, &gpu, &peer);
 	for (uint32_t p = 0; p < n_planes; p++)
-		s->on_publish(s->arg, s->index, host_of(&peer), p);
+		s->on_publish(s->arg, s->index, net_host_of(&peer), p);
 }
 
 /* If something was said, or is due: otherwise there is nothing to do, and many pairs. */
 static void evaluate(struct server *s)
 {
 	static const struct path_table_handlers handlers = {.on_pair = on_pair};
-	uint64_t now = s->net->now_ns;
+	uint64_t now = s->net->loop.now_ns;
 
 	if (!s->is_said && (!s->evaluate_ns || now < s->evaluate_ns))
 		return;
@@ -130,8 +137,10 @@ static void evaluate(struct server *s)
 
 static const struct prober_handlers on_prober = {
 	.on_path = on_path, .on_log = on_log, .on_gray = on_gray, .on_drain = on_drain};
-static const struct reflector_handlers on_reflector = {
-	.on_capacity = on_capacity, .on_heard = on_heard, .avoided = avoided};
+static const struct reflector_handlers on_reflector = {.on_capacity = on_capacity,
+						       .on_received = on_peer_seen,
+						       .report = on_report,
+						       .avoided = avoided};
 
 /* The defaults of fared.yaml(5), but for what the schedule says. */
 static struct prober_options options_of(struct server *s)
@@ -142,13 +151,14 @@ static struct prober_options options_of(struct server *s)
 		.times = {.interval_ns = s->interval_ns,
 			  .detect_multiplier = s->multiplier,
 			  .recover_probes = 10,
-			  .hold_ns = 50 * NET_MS,
-			  .hold_max_ns = 10 * NET_S,
-			  .ramp_ns = 200 * NET_MS,
-			  .unproven_ns = NET_S,
+			  .hold_ns = 50 * LOOP_MS,
+			  .hold_max_ns = 10 * LOOP_S,
+			  .ramp_ns = 200 * LOOP_MS,
+			  .unproven_ns = LOOP_S,
 			  .max_loss_ppm = s->max_loss_ppm},
-		.slow_interval_ns = NET_S,
+		.slow_interval_ns = LOOP_S,
 		.max_probes_per_s = PROBER_MAX_PROBES_PER_S,
+		.queue_max_ns = s->queue_max_ns,
 	};
 }
 
@@ -157,7 +167,7 @@ static void look_at_port(struct server *s, unsigned plane, unsigned sub_port)
 	struct sub_ports_gpu *g = &s->ports.gpus[0];
 	uint32_t bit = 1u << sub_port;
 
-	g->ifindex[plane][sub_port] = net_ifindex(s->index, plane, sub_port);
+	g->ifindex[plane][sub_port] = sockets_ifindex(s->index, plane, sub_port);
 	g->live[plane] &= ~bit;
 	if (s->net->port[s->index][plane][sub_port].has_carrier)
 		g->live[plane] |= bit;
@@ -175,7 +185,7 @@ static void tell_capacity(struct server *s)
 				 ? NOTICE_WIRE_ANY
 				 : (unsigned)__builtin_popcount(s->ports.gpus[0].live[p]) *
 					   BGP_PORT_BPS;
-	prober_tell_capacity(s->prober, 0, bps, s->net->n_planes, s->net->now_ns);
+	prober_set_capacity(s->prober, 0, bps, s->net->n_planes, s->net->loop.now_ns);
 }
 
 void server_links(struct server *s, unsigned plane, unsigned sub_port)
@@ -183,10 +193,21 @@ void server_links(struct server *s, unsigned plane, unsigned sub_port)
 	look_at_port(s, plane, sub_port);
 	if (!s->runs)
 		return;
-	prober_link_changed(s->prober, 0, plane, sub_port, s->net->now_ns);
+	prober_link_changed(s->prober, 0, plane, sub_port, s->net->loop.now_ns);
 	tell_capacity(s);
 	evaluate(s);
-	server_wake(s, s->net->now_ns);
+	server_wake(s, s->net->loop.now_ns);
+}
+
+void server_routes(struct server *s, unsigned plane, uint32_t without)
+{
+	uint32_t all = (1u << s->net->n_sub_ports) - 1;
+
+	for (unsigned to = 0; s->runs && to < s->net->n_hosts; to++) {
+		struct in6_addr peer = net_address(to);
+
+		prober_routed(s->prober, 0, &peer, plane, all & ~without, s->net->loop.now_ns);
+	}
 }
 
 /* ---- the path table, and what outlives it ----------------------------------- */
@@ -219,7 +240,7 @@ static void adopt_segment(struct server *s)
 			struct in6_addr peer = net_address(to);
 
 			if (path_table_adopt(s->table, 0, &peer, p, s->adopted_verdict[to][p],
-					     s->adopted_bps[to][p], s->net->now_ns))
+					     s->adopted_bps[to][p], s->net->loop.now_ns))
 				abort();
 		}
 }
@@ -227,7 +248,7 @@ static void adopt_segment(struct server *s)
 /* The times of fared.yaml(5)'s defaults. */
 static void make_table(struct server *s)
 {
-	const struct path_table_times times = {.stale_ns = 120 * NET_S,
+	const struct path_table_times times = {.stale_ns = 120 * LOOP_S,
 					       .installed_ns = PATH_INSTALLED_NS,
 					       .restart_ns = PATH_RESTART_NS,
 					       .fallback_ns = PATH_FALLBACK_NS,
@@ -263,7 +284,7 @@ void server_start(struct server *s)
 	struct prober_options options;
 
 	s->runs = true;
-	s->started_ns = net->now_ns;
+	s->started_ns = net->loop.now_ns;
 	s->ports.n_gpus = 1;
 	make_table(s);
 	g->address[0] = net_address(s->index);
@@ -275,12 +296,12 @@ void server_start(struct server *s)
 	}
 	for (unsigned p = 0; p < net->n_planes; p++)
 		for (unsigned port = 0; port < net->n_sub_ports; port++)
-			sub_ports_set_mtu(&s->ports, 0, p, port, NET_MTU);
+			sub_ports_set_mtu(&s->ports, 0, p, port, SERVER_MTU);
 	options = options_of(s);
-	s->udp = net_udp(s->index);
+	s->udp = sockets_udp(s->index);
 	if (reflector_create(&s->reflector, s->udp, &s->ports, &keys, &on_reflector, s) ||
 	    prober_create(&s->prober, s->udp, &options, &s->ports, &keys, &on_prober, s,
-			  net->now_ns))
+			  net->loop.now_ns))
 		abort();
 	for (int i = 0; i < PATH_SOURCE_COUNT; i++)
 		bgp_feed_start(s->bgp, &s->feeds[i], (enum path_source)i, s->index, s->table,
@@ -288,7 +309,7 @@ void server_start(struct server *s)
 	tell_capacity(s);
 	s->is_said = true;
 	evaluate(s);
-	server_wake(s, net->now_ns);
+	server_wake(s, net->loop.now_ns);
 }
 
 void server_stop(struct server *s)
@@ -320,7 +341,7 @@ void server_wake(struct server *s, uint64_t at_ns)
 
 static void read_all(struct server *s, uint64_t now)
 {
-	if (!s->net->n_waiting[s->index])
+	if (!sockets_all.n_waiting[s->index])
 		return;
 	on_drain(s);
 	if (prober_reads_by_tick(s->prober))
@@ -331,7 +352,7 @@ static void read_all(struct server *s, uint64_t now)
 
 void server_run(struct server *s)
 {
-	uint64_t now = s->net->now_ns, next;
+	uint64_t now = s->net->loop.now_ns, next;
 	bool is_due, timer_first = prng_chance(&s->net->prng, 100);
 
 	if (!s->runs || now != s->wake_ns)
@@ -354,7 +375,7 @@ void server_run(struct server *s)
 	next = prober_next_ns(s->prober, now);
 	if (next)
 		server_wake(s, (next > now ? next : now) +
-				       prng_between(&s->net->prng, 5, 60) * NET_US);
+				       prng_between(&s->net->prng, 5, 60) * LOOP_US);
 }
 
 enum probe_state server_state(const struct server *s, unsigned to, unsigned plane)
@@ -362,8 +383,8 @@ enum probe_state server_state(const struct server *s, unsigned to, unsigned plan
 	struct in6_addr peer = net_address(to);
 	struct prober_view v;
 
-	return prober_path(s->prober, 0, &peer, plane, s->net->now_ns, &v) ? v.state
-									   : PROBE_UNPROVEN;
+	return prober_path(s->prober, 0, &peer, plane, s->net->loop.now_ns, &v) ? v.state
+										: PROBE_UNPROVEN;
 }
 
 bool server_is_whole(const struct server *s, unsigned to, unsigned plane)

@@ -11,9 +11,11 @@
 #define SIM_HEALTH_SERVER_H
 
 #include "bgp.h"
-#include "net.h"
 #include "prober.h"
 #include "reflector.h"
+#include "sockets.h"
+
+#define SERVER_MTU 4200u /* of servers and leaves */
 
 struct server {
 	struct net *net;
@@ -38,7 +40,8 @@ struct server {
 	uint64_t started_ns;
 	int64_t clock_ns; /* its clock is ahead of the network's by so much */
 	uint32_t max_loss_ppm, multiplier;
-	uint64_t interval_ns; /* of probes */
+	uint64_t queue_max_ns; /* 0: the class of probes passes before data */
+	uint64_t interval_ns;  /* of probes */
 	struct notice_ack held[NET_HOSTS];
 	uint64_t held_bps[NET_HOSTS][NET_PLANES], held_till_ns[NET_HOSTS];
 	/* the schedule's */
@@ -63,6 +66,8 @@ void server_wake(struct server *s, uint64_t at_ns);
 void server_run(struct server *s);
 /* Its sub-ports are as the network has them; peers are told. */
 void server_links(struct server *s, unsigned plane, unsigned sub_port);
+/* The kernel has routes by all sub-ports of the plane but those (bit s). */
+void server_routes(struct server *s, unsigned plane, uint32_t without);
 /*
  * All of its bandwidth is usable, but for sub-ports that are gray still: that may take 41 s; or
  * what has carried only smaller packets.

@@ -94,8 +94,9 @@ static inline json_t *two_tiers(void)
 									"name", leaf, "netns", leaf,
 									"plane", p, "up", 1));
 			if (i < 2)
-				json_array_append_new(
-					spines, json_pack("{s:s, s:b}", "name", spine, "up", 1));
+				json_array_append_new(spines,
+						      json_pack("{s:s, s:s, s:b}", "name", spine,
+								"netns", spine, "up", 1));
 			json_array_append_new(uplinks, json_pack("{s:s, s:s, s:i, s:b}", "leaf",
 								 leaf, "spine", spine, "rate_bps",
 								 400000000, "up", 1));

@@ -81,17 +81,18 @@ static inline void record_init(struct record *r)
 	static const struct {
 		const char *address;
 		uint16_t gpu, plane, sub_port;
-	} neighbors[5] = {{"198.18.0.0", 0, 0, 0},
-			  {"198.18.0.2", 0, 0, 1},
-			  {"198.18.1.0", 0, 1, 0},
-			  {"198.18.2.0", 1, 0, 0},
-			  {"2001:db8:18::", 0, 0, 0}};
+		const char *dev;
+	} neighbors[5] = {{"198.18.0.0", 0, 0, 0, "d0"},
+			  {"198.18.0.2", 0, 0, 1, "d1"},
+			  {"198.18.1.0", 0, 1, 0, "d2"},
+			  {"198.18.2.0", 1, 0, 0, "d3"},
+			  {"2001:db8:18::", 0, 0, 0, "d0"}};
 
 	memset(r, 0, sizeof(*r));
 	for (size_t i = 0; i < 5; i++)
-		r->neighbors[i] =
-			(struct bgp_neighbor){addr(neighbors[i].address), neighbors[i].gpu,
-					      neighbors[i].plane, neighbors[i].sub_port};
+		r->neighbors[i] = (struct bgp_neighbor){addr(neighbors[i].address),
+							neighbors[i].gpu, neighbors[i].plane,
+							neighbors[i].sub_port, neighbors[i].dev};
 	r->prefixes[0] = (struct bgp_prefix){addr("198.19.0.0"), 96 + 16};
 	r->prefixes[1] = (struct bgp_prefix){addr("2001:db8:19::"), 48};
 	r->own[0] = addr("198.19.0.1");

@@ -19,16 +19,37 @@ struct fixture {
 	struct bmp_station *s;
 	struct bytes b;
 	uint64_t now_ns;
+	bool open[5]; /* bgpd's connections over the neighbours' devices */
 };
 
-static void begin(struct fixture *f)
+/* Each has its neighbour's number for a port. */
+static bool is_open(void *arg, const char *dev, const struct in6_addr *remote,
+		    const struct bmp_connection *connection)
+{
+	struct fixture *f = arg;
+	unsigned at = connection->local_port;
+
+	ck_assert(IN6_IS_ADDR_LINKLOCAL(remote));
+	ck_assert_uint_lt(at, 5);
+	return f->open[at] && (!dev || !strcmp(dev, f->r.neighbors[at].dev));
+}
+
+static void begin_with(struct fixture *f, const struct bgp_neighbor *neighbors)
 {
 	memset(f, 0, sizeof(*f));
 	record_init(&f->r);
+	if (neighbors)
+		memcpy(f->r.neighbors, neighbors, sizeof(f->r.neighbors));
 	f->now_ns = 1000 * SECOND;
-	ck_assert_int_eq(bmp_station_create(&f->s, STALE_NS, &f->r.config, &f->r.handlers, &f->r),
+	ck_assert_int_eq(bmp_station_create(&f->s, STALE_NS, &f->r.config, &f->r.handlers, &f->r,
+					    is_open, f),
 			 0);
 	bmp_station_connected(f->s);
+}
+
+static void begin(struct fixture *f)
+{
+	begin_with(f, NULL);
 }
 
 static void end(struct fixture *f)
@@ -203,6 +224,7 @@ START_TEST(filters_what_is_no_peer)
 	struct fixture f;
 
 	settle(&f, 120, true);
+	f.r.logs[0] = '\0';
 	for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); i++) {
 		struct bytes u = {.n = 0}, at = {.n = 0};
 		char path[128];
@@ -738,6 +760,132 @@ START_TEST(scale_and_strangers)
 }
 END_TEST
 
+#define LEAF "fe80::1" /* on every link */
+
+/* All are of one router: GPU 0 has two links on plane 0, and GPU 1 one. Another has plane 1. */
+static void begin_link_local(struct fixture *f)
+{
+	const struct bgp_neighbor neighbors[5] = {{addr(LEAF), 0, 0, 0, "d0"},
+						  {BGP_NEIGHBOR_UNNUMBERED, 0, 0, 1, "d1"},
+						  {BGP_NEIGHBOR_UNNUMBERED, 0, 1, 0, "d2"},
+						  {addr(LEAF), 1, 0, 0, "d3"},
+						  {addr("fe80::2"), 1, 1, 0, "d4"}};
+
+	begin_with(f, neighbors);
+}
+
+static void put_link_up(struct fixture *f, unsigned neighbor, uint32_t as)
+{
+	size_t start = f->b.n;
+
+	bmp_peer_up_of(&f->b, LEAF, as, -1, false);
+	f->b.p[start + 6 + 42 + 16] = 0;
+	f->b.p[start + 6 + 42 + 17] = (uint8_t)neighbor; /* local port */
+	f->b.p[start + 6 + 26 + 2] = (uint8_t)(as >> 8);
+	f->b.p[start + 6 + 26 + 3] = (uint8_t)as;
+}
+
+static void link_up(struct fixture *f, unsigned neighbor, uint32_t as)
+{
+	put_link_up(f, neighbor, as);
+	f->open[neighbor] = true;
+	send_all(f);
+}
+
+static void link_down(struct fixture *f, unsigned neighbor, const char *from)
+{
+	f->open[neighbor] = false;
+	bmp_peer_down(&f->b, from, 2, 0x12);
+	send_all(f);
+}
+
+/* FRR's headers are the same for all sessions with one router, and Peer Down lacks the address. */
+START_TEST(link_local_sessions_are_told_apart)
+{
+	struct fixture f;
+
+	begin_link_local(&f);
+	link_up(&f, 0, 65101);
+	link_up(&f, 1, 65101);
+	link_up(&f, 3, 65101);
+	link_up(&f, 2, 65102);
+	bmp_route(&f.b, LEAF, P2, UNIT);
+	send_all(&f);
+	expect_paths(&f.r, P2 " 0/0 up 1000000\n" P2 " 1/0 up 1000000\n");
+	link_down(&f, 0, "0.0.0.0");
+	expect_paths(&f.r, "");
+	ck_assert_int_eq(bmp_station_session(f.s, 0), BMP_SESSION_DOWN);
+	ck_assert_int_eq(bmp_station_session(f.s, 1), BMP_SESSION_UP);
+	bmp_peer_down(&f.b, LEAF, 2, 0); /* of one that was not up */
+	send_all(&f);
+	ck_assert_int_eq(bmp_station_session(f.s, 1), BMP_SESSION_UP);
+	link_down(&f, 3, LEAF);
+	expect_paths(&f.r, P2 " 1/0 gone\n");
+	bmp_route(&f.b, LEAF, P2, TWO);
+	send_all(&f);
+	expect_paths(&f.r, P2 " 0/0 up 2000000\n");
+	link_up(&f, 0, 65101);
+	expect_paths(&f.r, "");
+	link_down(&f, 1, "0.0.0.0");
+	bmp_withdraw(&f.b, LEAF, P2);
+	send_all(&f);
+	expect_paths(&f.r, P2 " 0/0 gone\n");
+	ck_assert_int_eq(bmp_station_session(f.s, 2), BMP_SESSION_UP);
+	ck_assert_int_eq(bmp_station_session(f.s, 4), BMP_SESSION_UNKNOWN);
+	end(&f);
+}
+END_TEST
+
+START_TEST(a_link_local_session_of_no_sub_port_is_a_stranger)
+{
+	struct fixture f;
+
+	begin_link_local(&f);
+	link_up(&f, 4, 65101); /* fe80::1, where fe80::2 was to be */
+	ck_assert_uint_eq(bmp_station_seen(f.s)->kinds[BMP_SEEN_STRANGER].n, 1);
+	ck_assert_int_eq(bmp_station_session(f.s, 4), BMP_SESSION_UNKNOWN);
+	end(&f);
+}
+END_TEST
+
+START_TEST(a_link_local_session_that_has_gone_already_is_no_stranger)
+{
+	struct fixture f;
+
+	begin_link_local(&f);
+	put_link_up(&f, 0, 65101);
+	bmp_peer_down(&f.b, LEAF, 2, 0x12);
+	send_all(&f);
+	ck_assert_uint_eq(bmp_station_seen(f.s)->kinds[BMP_SEEN_STRANGER].n, 0);
+	ck_assert_ptr_nonnull(strstr(f.r.logs, "whose connection is gone address=fe80::1"));
+	link_up(&f, 0, 65101);
+	ck_assert_int_eq(bmp_station_session(f.s, 0), BMP_SESSION_UP);
+	end(&f);
+}
+END_TEST
+
+/* Old and new state, and why: once for each change. */
+START_TEST(changes_of_a_session_are_logged)
+{
+	struct fixture f;
+
+	settle(&f, -1, false);
+	ck_assert_ptr_nonnull(
+		strstr(f.r.logs, "session neighbor=" N0 " down -> up reason=\"Peer Up\""));
+	bmp_peer_down(&f.b, N0, 2, 0);
+	bmp_peer_down(&f.b, N0, 2, 0);
+	send_all(&f);
+	ck_assert_ptr_nonnull(strstr(f.r.logs, "session neighbor=" N0
+					       " up -> down reason=\"Peer Down, reason 2, code "));
+	bmp_station_lost(f.s, "closed by bgpd", f.now_ns);
+	ck_assert_ptr_nonnull(
+		strstr(f.r.logs, "session neighbor=" N1 " up -> down reason=\"closed by bgpd\""));
+	ck_assert_ptr_null(
+		strstr(strstr(f.r.logs, N0 " up -> down") + 1, N0 " up -> down")); /* once */
+	end(&f);
+}
+END_TEST
+
 START_TEST(logs_are_limited)
 {
 	struct fixture f;
@@ -771,4 +919,7 @@ RUN_TESTS("bmp_station", learns_and_coalesces, any_cut_of_the_stream_is_the_same
 	  a_source_that_says_nothing_withdraws_nothing, an_empty_dump_withdraws_nothing_at_once,
 	  replays_a_restart_of_frr, sessions_that_have_taught_nothing_are_not_in_sync,
 	  a_source_that_flaps_does_not_extend_the_wait, warns_once_of_a_truncated_sum,
-	  does_not_use_a_truncated_sum, scale_and_strangers, logs_are_limited)
+	  does_not_use_a_truncated_sum, scale_and_strangers, link_local_sessions_are_told_apart,
+	  a_link_local_session_of_no_sub_port_is_a_stranger,
+	  a_link_local_session_that_has_gone_already_is_no_stranger,
+	  changes_of_a_session_are_logged, logs_are_limited)

@@ -124,6 +124,20 @@ START_TEST(addresses_are_read_once_and_after_a_change)
 }
 END_TEST
 
+/* All devices are in fe80::/64. */
+START_TEST(a_link_local_neighbour_is_on_its_device_alone)
+{
+	r.neighbors[0].address = r.neighbors[1].address = addr("fe80::1");
+	ip_and_wait("-6 addr add fe80::a/64 dev d0 nodad");
+	ip_and_wait("-6 addr add fe80::a/64 dev d1 nodad");
+	refresh();
+	ck_assert(has("d0", 0));
+	ck_assert(has("d1", 1));
+	ck_assert(!has("d0", 1));
+	ck_assert(!has("d1", 0));
+}
+END_TEST
+
 START_TEST(an_overrun_is_a_change)
 {
 	refresh();
@@ -152,6 +166,7 @@ int main(void)
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, by_address_of_either_family);
 	tcase_add_test(tcase, addresses_are_read_once_and_after_a_change);
+	tcase_add_test(tcase, a_link_local_neighbour_is_on_its_device_alone);
 	tcase_add_test(tcase, an_overrun_is_a_change);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);

@@ -12,7 +12,7 @@
 #include "bgp_test.h"
 #include "own_net.h"
 
-#define SOMEBODY ((uid_t)64001)
+#define OTHER_UID ((uid_t)64001)
 
 struct fixture {
 	int listener, ours, theirs;
@@ -104,13 +104,14 @@ START_TEST(another_user_is_told_from_us)
 	child = fork();
 	if (!child) {
 		close(done[1]);
-		f.theirs = setresuid(SOMEBODY, SOMEBODY, SOMEBODY) ? -1
-								   : accept(f.listener, NULL, NULL);
+		f.theirs = setresuid(OTHER_UID, OTHER_UID, OTHER_UID)
+				   ? -1
+				   : accept(f.listener, NULL, NULL);
 		_exit(f.theirs < 0 || write(f.theirs, "x", 1) != 1 || read(done[0], &byte, 1) != 0);
 	}
 	ck_assert_int_eq(recv(f.ours, &byte, 1, 0), 1); /* so it has been accepted */
 	ck_assert_int_eq(socket_owner_uid(f.ours, &uid), 0);
-	ck_assert_uint_eq(uid, SOMEBODY);
+	ck_assert_uint_eq(uid, OTHER_UID);
 	close(done[0]);
 	close(done[1]);
 	ck_assert_int_eq(waitpid(child, &status, 0), child);
@@ -127,6 +128,55 @@ START_TEST(what_is_no_connection_is_an_error)
 	ck_assert_int_lt(socket_owner_uid(fd, &uid), 0);
 	ck_assert(socket_owner_is_local(fd)); /* so that it is asked for */
 	close(fd);
+}
+END_TEST
+
+static void has_connections(const char *expected)
+{
+	struct socket_owner_connections all;
+	char text[200] = "";
+
+	ck_assert_int_eq(socket_owner_link_local(&all), 0);
+	for (size_t i = 0; i < all.n; i++) {
+		const struct socket_owner_connection *c = &all.rows[i];
+		const struct in6_addr at = addr("fe80::1");
+		size_t n = strlen(text);
+
+		ck_assert(IN6_ARE_ADDR_EQUAL(&c->local, &at));
+		ck_assert(IN6_ARE_ADDR_EQUAL(&c->remote, &at));
+		ck_assert(c->local_port == 1790 || c->remote_port == 1790);
+		snprintf(text + n, sizeof(text) - n, "%s%c ", c->dev,
+			 c->local_port == 1790 ? 'a' : 'c');
+	}
+	socket_owner_free(&all);
+	ck_assert_str_eq(text, expected);
+}
+
+/* One end of a pair of links, whose ends all have the same address; sockets are bound to theirs. */
+START_TEST(a_connection_is_over_its_device_alone)
+{
+	struct sockaddr_in6 at = {
+		.sin6_family = AF_INET6, .sin6_addr = addr("fe80::1"), .sin6_port = htons(1790)};
+	struct fixture f;
+
+	if (system("ip link add d0 up type veth peer name p0 && ip link set p0 up && "
+		   "ip link add d1 up type veth peer name p1 && ip link set p1 up && "
+		   "ip addr add fe80::1/64 dev d0 nodad && ip addr add fe80::1/64 dev d1 nodad")) {
+		puts("skipped: no veth can be made");
+		return;
+	}
+	has_connections("");
+	at.sin6_scope_id = if_nametoindex("d0");
+	f.listener = socket(AF_INET6, SOCK_STREAM, 0);
+	ck_assert_int_eq(bind(f.listener, (struct sockaddr *)&at, sizeof(at)), 0);
+	ck_assert_int_eq(listen(f.listener, 1), 0);
+	f.ours = socket(AF_INET6, SOCK_STREAM, 0);
+	ck_assert_int_eq(connect(f.ours, (struct sockaddr *)&at, sizeof(at)), 0);
+	has_connections("d0c "); /* the other end is not accepted */
+	f.theirs = accept(f.listener, NULL, NULL);
+	close(f.theirs);
+	has_connections(""); /* half closed is no connection any more */
+	end(&f);
 }
 END_TEST
 
@@ -166,4 +216,5 @@ END_TEST
 
 RUN_TESTS_IN(own_net, "socket_owner", who_holds_a_port_is_found,
 	     only_who_has_accepted_is_at_the_other_end, a_listener_does_not_count,
-	     another_user_is_told_from_us, what_is_no_connection_is_an_error)
+	     another_user_is_told_from_us, what_is_no_connection_is_an_error,
+	     a_connection_is_over_its_device_alone)

@@ -6,6 +6,8 @@
 #include "addresses.h"
 
 #include <check.h>
+#include <dlfcn.h>
+#include <errno.h>
 #include <ev.h>
 #include <net/if.h>
 #include <stdio.h>
@@ -23,6 +25,22 @@ static const char text[] =
 	"  - name: g0\n    addresses: [198.19.0.1, '2001:db8:19::1']\n    planes:\n"
 	"    - sub_ports: [{dev: ca0, neighbors: [198.18.0.0, '2001:db8:18::']}]\n"
 	"    - sub_ports: [{dev: ca1, neighbors: ['fe80::1']}]\n";
+
+static bool fails_dump; /* once: the answer stays unread */
+
+/* Stands before the library's. Dumps are asked for on a socket that blocks. */
+ssize_t recvmsg(int fd, struct msghdr *message, int flags)
+{
+	ssize_t (*real)(int, struct msghdr *, int);
+
+	if (fails_dump && !(fcntl(fd, F_GETFL) & O_NONBLOCK)) {
+		fails_dump = false;
+		errno = ENOMEM;
+		return -1;
+	}
+	*(void **)&real = dlsym(RTLD_NEXT, "recvmsg");
+	return real(fd, message, flags);
+}
 
 static struct config *config;
 static struct ev_loop *loop;
@@ -179,6 +197,24 @@ START_TEST(exchanged_names)
 }
 END_TEST
 
+/* What is left of an answer is not taken for the next one, and what was known stays meanwhile. */
+START_TEST(a_dump_that_fails_leaves_nothing)
+{
+	ip("address add 198.18.0.1/31 dev ca0");
+	wait_for(&faults[0][0], ADDRESS_OK);
+	fails_dump = true;
+	ip("address add 198.18.0.3/31 dev ca1");
+	while (fails_dump)
+		ev_run(loop, EVRUN_ONCE);
+	addresses_link(addresses, 0, 1, 0, 0);
+	ck_assert_int_eq(faults[0][0], ADDRESS_OK);
+	addresses_link(addresses, 0, 0, 0, (int)if_nametoindex("ca1"));
+	wait_for(&faults[0][0], ADDRESS_OFF_SUBNET);
+	ip("address del 198.18.0.3/31 dev ca1");
+	wait_for(&faults[0][0], ADDRESS_MISSING);
+}
+END_TEST
+
 /* The kernel drops messages that are not read: what is read then is all there is. */
 START_TEST(nothing_is_missed)
 {
@@ -213,6 +249,7 @@ int main(void)
 	tcase_add_test(tc, a_link_local_neighbour_carries_both_families);
 	tcase_add_test(tc, two_planes_in_one_subnet);
 	tcase_add_test(tc, exchanged_names);
+	tcase_add_test(tc, a_dump_that_fails_leaves_nothing);
 	tcase_add_test(tc, nothing_is_missed);
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);

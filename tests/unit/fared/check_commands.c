@@ -510,6 +510,29 @@ START_TEST(why_names_rule_inputs_and_what_next)
 }
 END_TEST
 
+/* bgpd may keep the listener of a target that was removed: it accepts, and says nothing. */
+START_TEST(why_names_a_bgpd_that_says_nothing)
+{
+	json_t *reply, *cause;
+	unsigned n = 0;
+	size_t i;
+
+	path_table_source_state(commands.table, PATH_SOURCE_BMP, BGP_SOURCE_DOWN,
+				"reading from bgpd: it says nothing", 2 * S);
+	reply = ask(&root, "{\"cmd\":\"why\"}", -1);
+	json_array_foreach (json_object_get(reply, "causes"), i, cause) {
+		if (strcmp(json_string_value(json_object_get(cause, "cause")),
+			   "BMP is down: reading from bgpd: it says nothing"))
+			continue;
+		n++;
+		ck_assert_ptr_nonnull(strstr(json_string_value(json_object_get(cause, "look_next")),
+					     "'bmp targets'"));
+	}
+	ck_assert_uint_eq(n, 1);
+	json_decref(reply);
+}
+END_TEST
+
 START_TEST(counters_of_what_does_not_run_are_no_rows)
 {
 	json_t *reply = ask(&root, "{\"cmd\":\"counters\"}", -1);
@@ -631,6 +654,7 @@ int main(void)
 	tcase_add_test(tc, the_configuration_is_shown_with_its_defaults);
 	tcase_add_test(tc, a_drain_that_cannot_be_kept_is_refused);
 	tcase_add_test(tc, why_names_rule_inputs_and_what_next);
+	tcase_add_test(tc, why_names_a_bgpd_that_says_nothing);
 	tcase_add_test(tc, counters_of_what_does_not_run_are_no_rows);
 	tcase_add_test(tc, every_counter_has_a_row_with_its_meaning);
 	tcase_add_test(tc, a_connection_table_full_of_garbage_is_shown_as_it_is);

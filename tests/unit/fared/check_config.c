@@ -125,6 +125,27 @@ START_TEST(a_plane_may_be_left_out)
 }
 END_TEST
 
+/* One switch may have one link-local address on all its ports. */
+START_TEST(link_local_neighbours_are_by_device)
+{
+	struct config_error error;
+	struct config *c;
+	char text[2048], of[BGP_NEIGHBOR_TEXT_MAX];
+
+	edit(text, sizeof(text), "198.18.0.0]}\n          - {dev: a1, neighbors: [198.18.0.2]}",
+	     "'fe80::1']}\n          - {dev: a1, neighbors: ['fe80::1', unnumbered]}");
+	ck_assert_msg(!parse(&c, text, &error), "%s", error.text);
+	ck_assert_uint_eq(c->bgp.n_neighbors, 4);
+	ck_assert_str_eq(bgp_neighbor_format(&c->bgp.neighbors[0], of), "fe80::1%a0");
+	ck_assert_str_eq(bgp_neighbor_format(&c->bgp.neighbors[1], of), "fe80::1%a1");
+	ck_assert_str_eq(bgp_neighbor_format(&c->bgp.neighbors[2], of), "a1");
+	ck_assert_str_eq(bgp_neighbor_format(&c->bgp.neighbors[3], of), "198.18.0.4");
+	config_destroy(c);
+	edit(text, sizeof(text), "[198.18.0.0]}", "['fe80::1', 'fe80::1']}");
+	ck_assert_int_eq(parse(&c, text, &error), -EBADMSG);
+}
+END_TEST
+
 static const struct {
 	const char *from, *to, *line, *says;
 } mistakes[] = {
@@ -148,6 +169,8 @@ static const struct {
 	{"dev: a1", "dev: a-name-beyond-ifnamsiz", "f.yaml:15:", "sub_ports[1].dev"},
 	{"198.18.0.4", "198.18.0.2", "f.yaml:17:", "neighbors[0]"},
 	{"198.18.0.4", "leaf", "f.yaml:17:", "neighbors[0]"},
+	{"198.18.0.4", "'fe80::'", "f.yaml:17:", "give 'unnumbered'"},
+	{"198.18.0.4", "unnumbered, unnumbered", "f.yaml:17:", "neighbors[1]"},
 	{"speed_mbps: 200", "speed_mbps: 99999999", "f.yaml:14:", "speed_mbps"},
 	{"  peer_prefixes", "  peer_prefixes: [\n  x", "f.yaml:", "not YAML"},
 	{"log_level: warning", "log_level: &a warning\nuser: *a", "f.yaml:", "alias"},
@@ -271,6 +294,7 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tc, a_good_file);
+	tcase_add_test(tc, link_local_neighbours_are_by_device);
 	tcase_add_test(tc, a_plane_may_be_left_out);
 	tcase_add_test(tc, fractions_are_plain_decimals);
 	tcase_add_loop_test(tc, a_mistake, 0, (int)(sizeof(mistakes) / sizeof(mistakes[0])));

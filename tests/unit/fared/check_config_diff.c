@@ -97,6 +97,7 @@ static const struct {
 	HEALTH("max_routers", "3", "1", "3"),
 	HEALTH("max_probes_per_s", "1000", "25200", "1000"),
 	HEALTH("dscp", "10", "48", "10"),
+	HEALTH("queue_ms", "0", "100", "0"),
 	HEALTH("recover_probes", "11", "10", "11"),
 	HEALTH("max_loss_percent", "0.5", "2", "0.5"),
 	HEALTH("hold_ms", "60", "50", "60"),

@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/capability.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -25,7 +27,7 @@
 
 static char dir[] = "/tmp/check_daemon.XXXXXX";
 static char config_path[64], notify_path[64], key_path[64];
-static const char *health_more = "";
+static const char *health_more = "", *bgp_more = "";
 static int notify_fd;
 static pid_t child;
 
@@ -36,12 +38,12 @@ static void write_config(const char *level, const char *stale_s, const char *mor
 	ck_assert_ptr_nonnull(f);
 	fprintf(f,
 		"node: s0\nrun_dir: %s\nlog_level: %s\n%s"
-		"bgp: {bmp_port: 5999, stale_s: %s, peer_prefixes: [198.19.0.0/16]}\n"
+		"bgp: {bmp_port: 5999, stale_s: %s, peer_prefixes: [198.19.0.0/16]%s}\n"
 		"health: {realtime: false%s}\n"
 		"local_gpus:\n"
 		"  - name: g0\n    addresses: [127.0.0.1]\n    planes:\n"
 		"    - sub_ports: [{dev: lo, speed_mbps: 400, neighbors: [198.18.0.0]}]\n",
-		dir, level, more, stale_s, health_more);
+		dir, level, more, stale_s, bgp_more, health_more);
 	/* enough of them that lists are as long as those of a real server */
 	for (int plane = 1; plane < 16; plane++)
 		fprintf(f, "    - sub_ports: [{dev: nonesuch%d, neighbors: [198.18.0.%d]}]\n",
@@ -119,20 +121,53 @@ static bool comes(const char *wanted)
 	return false;
 }
 
-static void setup(void)
+#define OTHER_UID ((uid_t)64001)
+
+/* As a service manager starts an ordinary user with AmbientCapabilities=. */
+static int become_somebody(void)
+{
+	const cap_value_t given[] = {CAP_NET_RAW, CAP_NET_ADMIN};
+	cap_t caps = cap_init();
+	int rc = prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) | chown(dir, OTHER_UID, OTHER_UID) |
+		 setresgid(OTHER_UID, OTHER_UID, OTHER_UID) |
+		 setresuid(OTHER_UID, OTHER_UID, OTHER_UID);
+
+	for (int set = CAP_EFFECTIVE; set <= CAP_INHERITABLE; set++)
+		rc |= cap_set_flag(caps, (cap_flag_t)set, 2, given, CAP_SET);
+	rc |= cap_set_proc(caps);
+	for (int i = 0; i < 2; i++)
+		rc |= cap_set_ambient(given[i], CAP_SET);
+	cap_free(caps);
+	return rc;
+}
+
+static void setup_as(bool is_somebody, const char *more)
 {
 	ck_assert_ptr_nonnull(mkdtemp(dir));
 	snprintf(config_path, sizeof(config_path), "%s/fared.yaml", dir);
 	snprintf(notify_path, sizeof(notify_path), "%s/notify", dir);
 	snprintf(key_path, sizeof(key_path), "%s/key", dir);
 	health_more = "";
-	write_config("err", "60", "");
+	write_config("err", "60", more);
 	open_notify_socket();
+	if (is_somebody)
+		ck_assert_int_eq(chmod(notify_path, 0666), 0);
 	child = fork();
 	ck_assert_int_ge(child, 0);
 	if (!child)
-		_exit(run());
+		_exit(is_somebody && become_somebody() ? 7 : run());
 	ck_assert_str_eq(next_message(), "READY=1");
+}
+
+static void setup(void)
+{
+	setup_as(false, "");
+}
+
+static void setup_kernel_routes(void)
+{
+	bgp_more = ", zserv_path: /nonesuch";
+	setup_as(geteuid() == 0, "kernel_routes: on\n");
 }
 
 static void teardown(void)
@@ -320,6 +355,13 @@ static bool keys_undone(void)
 	return says("{\"cmd\":\"events\"}\n", "\"to\":\"undone\"");
 }
 
+/* Read at once: the socket holds ten notices, and the daemon waits for nobody who does not read. */
+static void came_reload(void)
+{
+	ck_assert(comes("RELOADING=1"));
+	ck_assert(comes("READY=1"));
+}
+
 /* The files are read anew, also where the configuration is as it was; and undone with it. */
 START_TEST(a_reload_reads_the_keys)
 {
@@ -331,30 +373,85 @@ START_TEST(a_reload_reads_the_keys)
 	write_config("err", "60", "");
 	ck_assert(says(DRY_RUN, "\"keys_changed\":true"));
 	ck_assert(says(RELOAD, "\"in_force\":true,\"keys_changed\":true"));
+	came_reload();
 	ck_assert(says("{\"cmd\":\"events\"}\n", "\"subject\":\"keys\""));
 	ck_assert(says(DRY_RUN, "\"keys_changed\":false"));
 	ck_assert_int_eq(chmod(key_path, 0640), 0);
 	ck_assert(says(RELOAD, "\"in_force\":false"));
+	came_reload();
 	ck_assert(says(RELOAD, "\"error\":\"health.key_file: "));
+	came_reload();
 	write_key("the second key of all");
 	ck_assert(says("{\"cmd\":\"reload\",\"confirm_s\":1}\n", "\"keys_changed\":true"));
+	came_reload();
 	ck_assert(says(DRY_RUN, "waits for confirmation"));
 	for (int i = 0; !keys_undone(); i++) {
 		ck_assert_int_lt(i, PATIENCE_S * 20);
 		usleep(50000);
 	}
 	ck_assert(says(DRY_RUN, "\"keys_changed\":true")); /* than what the file holds */
-	for (int i = 0; i < 4; i++) {
-		ck_assert(comes("RELOADING=1"));
-		ck_assert(comes("READY=1"));
+}
+END_TEST
+
+static void wait_for_rules(const char *n)
+{
+	char command[160];
+
+	snprintf(command, sizeof(command),
+		 "test $({ ip rule; ip -6 rule; } | grep -c 'lookup 7784') = %s", n);
+	for (int i = 0; system(command); i++) {
+		ck_assert_int_lt(i, PATIENCE_S * 20);
+		usleep(50000);
 	}
+}
+
+static bool is_rule_keeper(pid_t pid)
+{
+	char path[64], name[16] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	f = fopen(path, "r");
+	if (f && !fgets(name, sizeof(name), f))
+		*name = '\0';
+	if (f)
+		fclose(f);
+	return !strcmp(name, "fared-rule\n");
+}
+
+/* Of a user with ambient capabilities the rules are kept; the keeper's end is an event. */
+START_TEST(the_end_of_the_process_that_keeps_rules_is_said)
+{
+	char command[80];
+	FILE *children;
+	int keeper = 0;
+
+	if (system("ip rule >/dev/null 2>&1 && pgrep -V >/dev/null")) {
+		puts("skipped: iproute2 and procps are not installed");
+		return;
+	}
+	wait_for_rules("2");
+	ck_assert(says("{\"cmd\":\"events\"}\n", "\"events\""));
+	ck_assert(!says("{\"cmd\":\"events\"}\n", "fared-rule"));
+	snprintf(command, sizeof(command), "pgrep -P %d", child);
+	children = popen(command, "r");
+	ck_assert_int_eq(fscanf(children, "%d", &keeper), 1);
+	pclose(children);
+	ck_assert(is_rule_keeper(keeper));
+	ck_assert_int_eq(kill(keeper, SIGKILL), 0);
+	for (int i = 0; !says("{\"cmd\":\"events\"}\n", "\"subject\":\"fared-rule\""); i++) {
+		ck_assert_int_lt(i, PATIENCE_S * 20);
+		usleep(50000);
+	}
+	wait_for_rules("2");
+	ck_assert_int_eq(system("ip rule del lookup 7784; ip -6 rule del lookup 7784"), 0);
 }
 END_TEST
 
 int main(void)
 {
 	Suite *s = suite_create("daemon");
-	TCase *tc = tcase_create("whole");
+	TCase *tc = tcase_create("whole"), *routes = tcase_create("kernel_routes");
 	SRunner *sr;
 	int failed = own_net();
 
@@ -371,6 +468,10 @@ int main(void)
 	tcase_add_test(tc, with_confirmation_it_stays);
 	tcase_add_test(tc, a_reload_reads_the_keys);
 	suite_add_tcase(s, tc);
+	tcase_add_checked_fixture(routes, setup_kernel_routes, teardown);
+	tcase_set_timeout(routes, 30);
+	tcase_add_test(routes, the_end_of_the_process_that_keeps_rules_is_said);
+	suite_add_tcase(s, routes);
 	srunner_run_all(sr, CK_ENV);
 	failed = srunner_ntests_failed(sr);
 	srunner_free(sr);

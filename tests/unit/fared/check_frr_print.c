@@ -69,10 +69,22 @@ START_TEST(a_server)
 }
 END_TEST
 
-/* Nothing is printed rather than a server without neighbours. */
-START_TEST(unnumbered_sessions_are_named)
+START_TEST(an_unnumbered_server)
 {
-	parse("198.19.0.1", "fe80::1", "8.4.4");
+	parse("198.19.0.1", "unnumbered", "8.4.4");
+	ck_assert_int_eq(print((struct frr_print_options){.as = "64513"}), 0);
+	has(" neighbor LEAF-G0 remote-as external\n");
+	has(" neighbor d interface peer-group LEAF-G0\n");
+	has("  neighbor LEAF-G0 activate\n");
+	has("  neighbor LEAF-G0 prefix-list SELF4-G0 out\n");
+	has_not("LEAF4");
+}
+END_TEST
+
+/* Nothing is printed rather than a server without neighbours. */
+START_TEST(sessions_over_the_other_family_are_named)
+{
+	parse("198.19.0.1", "2001:db8:18::", "8.4.4");
 	ck_assert_int_eq(print((struct frr_print_options){.as = "1"}), -EINVAL);
 	ck_assert_ptr_nonnull(strstr(why, "RFC 8950"));
 	ck_assert_str_eq(text, "");
@@ -157,7 +169,8 @@ int main(void)
 
 	tcase_add_checked_fixture(t, NULL, teardown);
 	tcase_add_test(t, a_server);
-	tcase_add_test(t, unnumbered_sessions_are_named);
+	tcase_add_test(t, an_unnumbered_server);
+	tcase_add_test(t, sessions_over_the_other_family_are_named);
 	tcase_add_test(t, a_server_of_ipv6_alone);
 	tcase_add_test(t, a_leaf);
 	tcase_add_test(t, what_is_wrong_is_named);

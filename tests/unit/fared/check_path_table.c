@@ -427,6 +427,23 @@ START_TEST(zebra_alone_shares_out_by_weight)
 }
 END_TEST
 
+/* bgpd has left it out of what it sends, as after a session that came back with the same routes. */
+START_TEST(a_route_that_bmp_does_not_show_is_named)
+{
+	everything_fine();
+	withdraw(PATH_SOURCE_BMP, 1, 0);
+	expect(1, 0, FARE_VERDICT_NO_ROUTE, 0);
+	ck_assert_str_eq(view(1, 0).reason, "BMP has withdrawn it"); /* zebra is a moment behind */
+	now += S;
+	expect(1, 0, FARE_VERDICT_NO_ROUTE, 0);
+	ck_assert_ptr_nonnull(strstr(view(1, 0).reason, "zebra has it installed"));
+	ck_assert_ptr_nonnull(strstr(view(1, 0).look_next, "restart fared"));
+	withdraw(PATH_SOURCE_ZSERV, 1, 0);
+	expect(1, 0, FARE_VERDICT_NO_ROUTE, 0);
+	ck_assert_str_eq(view(1, 0).reason, "BMP has withdrawn it");
+}
+END_TEST
+
 /* bgpd and zebra are gone for good, and neither has withdrawn a thing. */
 START_TEST(what_zebra_said_last_does_not_live_for_ever)
 {
@@ -1392,6 +1409,21 @@ START_TEST(no_path_is_up_against_evidence)
 }
 END_TEST
 
+/* A drained sub-port carries nothing, whatever its address is. */
+START_TEST(a_drained_sub_port_hides_no_missing_address)
+{
+	everything_fine();
+	drain_sub_ports(1);
+	path_table_sub_port_address(table, 0, 2, 1, false, ADDRESS_MISSING);
+	expect(1, 2, FARE_VERDICT_LOCAL_DOWN, 0);
+	ck_assert_ptr_nonnull(strstr(view(1, 2).reason, "address of its neighbour"));
+	path_table_sub_port_address(table, 0, 2, 1, false, ADDRESS_OK);
+	path_table_sub_port_address(table, 0, 2, 0, false, ADDRESS_MISSING);
+	expect(1, 2, FARE_VERDICT_OK, 200 * MBPS);
+	ck_assert_ptr_nonnull(strstr(view(1, 2).reason, "drained a local sub-port"));
+}
+END_TEST
+
 /* One sub-port without its address is left out; the others go on. */
 START_TEST(a_sub_port_without_its_address_is_out_of_use)
 {
@@ -1422,6 +1454,10 @@ START_TEST(causes_are_distinguished)
 	path_table_probe(table, 0, &a, 0, &silent);
 	path_table_kernel_route(table, 0, &a, 0, PATH_KERNEL_ELSEWHERE);
 	ck_assert_ptr_nonnull(strstr(view(1, 0).reason, "out of no sub-port"));
+	path_table_kernel_route(table, 0, &a, 0, PATH_KERNEL_OVER);
+	ck_assert_ptr_nonnull(strstr(view(1, 0).reason, "answers probes over no plane"));
+	ck_assert_ptr_nonnull(strstr(view(1, 0).look_next, "fared on the peer"));
+	expect(1, 0, FARE_VERDICT_OK, 400 * MBPS);
 	teach(PATH_SOURCE_BMP, event_of(1, 1, 2e6)); /* two links, and no bandwidth */
 	ck_assert_ptr_nonnull(strstr(view(1, 1).look_next, "bandwidth_scale"));
 	path_table_probe(table, 0, &a, 2, &crossed);
@@ -1457,9 +1493,11 @@ int main(void)
 	tcase_add_test(tc, not_installed_only_after_a_second);
 	tcase_add_test(tc, a_zebra_that_is_away_takes_nothing_away);
 	tcase_add_test(tc, zebra_alone_shares_out_by_weight);
+	tcase_add_test(tc, a_route_that_bmp_does_not_show_is_named);
 	tcase_add_test(tc, what_zebra_said_last_does_not_live_for_ever);
 	tcase_add_test(tc, without_a_kernel_route_a_silent_path_is_not_usable);
 	tcase_add_test(tc, no_path_is_up_against_evidence);
+	tcase_add_test(tc, a_drained_sub_port_hides_no_missing_address);
 	tcase_add_test(tc, a_sub_port_without_its_address_is_out_of_use);
 	tcase_add_test(tc, causes_are_distinguished);
 	tcase_add_test(tc, adopted_paths_stay_until_bmp_knows);

@@ -19,11 +19,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SOMEBODY ((uid_t)64001)
-#define OTHER	 ((uid_t)64002)
-#define OURS	 ((gid_t)64003)
-#define FOREIGN	 ((gid_t)64004)
-#define NONE	 ((gid_t)-1)
+#define OTHER_UID ((uid_t)64001)
+#define OTHER	  ((uid_t)64002)
+#define OURS	  ((gid_t)64003)
+#define FOREIGN	  ((gid_t)64004)
+#define NONE	  ((gid_t)-1)
 
 static char path[64];
 
@@ -47,10 +47,10 @@ static void become_somebody(void)
 {
 	const gid_t ours = OURS;
 
-	ck_assert_int_eq(lchown(path, SOMEBODY, SOMEBODY), 0);
+	ck_assert_int_eq(lchown(path, OTHER_UID, OTHER_UID), 0);
 	ck_assert_int_eq(setgroups(1, &ours), 0);
-	ck_assert_int_eq(setresgid(SOMEBODY, SOMEBODY, SOMEBODY), 0);
-	ck_assert_int_eq(setresuid(SOMEBODY, SOMEBODY, SOMEBODY), 0);
+	ck_assert_int_eq(setresgid(OTHER_UID, OTHER_UID, OTHER_UID), 0);
+	ck_assert_int_eq(setresuid(OTHER_UID, OTHER_UID, OTHER_UID), 0);
 }
 
 static void assert_is_of(uid_t uid, gid_t gid)
@@ -64,8 +64,8 @@ static void assert_is_of(uid_t uid, gid_t gid)
 
 START_TEST(root_gives_to_user_and_group)
 {
-	ck_assert_int_eq(privileges_give(path, SOMEBODY, OURS), 0);
-	assert_is_of(SOMEBODY, OURS);
+	ck_assert_int_eq(privileges_give(path, OTHER_UID, OURS), 0);
+	assert_is_of(OTHER_UID, OURS);
 	ck_assert_int_eq(privileges_give(path, OTHER, NONE), 0);
 	assert_is_of(OTHER, OURS);
 }
@@ -75,17 +75,17 @@ START_TEST(a_user_gives_to_a_group_of_its_own)
 {
 	become_somebody();
 	ck_assert_int_eq(privileges_give(path, OTHER, NONE), 0);
-	assert_is_of(SOMEBODY, SOMEBODY);
+	assert_is_of(OTHER_UID, OTHER_UID);
 	ck_assert_int_eq(privileges_give(path, OTHER, OURS), 0);
-	assert_is_of(SOMEBODY, OURS);
+	assert_is_of(OTHER_UID, OURS);
 }
 END_TEST
 
 START_TEST(and_is_told_where_it_is_no_member)
 {
 	become_somebody();
-	ck_assert_int_eq(privileges_give(path, SOMEBODY, FOREIGN), -EPERM);
-	assert_is_of(SOMEBODY, SOMEBODY);
+	ck_assert_int_eq(privileges_give(path, OTHER_UID, FOREIGN), -EPERM);
+	assert_is_of(OTHER_UID, OTHER_UID);
 }
 END_TEST
 
@@ -155,7 +155,7 @@ START_TEST(ambient_capabilities_are_given_up)
 	become_somebody_with_ambient_capabilities();
 	drop("");
 	assert_capabilities(-1);
-	ck_assert_uint_eq(geteuid(), SOMEBODY);
+	ck_assert_uint_eq(geteuid(), OTHER_UID);
 }
 END_TEST
 

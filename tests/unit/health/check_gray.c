@@ -15,9 +15,11 @@ static struct gray g;
 static enum gray_side side;
 static uint32_t sub_port, seed, turn;
 static uint64_t now;
+static bool queues; /* may drop probes */
 
 static void setup(void)
 {
+	queues = false;
 	loss_rtt_init(&l);
 	memset(&g, 0, sizeof(g));
 	now = 1000 * MS;
@@ -93,7 +95,7 @@ static bool all(const struct loss_rtt_probe *p)
 
 static bool blame(void)
 {
-	return gray_find(&g, &l, LIMIT, now, &side, &sub_port) == GRAY_FOUND;
+	return gray_find(&g, &l, LIMIT, queues, now, &side, &sub_port) == GRAY_FOUND;
 }
 
 START_TEST(names_the_sub_port)
@@ -159,7 +161,7 @@ START_TEST(chance_is_hardly_ever_blamed)
 		enum gray_finding finding;
 
 		probe(1, 2, a_twentieth);
-		finding = gray_find(&g, &l, LIMIT, now, &side, &sub_port);
+		finding = gray_find(&g, &l, LIMIT, queues, now, &side, &sub_port);
 		n_suspicions += finding == GRAY_SUSPICION;
 		if (finding == GRAY_FOUND) {
 			n_wrong++;
@@ -182,7 +184,7 @@ START_TEST(a_dead_sub_port_is_found_at_once)
 		probe(1, 2, remote_1);
 	}
 	ck_assert(side == GRAY_REMOTE && sub_port == 1);
-	ck_assert_uint_ge(l.n_lost, HEALTH_GRAY_LOST_MIN);
+	ck_assert_uint_ge(l.n_lost, HEALTH_LOST_MIN);
 }
 END_TEST
 
@@ -259,8 +261,8 @@ START_TEST(full_queues_are_not_blamed)
 				loss_rtt_answered(&l, now + 50 * MS, sequence, i, 0, &was);
 		}
 		loss_rtt_settle(&l, now);
-		ck_assert_uint_eq(l.n_lost, 0);
-		ck_assert_uint_gt(l.n_queued, 50);
+		ck_assert_uint_gt(l.n_lost, 50);
+		queues = true;
 		ck_assert_int_eq(blame(), k == 1);
 	}
 	ck_assert_int_eq(side, GRAY_REMOTE);
@@ -298,9 +300,9 @@ START_TEST(comes_back_after_tries_and_ever_more_of_them)
 {
 	probe(100, 2, remote_0);
 	ck_assert(blame());
-	ck_assert(gray_touches(&g, 1, 0, 1));
-	ck_assert(!gray_touches(&g, 0, 1, 0));
-	ck_assert(!gray_touches(&g, 0, -1, -1));
+	ck_assert(gray_is_over(&g, 1, 0, 1));
+	ck_assert(!gray_is_over(&g, 0, 1, 0));
+	ck_assert(!gray_is_over(&g, 0, -1, -1));
 	ck_assert_uint_eq(tries_until_clear(), 16);
 	ck_assert_uint_eq(g.mask[GRAY_REMOTE], 0);
 	ck_assert(blame()); /* the window still says so */

@@ -18,6 +18,7 @@
 
 static struct mtu m;
 static uint64_t now, settle_ns; /* unanswered for so long it is lost */
+static uint64_t pace_ns;	/* of rounds, while nothing is in doubt */
 static uint32_t seed, live;
 static int8_t remote[PORTS];
 static unsigned carries[GRAY_SIDES][GRAY_MAX_SUB_PORTS]; /* path MTUs */
@@ -40,6 +41,7 @@ static void setup(void)
 	lost_percent = padded_percent = n_sent = n_padded = 0;
 	is_old = false;
 	settle_ns = 110 * MS;
+	pace_ns = 12 * MS;
 	for (unsigned i = 0; i < PORTS; i++)
 		remote[i] = (int8_t)(i % 2);
 	for (int side = 0; side < GRAY_SIDES; side++)
@@ -81,7 +83,7 @@ static void answer(struct under_way *w)
 
 static void step(void)
 {
-	struct mtu_ways ways = {live, remote, PORTS};
+	struct mtu_routes routes = {live, remote, PORTS};
 	struct mtu_round r;
 
 	now += STEP_NS;
@@ -89,9 +91,9 @@ static void step(void)
 		if (way[i].round.open && now >= way[i].round.sent_ns + RTT_NS)
 			answer(&way[i]);
 	mtu_settle(&m, now - settle_ns, now);
-	if (now < mtu_due_ns(&m, 12 * MS))
+	if (now < mtu_due_ns(&m, pace_ns))
 		return;
-	if (mtu_next(&m, &ways, now, now, &r))
+	if (mtu_next(&m, &routes, now, now, &r))
 		way[r.sequence / 4 % MTU_ROUNDS] = (struct under_way){r, remote[r.port]};
 }
 
@@ -212,6 +214,24 @@ START_TEST(the_whole_path_may_carry_less)
 END_TEST
 
 /* A sub-port whose device is smaller is out at once, and back when probes pass. */
+/* Without traffic an ordinary probe leaves once a second: an operator waits 5 s at most. */
+START_TEST(an_idle_path_is_known_in_time)
+{
+	uint64_t began;
+
+	pace_ns = HEALTH_MTU_SLOWER * 1000 * MS;
+	run(40000);
+	expect(5, 0, 0);
+	run(100 * (unsigned)_i); /* wherever it is between two rounds */
+	for (unsigned s = 0; s < 2; s++)
+		carries[GRAY_REMOTE][s] = 3;
+	began = now;
+	while (carried() == 5 && now < began + 20000 * MS)
+		step();
+	ck_assert_uint_le((now - began) / MS, 4800);
+}
+END_TEST
+
 START_TEST(a_device_is_known)
 {
 	run(2000);
@@ -282,12 +302,12 @@ END_TEST
 
 START_TEST(answers_are_checked)
 {
-	struct mtu_ways ways = {live, remote, PORTS};
+	struct mtu_routes routes = {live, remote, PORTS};
 	struct mtu_round r;
 	bool changed;
 
 	m.takes_padding = true;
-	ck_assert(mtu_next(&m, &ways, now, 77, &r));
+	ck_assert(mtu_next(&m, &routes, now, 77, &r));
 	ck_assert_uint_eq(r.number, 5);
 	ck_assert(!mtu_answered(&m, r.sequence + 1, 78, 0, 4132, now, &changed));
 	ck_assert(!mtu_answered(&m, r.sequence + 1, 77, 0, 4131, now, &changed)); /* cut short */
@@ -297,12 +317,12 @@ START_TEST(answers_are_checked)
 	ck_assert(changed);
 	ck_assert(mtu_answered(&m, r.sequence + 1, 77, 0, 4132, now, &changed)); /* twice */
 	ck_assert(!changed);
-	ck_assert(mtu_next(&m, &ways, now, 79, &r));
+	ck_assert(mtu_next(&m, &routes, now, 79, &r));
 	mtu_void(&m, r.local);
 	ck_assert(mtu_answered(&m, r.sequence + 1, 79, 0, 4132, now, &changed));
 	ck_assert(!changed);
-	ways.live = 0;
-	ck_assert(!mtu_next(&m, &ways, now, 80, &r));
+	routes.live = 0;
+	ck_assert(!mtu_next(&m, &routes, now, 80, &r));
 }
 END_TEST
 
@@ -320,6 +340,7 @@ int main(void)
 	tcase_add_loop_test(tc, one_sub_port_of_eight_is_found, 0, 16);
 	tcase_add_test(tc, both_ends_may_have_one);
 	tcase_add_loop_test(tc, the_whole_path_may_carry_less, 0, 20);
+	tcase_add_loop_test(tc, an_idle_path_is_known_in_time, 0, 40);
 	tcase_add_test(tc, a_device_is_known);
 	tcase_add_loop_test(tc, losses_are_no_path_mtu, 0, 11);
 	tcase_add_loop_test(tc, it_is_found_among_losses, 0, 40);

@@ -19,7 +19,7 @@ static struct notice_trailer full(void)
 				   .has_arrival = true,
 				   .has_capacity = true,
 				   .has_ack = true,
-				   .has_heard = true,
+				   .has_received = true,
 				   .has_held = true,
 				   .has_receiver = true,
 				   .receiver = UINT64_C(0x8877665544332211),
@@ -63,7 +63,7 @@ START_TEST(comes_back_whole)
 	ck_assert_uint_eq(back.capacity.bps[0], NOTICE_WIRE_ANY);
 	ck_assert_uint_eq(back.capacity.bps[2], UINT64_C(400000000000));
 	ck_assert_uint_eq(back.ack.sequence, 9);
-	ck_assert(back.has_heard);
+	ck_assert(back.has_received);
 	ck_assert(back.has_held && back.held_us == 750);
 }
 END_TEST

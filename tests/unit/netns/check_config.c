@@ -78,7 +78,7 @@ START_TEST(fared_to_the_letter)
 		"bgp:\n  bmp_address: 127.0.0.1\n  bmp_port: 5001\n  bandwidth_scale: 50\n"
 		"  max_as_path: 2\n  stale_s: 120\n  zserv_path: /z\n  frr_version: \"8.4.4\"\n"
 		"  peer_prefixes: [198.19.0.0/16, \"2001:db8:19::/48\"]\n"
-		"health:\n  enabled: true\n  key_file: /k\n"
+		"health:\n  enabled: true\n  key_file: /k\n  queue_ms: 0\n"
 		"local_gpus:\n"
 		"  - name: g0\n    addresses: [198.19.0.3, \"2001:db8:19::3\"]\n    planes:\n"
 		"      - sub_ports:\n"
@@ -108,6 +108,20 @@ START_TEST(unshaped_scale_is_a_virtual_links)
 	text = fared_text(&t, 0, "");
 	has(text, "bandwidth_scale: 10000\n");
 	has_not(text, "frr_version");
+	free(text);
+}
+END_TEST
+
+START_TEST(with_the_band_no_queue_is_allowed_for)
+{
+	struct topology t = pairs;
+	char *text = fared_text(&t, 0, "");
+
+	has(text, "  queue_ms: 0\n");
+	free(text);
+	t.priority_band = false;
+	text = fared_text(&t, 0, "");
+	has_not(text, "queue_ms");
 	free(text);
 }
 END_TEST
@@ -152,6 +166,56 @@ START_TEST(leaf_counts_and_filters)
 	has(text, "neighbor 198.18.0.15 peer-group GPU4\n");
 	has_not(text, "graceful-restart");
 	has_not(text, "GPU6");
+	free(text);
+}
+END_TEST
+
+START_TEST(unnumbered_links_have_sessions_by_device)
+{
+	struct topology t = pairs;
+	char *text;
+
+	t.unnumbered = true;
+	text = bgpd_text(&t, PLAN_SERVER, 1);
+	has(text, "neighbor LEAF-G1 remote-as external\n");
+	has(text, "neighbor g1p0s1 interface peer-group LEAF-G1\n");
+	has(text, "neighbor LEAF-G1 prefix-list SELF4-G1 out\n");
+	has(text, "neighbor LEAF-G1 prefix-list SELF6-G1 out\n");
+	has_not(text, "LEAF4");
+	has_not(text, "LEAF6");
+	free(text);
+	text = bgpd_text(&t, PLAN_LEAF, 0);
+	has(text, "neighbor s1g0s1 interface peer-group GPU\n");
+	has(text, "neighbor GPU prefix-list LOOPBACKS6 out\n");
+	free(text);
+	text = fared_text(&t, 0, "8.4.4");
+	has(text, "neighbors: [unnumbered]}\n");
+	free(text);
+}
+END_TEST
+
+START_TEST(in_one_as_leaves_and_spines_reflect)
+{
+	struct topology t = pairs;
+	char *text;
+
+	t.ibgp = true;
+	t.leaves_per_plane = t.spines_per_plane = 2;
+	text = bgpd_text(&t, PLAN_SERVER, 1);
+	has(text, "router bgp 64512\n");
+	has(text, "neighbor LEAF4-G0 remote-as internal\n");
+	has_not(text, "route-reflector-client");
+	free(text);
+	text = bgpd_text(&t, PLAN_LEAF, 0);
+	has(text, "router bgp 64512\n");
+	has(text, " bgp route-reflector allow-outbound-policy\n");
+	has(text, "  neighbor GPU4 route-reflector-client\n");
+	has(text, "  neighbor GPU6 next-hop-self force\n");
+	has(text, "  neighbor SPINE4 next-hop-self force\n");
+	has_not(text, "neighbor SPINE4 route-reflector-client");
+	free(text);
+	text = bgpd_text(&t, PLAN_SPINE, 0);
+	has(text, "  neighbor LEAF4 route-reflector-client\n");
 	free(text);
 }
 END_TEST
@@ -270,6 +334,38 @@ START_TEST(leaves_and_spines)
 }
 END_TEST
 
+START_TEST(superspines)
+{
+	struct topology t = pairs;
+	char *text;
+
+	t.ipv6 = false;
+	t.leaves_per_plane = t.spines_per_plane = t.pods = 2; /* s0: l0, sp0; s1: l1, sp1 */
+	text = bgpd_text(&t, PLAN_SPINE, 1);
+	has(text, "router bgp 65402\n");
+	has(text, "neighbor LEAF4 passive\n");
+	has(text, "neighbor 198.19.128.2 peer-group LEAF4\n");
+	has(text,
+	    "neighbor 198.19.128.7 peer-group SUPERSPINE4\n"); /* after 2 of leaves, and of sp0 */
+	has(text, "neighbor SUPERSPINE4 prefix-list LOOPBACKS4 out\n");
+	has_not(text, "neighbor SUPERSPINE4 passive\n"); /* the lower end connects */
+	has_not(text, "extcommunity");
+	free(text);
+	text = bgpd_text(&t, PLAN_SUPERSPINE, 0);
+	has(text, "router bgp 65371\n");
+	has(text, "bgp router-id 198.19.253.0\n");
+	has(text, "neighbor SPINE4 passive\n");
+	has(text, "neighbor 198.19.128.4 peer-group SPINE4\n");
+	has(text, "neighbor 198.19.128.6 peer-group SPINE4\n");
+	has_not(text, "SUPERSPINE");
+	free(text);
+	text = fared_text(&t, 0, "");
+	has(text, "bandwidth_scale: 50\n  max_as_path: 6\n");
+	has(text, "  max_routers: 5\n"); /* leaf, spine, superspine, spine, leaf */
+	free(text);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("config");
@@ -279,12 +375,16 @@ int main(void)
 
 	tcase_add_test(tc, fared_to_the_letter);
 	tcase_add_test(tc, unshaped_scale_is_a_virtual_links);
+	tcase_add_test(tc, with_the_band_no_queue_is_allowed_for);
 	tcase_add_test(tc, server_filters_each_gpu);
 	tcase_add_test(tc, leaf_counts_and_filters);
+	tcase_add_test(tc, unnumbered_links_have_sessions_by_device);
+	tcase_add_test(tc, in_one_as_leaves_and_spines_reflect);
 	tcase_add_test(tc, rates_that_differ_are_announced);
 	tcase_add_test(tc, a_changed_rate_in_bgpds_words);
 	tcase_add_test(tc, without_ipv4);
 	tcase_add_test(tc, leaves_and_spines);
+	tcase_add_test(tc, superspines);
 	suite_add_tcase(suite, tc);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

@@ -22,6 +22,18 @@ static const struct topology tiers = {.servers = 4,
 				      .spines_per_plane = 3,
 				      .spine_rate_mbps = 70};
 
+/* A leaf for each server; the pods of plane 0 are l0, l1 with sp0, sp1, and l2, l3 with sp2, sp3 */
+static const struct topology pods = {.servers = 4,
+				     .gpus_per_server = 1,
+				     .planes = 2,
+				     .sub_ports = 1,
+				     .rate_mbps = 50,
+				     .leaves_per_plane = 4,
+				     .spines_per_plane = 4,
+				     .spine_rate_mbps = 25,
+				     .pods = 2,
+				     .superspine_rate_mbps = 60};
+
 START_TEST(links)
 {
 	struct plan_link l;
@@ -149,6 +161,7 @@ START_TEST(no_address_twice)
 
 	check_addresses(&pairs);
 	check_addresses(&tiers);
+	check_addresses(&pods);
 	check_addresses(&widest);
 }
 END_TEST
@@ -192,6 +205,91 @@ START_TEST(two_tiers)
 	PLAN_EACH_LINK(&tiers, l.leaf, k)
 	n++;
 	ck_assert_uint_eq(n, 2 * 2 + 3);
+}
+END_TEST
+
+START_TEST(three_tiers)
+{
+	const struct plan_host sp7 = {PLAN_SPINE, 7}, ss3 = {PLAN_SUPERSPINE, 3};
+	char words[PLAN_TEXT_MAX], v4[INET_ADDRSTRLEN];
+	struct plan_host host;
+	unsigned number, n = 0;
+	struct plan_link l;
+
+	ck_assert_uint_eq(plan_hosts(&pods), 4 + 8 + 8 + 4);
+	ck_assert_uint_eq(plan_links(&pods), 8 + 8 * 2 + 8);
+	host = plan_host_at(&pods, 23);
+	ck_assert(host.role == PLAN_SUPERSPINE && host.index == 3);
+	/* leaf 2 of plane 0 is of the second pod, whose spines are 2 and 3 */
+	plan_link_at(&pods, plan_uplink_number(&pods, 2, 1), &l);
+	ck_assert(l.far.role == PLAN_SPINE && l.far.index == 3);
+	ck_assert_str_eq(l.leaf_dev, "up1");
+	ck_assert_uint_eq(plan_link_mbps(&pods, l.number), 25);
+	/* spine 7: plane 1, pod 1, the second there: the second superspine of plane 1 */
+	ck_assert_uint_eq(plan_plane(&pods, sp7), 1);
+	ck_assert_uint_eq(plan_pod(&pods, sp7), 1);
+	ck_assert_int_eq(plan_uplink_between(&pods, sp7, ss3, &number), 0);
+	ck_assert_uint_eq(number, plan_spine_uplink(&pods, 7));
+	plan_link_at(&pods, number, &l);
+	ck_assert_uint_eq(l.plane, 1);
+	ck_assert_str_eq(l.leaf_dev, "up0");
+	ck_assert_str_eq(l.far_dev, "sp7");
+	ck_assert_str_eq(l.leaf_v4, "198.19.128.46"); /* the last of 24, from 0 */
+	ck_assert_uint_eq(plan_link_mbps(&pods, number), 60);
+	plan_link_text(&pods, number, words);
+	ck_assert_str_eq(words, "uplink sp7 ss3");
+	ck_assert_int_eq(plan_uplink_between(&pods, ss3, sp7, &number), -ENOENT);
+	ck_assert_int_eq(
+		plan_uplink_between(&pods, (struct plan_host){PLAN_SPINE, 6}, ss3, &number),
+		-ENOENT);
+	ck_assert_int_eq(plan_uplink_between(&pods, (struct plan_host){PLAN_LEAF, 0},
+					     (struct plan_host){PLAN_SPINE, 2}, &number),
+			 -ENOENT);
+	PLAN_EACH_LINK(&pods, ss3, k)
+	{
+		plan_link_at(&pods, k, &l);
+		ck_assert(l.leaf.index == 5 || l.leaf.index == 7);
+		n++;
+	}
+	ck_assert_uint_eq(n, 2);
+	n = 0;
+	PLAN_EACH_LINK(&pods, sp7, k)
+	n++;
+	ck_assert_uint_eq(n, 2 + 1);
+	plan_router_id(&pods, ss3, v4);
+	ck_assert_str_eq(v4, "198.19.253.3");
+	/* a pod's spines are of one AS, each pod's of another, and of a plane's superspines one */
+	ck_assert_uint_eq(plan_switch_as(&pods, sp7), 65404);
+	ck_assert_uint_eq(plan_switch_as(&pods, (struct plan_host){PLAN_SPINE, 6}), 65404);
+	ck_assert_uint_eq(plan_switch_as(&pods, (struct plan_host){PLAN_SPINE, 5}), 65403);
+	ck_assert_uint_eq(plan_switch_as(&pods, ss3), 65372);
+	ck_assert_int_eq(plan_parse_host(&pods, "ss3", &host), 0);
+	ck_assert(host.role == PLAN_SUPERSPINE && host.index == 3);
+	ck_assert_int_eq(plan_parse_host(&pods, "ss4", &host), -EINVAL);
+	ck_assert_int_eq(plan_parse_host(&tiers, "ss0", &host), -EINVAL);
+}
+END_TEST
+
+/* The most planes and pods: leaves, superspines and spines keep apart, and to 16 bits. */
+START_TEST(as_numbers_of_the_most_pods)
+{
+	struct topology t = {.servers = 16,
+			     .gpus_per_server = 1,
+			     .planes = 16,
+			     .sub_ports = 1,
+			     .leaves_per_plane = 16,
+			     .spines_per_plane = 16,
+			     .pods = 8};
+	uint32_t last_leaf = plan_switch_as(&t, (struct plan_host){PLAN_LEAF, 255}),
+		 first_super = plan_switch_as(&t, (struct plan_host){PLAN_SUPERSPINE, 0}),
+		 last_super = plan_switch_as(&t, (struct plan_host){PLAN_SUPERSPINE, 31}),
+		 first_spine = plan_switch_as(&t, (struct plan_host){PLAN_SPINE, 0}),
+		 last_spine = plan_switch_as(&t, (struct plan_host){PLAN_SPINE, 255});
+
+	ck_assert_uint_eq(plan_superspines(&t), 32);
+	ck_assert_uint_lt(last_leaf, first_super);
+	ck_assert_uint_lt(last_super, first_spine);
+	ck_assert_uint_lt(last_spine, 65535);
 }
 END_TEST
 
@@ -245,6 +343,8 @@ int main(void)
 	tcase_add_test(tc, as_numbers_do_not_meet);
 	tcase_add_test(tc, no_address_twice);
 	tcase_add_test(tc, two_tiers);
+	tcase_add_test(tc, three_tiers);
+	tcase_add_test(tc, as_numbers_of_the_most_pods);
 	tcase_add_test(tc, words_to_indices);
 	tcase_add_test(tc, netns_names);
 	suite_add_tcase(suite, tc);

@@ -38,6 +38,11 @@ START_TEST(defaults)
 	ck_assert_uint_eq(t.leaves_per_plane, 1);
 	ck_assert_uint_eq(t.spines_per_plane, 0);
 	ck_assert_uint_eq(t.ecn_threshold_kb, 0);
+	ck_assert_uint_eq(t.ecn_max_kb, 0);
+	ck_assert_uint_eq(t.ecn_max_percent, 100);
+	ck_assert_uint_eq(t.lb.mode, TOPOLOGY_LB_KERNEL);
+	ck_assert_uint_eq(t.lb.seed, TOPOLOGY_EVERY);
+	ck_assert_uint_eq(t.lb.gap_us, 500);
 	ck_assert_uint_eq(topology_rate(&t, 3, 0, 2, 1), 200);
 }
 END_TEST
@@ -62,6 +67,20 @@ START_TEST(rates)
 }
 END_TEST
 
+START_TEST(three_tiers)
+{
+	const char *text = "servers: 4\nplanes: 2\nsub_ports: 1\nrate_mbps: 50\n"
+			   "leaves_per_plane: 4\nspines_per_plane: 4\npods: 2\n";
+	char error[TOPOLOGY_ERROR_MAX];
+	struct topology t;
+
+	ck_assert_msg(!parse(text, &t, error), "%s", error);
+	ck_assert_uint_eq(topology_pod_spines(&t), 2);
+	ck_assert_uint_eq(t.spine_rate_mbps, 25);      /* a server's 50 over its pod's two */
+	ck_assert_uint_eq(t.superspine_rate_mbps, 50); /* two leaves' 25 */
+}
+END_TEST
+
 START_TEST(tiers)
 {
 	const char *text = "servers: 5\nplanes: 2\nsub_ports: 2\nrate_mbps: 50\n"
@@ -79,12 +98,43 @@ START_TEST(tiers)
 }
 END_TEST
 
+START_TEST(pfc)
+{
+	char error[TOPOLOGY_ERROR_MAX];
+	struct topology t;
+
+	ck_assert_int_eq(parse("servers: 2\nplanes: 1\nsub_ports: 1\n", &t, error), 0);
+	ck_assert_uint_eq(t.pfc.xoff_bytes, 0);
+	ck_assert_msg(!parse("servers: 2\nplanes: 1\nsub_ports: 1\nrate_mbps: 50\n"
+			     "pfc: {xoff_bytes: 65536}\n",
+			     &t, error),
+		      "%s", error);
+	ck_assert_uint_eq(t.pfc.class, 3);
+	ck_assert_uint_eq(t.pfc.xon_bytes, 32768);
+	ck_assert_uint_eq(t.pfc.headroom_bytes, 25000 + 4 * 4214);
+	ck_assert_uint_eq(t.pfc.watchdog_ms, 0);
+	ck_assert_uint_eq(t.bucket_frames, 2);
+	ck_assert_msg(!parse("servers: 2\nplanes: 1\nsub_ports: 1\nrate_mbps: 400\n"
+			     "bucket_frames: 3\npfc: {class: 4, xoff_bytes: 9, xon_bytes: 0, "
+			     "headroom_bytes: 0, watchdog_ms: 80}\n",
+			     &t, error),
+		      "%s", error);
+	ck_assert_uint_eq(t.pfc.class, 4);
+	ck_assert_uint_eq(t.pfc.xon_bytes, 0);
+	ck_assert_uint_eq(t.pfc.headroom_bytes, 0); /* none, on purpose */
+	ck_assert_uint_eq(t.pfc.watchdog_ms, 80);
+	ck_assert_uint_eq(t.bucket_frames, 3);
+}
+END_TEST
+
 START_TEST(every_key)
 {
 	const char *text = "name: a-1\nservers: 2\ngpus_per_server: 8\nplanes: 16\nsub_ports: "
 			   "2\nrate_mbps: 0\n"
 			   "queue_bytes: 65536\nbucket_frames: 2\npriority_band: false\n"
-			   "mtu: 9000\nipv6: true\ngraceful_restart_s: 0\n"
+			   "lb: flowlet\nlb_seed: 0\nlb_gap_us: 20\n"
+			   "mtu: 9000\nipv6: true\nunnumbered: true\nibgp: true\n"
+			   "graceful_restart_s: 0\n"
 			   "bgp_timers: {keepalive_s: 3, hold_s: 9}\n";
 	char error[TOPOLOGY_ERROR_MAX];
 	struct topology t;
@@ -97,10 +147,14 @@ START_TEST(every_key)
 	ck_assert_uint_eq(topology_bucket_bytes(&t), 2 * 9014);
 	ck_assert(!t.priority_band);
 	ck_assert_uint_eq(t.mtu, 9000);
+	ck_assert_uint_eq(t.lb.mode, TOPOLOGY_LB_FLOWLET);
+	ck_assert_str_eq(topology_lb_name(t.lb.mode), "flowlet");
+	ck_assert_uint_eq(t.lb.seed, 0);
+	ck_assert_uint_eq(t.lb.gap_us, 20);
 	ck_assert_uint_eq(t.graceful_restart_s, 0);
 	ck_assert_uint_eq(t.keepalive_s, 3);
 	ck_assert_uint_eq(t.hold_s, 9);
-	ck_assert(t.ipv6);
+	ck_assert(t.ipv6 && t.unnumbered && t.ibgp);
 }
 END_TEST
 
@@ -114,6 +168,9 @@ static const struct {
 	{"servers: 4\nplanes: 2\nsub_ports: 2\nswitches: 3\nmtu: 1500\n", 4,
 	 "switches: there is no such key"},
 	{"servers: 4\nplanes: 2\nsub_ports: two\n", 3, "sub_ports"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\necn_threshold_kb: 20\necn_max_kb: 20\n", 5,
+	 "ecn_max_kb: 20 is not above ecn_threshold_kb"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\nlb: hash\n", 4, "lb: give kernel, ecmp"},
 	{"servers: -4\nplanes: 2\nsub_ports: 2\n", 1, "servers"},
 	{"servers: 4\n# planes: 1\nplanes: 0\nsub_ports: 2\n", 3, "planes: 0 is out of range"},
 	{"servers: 4\nplanes: 17\nsub_ports: 2\n", 2, "planes: 17 is out of range"},
@@ -136,6 +193,7 @@ static const struct {
 	 "rate_mbps: 1000000 is out"},
 	{"servers: 4\nplanes: 2\nsub_ports: 2\nipv4: false\n", 4,
 	 "ipv4: false leaves no addresses"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\nipv6: true\nibgp: true\n", 5, "only unnumbered"},
 	{"servers: 4\nplanes: 2\nsub_ports: 2\nrates: []\n", 4, "rates"},
 	{"servers: 4\nplanes: 2\nsub_ports: 2\nrates: [{plane: 2, rate_mbps: 50}]\n", 4,
 	 "rates[0].plane: 2: they end at 1 here"},
@@ -158,6 +216,19 @@ static const struct {
 	 "spines_per_plane: a plane has one leaf and no spine"},
 	{"servers: 4\nplanes: 2\nsub_ports: 2\nspine_rate_mbps: 2\n", 4,
 	 "spine_rate_mbps: there are no spines"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\npods: 2\n", 4,
+	 "pods: 2 pods of a plane do not have equal numbers of its 1 leaves"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\nleaves_per_plane: 4\nspines_per_plane: 3\npods: 2\n",
+	 6,
+	 "pods: 2 pods of a plane do not have equal numbers of its 4 leaves, and of its 3 spines"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\nleaves_per_plane: 4\nspines_per_plane: 4\npods: 9\n",
+	 6, "pods: 9"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\nleaves_per_plane: 2\nspines_per_plane: 1\n"
+	 "superspine_rate_mbps: 9\n",
+	 6, "superspine_rate_mbps: there are no superspines without pods"},
+	{"servers: 4\nplanes: 2\nsub_ports: 2\nleaves_per_plane: 2\nspines_per_plane: 2\npods: 2\n"
+	 "superspine_rate_mbps: 0\necn_threshold_kb: 9\n",
+	 8, "ecn_threshold_kb: a link without a rate"},
 	{"servers: 4\nplanes: 2\nsub_ports: 2\nleaves_per_plane: 5\nspines_per_plane: 1\n", 4,
 	 "leaves_per_plane: 5 leaves for 4"},
 	{"servers: 4\nplanes: 2\nsub_ports: 2\nleaves_per_plane: 2\nspines_per_plane: "
@@ -165,6 +236,22 @@ static const struct {
 	 6, "announce_rates: not with spines"},
 	{"servers: 4\nplanes: 2\nsub_ports: 2\nrate_mbps: 0\necn_threshold_kb: 9\n", 5,
 	 "ecn_threshold_kb: a link without a rate"},
+	{"servers: 4\nplanes: 1\nsub_ports: 1\nrate_mbps: 50\n"
+	 "pfc: {xoff_bytes: 65536, headroom_bytes: 40000}\n",
+	 5,
+	 "headroom_bytes: 40000; 50 Mbit/s for the 4000 us in which a queue is paused, a bucket of "
+	 "2 frames and 2 of mtu 4200 are 41856 bytes"},
+	{"servers: 4\nplanes: 1\nsub_ports: 1\nrates: [{plane: 0, rate_mbps: 401}]\n"
+	 "pfc: {xoff_bytes: 65536}\n",
+	 4, "rates: 401: PFC is emulated in time at 1 to 400"},
+	{"servers: 4\nplanes: 1\nsub_ports: 1\nrate_mbps: 0\npfc: {xoff_bytes: 65536}\n", 4,
+	 "rate_mbps: 0: PFC is"},
+	{"servers: 4\nplanes: 1\nsub_ports: 1\nbucket_frames: 0\npfc: {xoff_bytes: 9}\n", 4,
+	 "bucket_frames: 0: no headroom"},
+	{"servers: 4\nplanes: 1\nsub_ports: 1\npfc: {xoff_bytes: 9, xon_bytes: 9}\n", 4,
+	 "xon_bytes: 9 is not below"},
+	{"servers: 4\nplanes: 1\nsub_ports: 1\npfc: {class: 3}\n", 4, "pfc.xoff_bytes: this"},
+	{"servers: 4\nplanes: 1\nsub_ports: 1\npfc: {class: 8, xoff_bytes: 9}\n", 4, "class: 8"},
 	{"servers: [4]\nplanes: 2\nsub_ports: 2\n", 1, "servers"},
 	{"servers: 4\nservers: 5\nplanes: 2\nsub_ports: 2\n", 2, "given twice (first on line 1)"},
 	{"- servers\n", 1, ""},
@@ -277,6 +364,8 @@ int main(void)
 	tcase_add_test(tc, defaults);
 	tcase_add_test(tc, rates);
 	tcase_add_test(tc, tiers);
+	tcase_add_test(tc, three_tiers);
+	tcase_add_test(tc, pfc);
 	tcase_add_test(tc, every_key);
 	tcase_add_loop_test(tc, bad_files, 0, sizeof(bad) / sizeof(*bad));
 	tcase_add_test(tc, zero_byte);

@@ -61,17 +61,26 @@ START_TEST(a_wide_interval_has_not_left)
 }
 END_TEST
 
+static size_t front(const double *x, const double *y, size_t n, bool more_x, bool more_y,
+		    bool *best)
+{
+	const double *const both[2] = {x, y};
+	const bool more[2] = {more_x, more_y};
+
+	return curve_pareto(both, more, 2, n, best);
+}
+
 START_TEST(pareto_more_and_less)
 {
 	/* throughput: more is better; latency: less is */
 	const double tps[] = {10, 20, 30, 25, NAN}, latency[] = {1, 2, 9, 3, 0};
 	bool best[5];
 
-	ck_assert_uint_eq(curve_pareto(tps, latency, 5, true, false, best), 4);
+	ck_assert_uint_eq(front(tps, latency, 5, true, false, best), 4);
 	ck_assert(best[0] && best[1] && best[2] && best[3] && !best[4]);
-	ck_assert_uint_eq(curve_pareto(tps, latency, 5, true, true, best), 1);
+	ck_assert_uint_eq(front(tps, latency, 5, true, true, best), 1);
 	ck_assert(best[2]);
-	ck_assert_uint_eq(curve_pareto(tps, latency, 5, false, false, best), 1);
+	ck_assert_uint_eq(front(tps, latency, 5, false, false, best), 1);
 	ck_assert(best[0]);
 }
 END_TEST
@@ -81,9 +90,24 @@ START_TEST(pareto_equals)
 	const double x[] = {1, 1, 1}, y[] = {2, 2, 3};
 	bool best[3];
 
-	ck_assert_uint_eq(curve_pareto(x, y, 2, true, true, best), 2); /* neither beats the other */
-	ck_assert_uint_eq(curve_pareto(x, y, 3, true, true, best), 1);
+	ck_assert_uint_eq(front(x, y, 2, true, true, best), 2); /* neither beats the other */
+	ck_assert_uint_eq(front(x, y, 3, true, true, best), 1);
 	ck_assert(best[2]);
+}
+END_TEST
+
+/* The second is beaten by the first in two measures, and stays for the third. */
+START_TEST(pareto_of_three)
+{
+	const double ttft[] = {1, 2, 2, 3}, itl[] = {20, 25, 25, 30}, tps[] = {10, 12, 11, 12};
+	const double *const all[3] = {ttft, itl, tps};
+	const bool more[3] = {false, false, true};
+	bool best[4];
+
+	ck_assert_uint_eq(curve_pareto(all, more, 2, 4, best), 1);
+	ck_assert(best[0]);
+	ck_assert_uint_eq(curve_pareto(all, more, 3, 4, best), 2);
+	ck_assert(best[0] && best[1]);
 }
 END_TEST
 
@@ -101,6 +125,7 @@ int main(void)
 	tcase_add_test(tcase, a_wide_interval_has_not_left);
 	tcase_add_test(tcase, pareto_more_and_less);
 	tcase_add_test(tcase, pareto_equals);
+	tcase_add_test(tcase, pareto_of_three);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);

@@ -96,11 +96,15 @@ END_TEST
 START_TEST(variation)
 {
 	const double v[] = {8, 10, 12}, none[] = {-1, 1}, even[] = {3, 3}, zero[] = {0, 0};
+	/* a sixth of it, six times, is not it */
+	const double line[] = {24.650938854116514, 24.650938854116514, 24.650938854116514,
+			       24.650938854116514, 24.650938854116514, 24.650938854116514};
 
 	ck_assert_double_eq_tol(stats_cv(v, 3), 0.2, 1e-12);
 	ck_assert_double_nan(stats_cv(none, 2));
 	ck_assert_double_nan(stats_cv(v, 1));
 	ck_assert_double_eq(stats_cv(even, 2), 0);
+	ck_assert_double_eq(stats_cv(line, 6), 0);
 	ck_assert_double_eq(stats_max_min(v, 3), 1.5);
 	ck_assert_double_eq(stats_max_min(zero, 2), 1);
 	ck_assert_double_infinite(stats_max_min((const double[]){0, 2}, 2));

@@ -29,18 +29,18 @@ END_TEST
 START_TEST(faults_strike_the_receiver)
 {
 	struct topo *topo = parsed(fabric(3));
-	char words[96], want[2 * TOPO_NAME_MAX + 16], gpu[2 * TOPO_NAME_MAX];
+	char spec[96], want[2 * TOPO_NAME_MAX + 16], gpu[2 * TOPO_NAME_MAX];
 
 	ck_assert_uint_ne(topo->gpus[demo_victim(topo)].server, topo->gpus[0].server);
 	topo_gpu_label(topo, demo_victim(topo), gpu, sizeof(gpu));
-	demo_words(topo, "healthy", words, sizeof(words));
-	ck_assert_str_eq(words, "");
-	demo_words(topo, "sub-port-lost", words, sizeof(words));
+	demo_spec(topo, "healthy", spec, sizeof(spec));
+	ck_assert_str_eq(spec, "");
+	demo_spec(topo, "sub-port-lost", spec, sizeof(spec));
 	snprintf(want, sizeof(want), "subport %s 1 0", gpu);
-	ck_assert_str_eq(words, want);
-	demo_words(topo, "plane-lost", words, sizeof(words));
+	ck_assert_str_eq(spec, want);
+	demo_spec(topo, "plane-lost", spec, sizeof(spec));
 	snprintf(want, sizeof(want), "plane %s 1", gpu);
-	ck_assert_str_eq(words, want);
+	ck_assert_str_eq(spec, want);
 	topo_destroy(topo);
 }
 END_TEST

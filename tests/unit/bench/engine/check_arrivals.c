@@ -29,6 +29,26 @@ START_TEST(even_ones_are_a_period_apart)
 }
 END_TEST
 
+/* Of each period one, in its first part; where in it, differs. */
+START_TEST(bursts_are_a_period_apart)
+{
+	struct arrivals a = {.law = ARRIVAL_BURST, .mean_ns = 1000, .spread_ns = 100, .random = 5};
+	double least = 100, most = 0;
+
+	arrivals_start(&a, 7000);
+	for (int i = 0; i < 100; i++) {
+		double at = a.next_ns - (7000 + 1000 * i);
+
+		ck_assert(at >= 0 && at < 100);
+		least = at < least ? at : least;
+		most = at > most ? at : most;
+		arrivals_take(&a);
+	}
+	ck_assert(least < 20 && most > 80);
+	ck_assert(arrival_is_open(ARRIVAL_BURST) && !arrival_is_open(ARRIVAL_COMMAND));
+}
+END_TEST
+
 /* Mean and standard deviation of the distances of a Poisson process are equal. */
 START_TEST(poisson_ones_have_the_mean)
 {
@@ -67,6 +87,7 @@ int main(void)
 
 	tcase_add_test(tc, names_go_both_ways);
 	tcase_add_test(tc, even_ones_are_a_period_apart);
+	tcase_add_test(tc, bursts_are_a_period_apart);
 	tcase_add_test(tc, poisson_ones_have_the_mean);
 	tcase_add_test(tc, closed_ones_are_due_at_once);
 	suite_add_tcase(s, tc);

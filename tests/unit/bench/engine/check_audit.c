@@ -41,17 +41,20 @@ END_TEST
 START_TEST(what_goes_in_comes_out)
 {
 	const struct audit_counts good = {.due = 10,
-					  .completed = 7,
-					  .failed = 1,
-					  .under_way = 2,
+					  .completed = 8,
+					  .unposted = 2,
+					  .timed = 4,
+					  .delivered = 4,
 					  .sent_bytes = 700,
-					  .received_bytes = 640,
-					  .lost_bytes = 60,
+					  .received_bytes = 700,
 					  .requests = 5,
 					  .requests_ended = 3,
 					  .requests_held = 2,
 					  .tokens = 48,
 					  .request_tokens = 48,
+					  .window_tokens = 40,
+					  .window_request_tokens = 40,
+					  .good_tokens = 40,
 					  .time_ns = 600,
 					  .busy_ns = 200,
 					  .idle_ns = 400,
@@ -63,16 +66,27 @@ START_TEST(what_goes_in_comes_out)
 
 	ck_assert(audit_conserved(&good, why, sizeof(why)));
 	ck_assert(audit_conserved(&none, why, sizeof(why)));
-	wrong.completed = 6;
+	wrong.completed = 7;
 	ck_assert(!audit_conserved(&wrong, why, sizeof(why)));
-	ck_assert_str_eq(why, "10 messages were due, and completed, failed or under way are 9");
+	ck_assert_str_eq(why, "10 messages were due, and acknowledged or never handed over are 9");
+	wrong = good;
+	wrong.delivered = 3;
+	ck_assert(!audit_conserved(&wrong, why, sizeof(why)));
+	ck_assert_str_eq(why, "4 messages were due, and arrived or never handed over are 3");
 	wrong = good;
 	wrong.received_bytes--;
 	ck_assert(!audit_conserved(&wrong, why, sizeof(why)));
-	ck_assert_str_eq(why, "700 bytes were sent, and received or lost are 699");
+	ck_assert_str_eq(why, "700 bytes were sent, and received are 699");
 	wrong = good;
 	wrong.tokens = 40;
 	ck_assert(!audit_conserved(&wrong, why, sizeof(why)));
+	wrong = good;
+	wrong.window_tokens = 39;
+	ck_assert(!audit_conserved(&wrong, why, sizeof(why)));
+	wrong = good;
+	wrong.good_tokens = 41;
+	ck_assert(!audit_conserved(&wrong, why, sizeof(why)));
+	ck_assert_str_eq(why, "41 tokens are good, of 40");
 	wrong = good;
 	wrong.requests_held = 3;
 	ck_assert(!audit_conserved(&wrong, why, sizeof(why)));
@@ -82,35 +96,51 @@ START_TEST(what_goes_in_comes_out)
 	wrong = good;
 	wrong.waited_ns = 1030;
 	ck_assert(!audit_conserved(&wrong, why, sizeof(why)));
-	ck_assert_str_eq(why, "a GPU waited 1030 ns of 600");
+	ck_assert_str_eq(why, "1030 ns is what a GPU waited, of 600");
 }
 END_TEST
 
-/* Of a load: what was posted and what could not be are due; rounds that overlap are waited for at
- * once, and their sum is no time. */
+/*
+ * Of a load: what was posted and what could not be are due, and receivers say the same; rounds that
+ * overlap are waited for at once, and their sum is no time.
+ */
 START_TEST(counts_of_a_run)
 {
 	struct measured_load load[2] = {{.unposted = 3, .waited_ns = 500}, {.waited_ns = 9000}};
 	const struct traffic_load loads[2] = {{.name = "a"}, {.name = "b", .overlap = 8}};
-	struct measured m = {.to_ns = 1000, .n_loads = 2, .load = load};
+	const struct traffic_stream streams[2] = {{.slot_bytes = 4096},
+						  {.slot_bytes = 16, .load = 1}};
+	struct measured m = {.to_ns = 1000, .n_loads = 2, .load = load, .n_streams = 2};
 	struct audit_counts c = {0};
 	char why[160];
 
 	for (unsigned i = 0; i < 2; i++) {
 		hist_init(&load[i].posted);
 		hist_init(&load[i].completed);
+		hist_init(&load[i].delivered);
 	}
+	for (unsigned i = 0; i < 7; i++) /* the receivers of b cannot know when it was due */
+		hist_add(&load[0].delivered, 1);
 	for (unsigned i = 0; i < 4; i++) {
 		hist_add(&load[0].posted, 1);
 		hist_add(&load[0].completed, 1);
 	}
 	m.books.sent_bytes = m.books.bytes = 77;
-	audit_count(&c, &m, loads);
+	audit_count(&c, &m, loads, streams);
 	ck_assert_uint_eq(c.due, 7);
 	ck_assert_uint_eq(c.completed, 4);
-	ck_assert_uint_eq(c.under_way, 3);
+	ck_assert_uint_eq(c.unposted, 3);
+	ck_assert_uint_eq(c.timed, 7);
 	ck_assert_uint_eq(c.waited_ns, 500);
 	ck_assert(audit_conserved(&c, why, sizeof(why)));
+	/* one that its sender had acknowledged, and its receiver never saw */
+	hist_init(&load[0].delivered);
+	for (unsigned i = 0; i < 6; i++)
+		hist_add(&load[0].delivered, 1);
+	c = (struct audit_counts){0};
+	audit_count(&c, &m, loads, streams);
+	ck_assert(!audit_conserved(&c, why, sizeof(why)));
+	ck_assert_str_eq(why, "7 messages were due, and arrived or never handed over are 6");
 }
 END_TEST
 

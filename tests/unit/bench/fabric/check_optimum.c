@@ -122,6 +122,22 @@ END_TEST
 
 /* Equal shares: a split in proportion to the paths' bandwidth reaches the bound exactly in all
  * scenarios. */
+START_TEST(ten_buckets)
+{
+	struct topo *topo = in(HEALTHY);
+	double bucket;
+
+	topo->bucket_bytes = 4000;
+	bucket = optimum_bucket_bytes(topo, 0);
+	ck_assert(bucket > 4000 * 7 && bucket < 4000 * 8); /* eight sub-ports, less of headers */
+	ck_assert(optimum_short(topo, 0, 10 * bucket - 1));
+	ck_assert(!optimum_short(topo, 0, 10 * bucket));
+	topo->bucket_bytes = 0; /* nothing shapes */
+	ck_assert(!optimum_short(topo, 0, 1));
+	topo_destroy(topo);
+}
+END_TEST
+
 START_TEST(proportional_reaches_the_bound)
 {
 	for (int i = 0; i < SCENARIOS; i++) {
@@ -214,6 +230,7 @@ int main(void)
 	tcase_add_test(tcase, pairs);
 	tcase_add_test(tcase, the_busiest_gpu_is_the_bound);
 	tcase_add_test(tcase, planes_do_not_mix);
+	tcase_add_test(tcase, ten_buckets);
 	tcase_add_test(tcase, proportional_reaches_the_bound);
 	tcase_add_test(tcase, routed_traffic_comes_close);
 	tcase_add_test(tcase, spines_bound_what_crosses_them);

@@ -106,13 +106,48 @@ START_TEST(marks_are_read)
 	json_object_set_new(port, "ecn",
 			    json_pack("{s:i, s:i, s:i, s:i, s:i}", "packets", 50, "bytes", 9,
 				      "marked", 7, "onset_ns", 3, "queue_at_onset_bytes", 102401));
+	json_object_set_new(root, "ecn_max_bytes", json_integer(204800));
+	json_object_set_new(root, "ecn_max_percent", json_integer(20));
+	json_object_set_new(json_object_get(port, "ecn"), "ramp",
+			    json_pack("[[iii][iii][iii][iii][iii][iii][iii][iii][iii]]", 1, 0, 1, 2,
+				      1, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5,
+				      5, 13));
 	topo = parsed(root);
 	ck_assert_uint_eq(topo->ecn_threshold_bytes, 102400);
+	ck_assert_uint_eq(topo->ecn_max_bytes, 204800);
+	ck_assert_uint_eq(topo->ecn_max_percent, 20);
+	ck_assert_uint_eq(topo->gpus[1].plane[2].sub_port[1].marks.ramp_packets[1], 2);
+	ck_assert_uint_eq(topo->gpus[1].plane[2].sub_port[1].marks.ramp_marked[1], 1);
+	ck_assert_uint_eq(topo->gpus[1].plane[2].sub_port[1].marks.ramp_marked[8], 5);
+	ck_assert_uint_eq(topo->gpus[1].plane[2].sub_port[1].marks.ramp_squares[8], 13);
 	ck_assert_uint_eq(topo->gpus[1].plane[2].sub_port[1].marks.packets, 50);
 	ck_assert_uint_eq(topo->gpus[1].plane[2].sub_port[1].marks.marked, 7);
 	ck_assert_uint_eq(topo->gpus[1].plane[2].sub_port[1].marks.onset_ns, 3);
 	ck_assert_uint_eq(topo->gpus[1].plane[2].sub_port[1].marks.queue_at_onset_bytes, 102401);
 	ck_assert_uint_eq(topo->gpus[1].plane[2].sub_port[0].marks.packets, 0);
+	topo_destroy(topo);
+}
+END_TEST
+
+START_TEST(queues_and_pauses_are_read)
+{
+	json_t *root = fabric(2);
+	struct topo *topo;
+
+	json_object_set_new(root, "pfc", json_null());
+	topo = parsed(json_incref(root));
+	ck_assert_uint_eq(topo->pfc.xoff_bytes, 0);
+	ck_assert_uint_eq(topo->queue_bytes, 0);
+	topo_destroy(topo);
+	json_object_set_new(root, "queue_bytes", json_integer(65536));
+	json_object_set_new(root, "pfc",
+			    json_pack("{s:i, s:i, s:i}", "xoff_bytes", 9, "headroom_bytes", 8,
+				      "watchdog_ms", 7));
+	topo = parsed(root);
+	ck_assert_uint_eq(topo->queue_bytes, 65536);
+	ck_assert_uint_eq(topo->pfc.xoff_bytes, 9);
+	ck_assert_uint_eq(topo->pfc.headroom_bytes, 8);
+	ck_assert_uint_eq(topo->pfc.watchdog_ms, 7);
 	topo_destroy(topo);
 }
 END_TEST
@@ -123,6 +158,7 @@ START_TEST(spines_are_read_and_checked)
 		const char *member, *value, *says;
 	} bad[] = {
 		{"spines", "[{}]", "name"},
+		{"spines", "[{\"name\":\"sp0\"}]", "netns"},
 		{"uplinks", "[{\"leaf\":\"l0\",\"spine\":\"sp0\"}]", "rate_bps"},
 		{"uplinks", "[{\"leaf\":\"l0\",\"spine\":\"x\",\"rate_bps\":1}]", "no spine x"},
 		{"uplinks", "[{\"leaf\":\"l9\",\"spine\":\"sp0\",\"rate_bps\":1}]", "no leaf l9"},
@@ -149,6 +185,39 @@ START_TEST(spines_are_read_and_checked)
 		free(text);
 		json_decref(root);
 	}
+}
+END_TEST
+
+/* Two leaves of different pods: spines 0 and 1 of plane 0, of one leaf each, one superspine. */
+START_TEST(superspines_join_pods)
+{
+	json_t *root = two_tiers();
+	const char
+		*uplinks = "[{\"leaf\":\"l0\",\"spine\":\"sp0\",\"rate_bps\":400,\"up\":true},"
+			   "{\"leaf\":\"l1\",\"spine\":\"sp1\",\"rate_bps\":300,\"up\":true}]",
+		*tops = "[{\"name\":\"ss0\",\"up\":true}]",
+		*more = "[{\"spine\":\"sp0\",\"superspine\":\"ss0\",\"rate_bps\":200,\"up\":true},"
+			"{\"spine\":\"sp1\",\"superspine\":\"ss0\",\"rate_bps\":250,\"up\":true}]",
+		*none = "[{\"spine\":\"sp0\",\"superspine\":\"ss9\",\"rate_bps\":200}]";
+	char *text, reason[256] = "";
+	struct topo *topo;
+
+	json_object_set_new(root, "uplinks", json_loads(uplinks, 0, NULL));
+	json_object_set_new(root, "superspines", json_loads(tops, 0, NULL));
+	json_object_set_new(root, "spine_uplinks", json_loads(none, 0, NULL));
+	text = json_dumps(root, 0);
+	ck_assert_int_eq(topo_parse(&topo, text, strlen(text), reason, sizeof(reason)), -EBADMSG);
+	ck_assert_msg(strstr(reason, "no superspine ss9"), "%s", reason);
+	free(text);
+	json_object_set_new(root, "spine_uplinks", json_loads(more, 0, NULL));
+	topo = parsed(root);
+	ck_assert_uint_eq(topo->n_superspines, 1);
+	ck_assert_uint_eq(topo_spines_bps(topo, 0, 1), 200);
+	ck_assert_double_eq(topo_spines_share(topo, 0, 1), 1);
+	topo->spines[1].uplink_bps = 0;
+	ck_assert_uint_eq(topo_spines_bps(topo, 0, 1), 0);
+	ck_assert_double_eq(topo_spines_share(topo, 0, 1), 0);
+	topo_destroy(topo);
 }
 END_TEST
 
@@ -204,6 +273,11 @@ START_TEST(mtu_and_goodput)
 	ck_assert_uint_eq(topo_path_mtu(200, false), 0);
 	ck_assert_double_eq_tol(topo_goodput_factor(4096, false), 4096.0 / 4154, 1e-12);
 	ck_assert_double_eq_tol(topo_goodput_factor(1024, true), 1024.0 / 1102, 1e-12);
+	/* each packet has headers, the first a RETH */
+	ck_assert_double_eq_tol(topo_write_factor(4096, false, 64), 64. / 138, 1e-12);
+	ck_assert_double_eq_tol(topo_write_factor(4096, false, 4096), 4096. / 4170, 1e-12);
+	ck_assert_double_eq_tol(topo_write_factor(4096, false, 65536), 65536. / 66480, 1e-12);
+	ck_assert_double_eq_tol(topo_write_factor(1024, true, 1025), 1025. / 1197, 1e-12);
 }
 END_TEST
 
@@ -220,7 +294,9 @@ int main(void)
 	tcase_add_test(tcase, bad_ones_say_why);
 	tcase_add_test(tcase, indices_are_checked);
 	tcase_add_test(tcase, spines_are_read_and_checked);
+	tcase_add_test(tcase, superspines_join_pods);
 	tcase_add_test(tcase, marks_are_read);
+	tcase_add_test(tcase, queues_and_pauses_are_read);
 	tcase_add_test(tcase, cut_short);
 	tcase_add_test(tcase, mtu_and_goodput);
 	suite_add_tcase(suite, tcase);

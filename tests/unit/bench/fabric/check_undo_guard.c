@@ -57,9 +57,9 @@ static struct failover_scenario loss(void)
 {
 	struct failover_scenario s = {.name = "loss", .title = "a leaf loses some", .n_faults = 1};
 
-	s.fault[0].kind = FAILOVER_WORDS;
-	strcpy(s.fault[0].words_on, "gray leaf l0 --loss-percent 5");
-	strcpy(s.fault[0].words_off, "gray leaf l0 --loss-percent 0");
+	s.fault[0].kind = FAILOVER_SPEC;
+	strcpy(s.fault[0].spec_on, "gray leaf l0 --loss-percent 5");
+	strcpy(s.fault[0].spec_off, "gray leaf l0 --loss-percent 0");
 	return s;
 }
 
@@ -109,7 +109,7 @@ START_TEST(both_faults_are_undone_the_last_first)
 	struct undo_guard *g;
 
 	s.fault[s.n_faults++] = s.fault[0];
-	strcpy(s.fault[1].words_off, "heal bgpd s1");
+	strcpy(s.fault[1].spec_off, "heal bgpd s1");
 	ck_assert_int_eq(create(&g), 0);
 	ck_assert_int_eq(put_in_force(g, &s), 0);
 	ck_assert_int_eq(undo_guard_destroy(g), 0);

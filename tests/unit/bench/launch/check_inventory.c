@@ -30,8 +30,8 @@ static struct inventory *parsed(const char *text)
 
 START_TEST(hosts_become_a_fabric)
 {
-	struct inventory *i = parsed(TOP("hosts:\n") HOST("h0", "198.19.0.1", "")
-					     HOST("h1", "198.19.0.2", FAULTS));
+	struct inventory *i = parsed(TOP("hosts:\n") HOST(
+		"h0", "198.19.0.1", "    store: /mnt/nvme0\n") HOST("h1", "198.19.0.2", FAULTS));
 	const struct topo *topo = i->topo;
 
 	ck_assert_uint_eq(topo->n_servers, 2);
@@ -39,6 +39,8 @@ START_TEST(hosts_become_a_fabric)
 	ck_assert_uint_eq(topo->n_planes, 2);
 	ck_assert_str_eq(topo->servers[1].name, "h1");
 	ck_assert_str_eq(topo->servers[1].fared_run_dir, "/run/fared");
+	ck_assert_str_eq(i->host[0].store, "/mnt/nvme0");
+	ck_assert_str_eq(i->host[1].store, "");
 	ck_assert_str_eq(topo_gpu_address(topo, 1), "198.19.0.2");
 	ck_assert_uint_eq(topo_capacity_bps(topo, 0, 0), 100000000);
 	ck_assert_uint_eq(topo_capacity_bps(topo, 0, 1), 500000000);
@@ -123,6 +125,16 @@ START_TEST(what_is_wrong_is_named)
 		 "no such GPU, plane or sub-port"},
 		{TOP("hosts:\n") HOST("h0", "198.19.0.1", "    faults: [{plane: 1, down: a}]\n"),
 		 "up"},
+		{TOP("hosts:\n") HOST("h0", "198.19.0.1", "    store: tmp\n"), "absolute path"},
+		{TOP("hosts:\n")
+			 HOST("h0", "198.19.0.1", "") "switches: [{name: a.b, counters: x}]\n",
+		 "switches[0].name: letters"},
+		{TOP("hosts:\n") HOST("h0", "198.19.0.1", "") "switches: [{name: a}]\n",
+		 "counters"},
+		{TOP("hosts:\n")
+			 HOST("h0", "198.19.0.1",
+			      "") "switches: [{name: a, counters: x}, {name: a, counters: y}]\n",
+		 "another switch's"},
 		{TOP("max_run_s: 5\nhosts:\n") HOST("h0", "198.19.0.1", ""), "max_run_s"},
 		{TOP("mtus: 5\nhosts:\n") HOST("h0", "198.19.0.1", ""), "mtus"},
 		{"name: two\nmtu: 4200\nmax_run_s: 60\nmax_total_s: 600\nhosts:\n" HOST(

@@ -30,17 +30,6 @@ START_TEST(pairs_add_up_until_they_share_a_line)
 }
 END_TEST
 
-/* One server: M/M/1 has s use / (1 - use), M/D/1 half of it. Two, half used: Erlang's C is 1/3. */
-START_TEST(queues_have_their_textbook_waits)
-{
-	ck_assert_double_eq_tol(ideal_wait_s(1, .5, 10, 1), 10, 1e-9);
-	ck_assert_double_eq_tol(ideal_wait_s(1, .5, 10, 0), 5, 1e-9);
-	ck_assert_double_eq_tol(ideal_wait_s(1, .9, 1, 1), 9, 1e-9);
-	ck_assert_double_eq_tol(ideal_wait_s(2, .5, 3, 1), 1, 1e-9);
-	ck_assert(isinf(ideal_wait_s(2, 1, 3, 1)));
-}
-END_TEST
-
 /* 100 ms of prefill, 13 of transfer, and a step and a half of 20 ms. */
 START_TEST(the_first_token_comes_after_a_step_and_a_half)
 {
@@ -57,10 +46,22 @@ START_TEST(a_static_batch_waits_for_its_longest)
 }
 END_TEST
 
-START_TEST(each_prefix_is_missed_once)
+/* Two lines into one: a queue fills at the rate of one. Four with buckets of more than the queue:
+ * 3 of them wait in it. */
+START_TEST(a_burst_fills_the_queue)
 {
-	ck_assert_double_eq_tol(ideal_hit_share(64, 16), .75, 1e-12);
-	ck_assert_double_eq(ideal_hit_share(8, 16), 0);
+	ck_assert_double_eq_tol(ideal_burst_bytes(2, 1e6, 0), 1e6, 1e-3);
+	ck_assert_double_eq_tol(ideal_burst_bytes(5, 1e6, 1e5), 2.5e5, 1e-3);
+	ck_assert_double_eq_tol(ideal_burst_bytes(4, 3e5, 1e5), 1e5, 1e-3);
+	ck_assert_double_eq_tol(ideal_burst_bytes(4, 2e5, 1e6), 3e5, 1e-3);
+}
+END_TEST
+
+START_TEST(a_burst_pauses_who_sends)
+{
+	ck_assert_double_eq_tol(ideal_paused(2, 1e12, 1e5), 0.5, 1e-6);
+	ck_assert_double_eq_tol(ideal_paused(4, 1e6, 1e5), 0.65, 1e-9);
+	ck_assert_double_eq(ideal_paused(3, 1e5, 1e5), 0); /* all of it fits */
 }
 END_TEST
 
@@ -73,10 +74,10 @@ int main(void)
 
 	tcase_add_test(tcase, a_transfer_takes_its_bytes_over_the_line);
 	tcase_add_test(tcase, pairs_add_up_until_they_share_a_line);
-	tcase_add_test(tcase, queues_have_their_textbook_waits);
 	tcase_add_test(tcase, the_first_token_comes_after_a_step_and_a_half);
 	tcase_add_test(tcase, a_static_batch_waits_for_its_longest);
-	tcase_add_test(tcase, each_prefix_is_missed_once);
+	tcase_add_test(tcase, a_burst_fills_the_queue);
+	tcase_add_test(tcase, a_burst_pauses_who_sends);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);

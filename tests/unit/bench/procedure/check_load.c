@@ -2,6 +2,8 @@
 #include <check.h>
 #include <math.h>
 
+#include "bench/check_bench_fabric.h"
+#include "fabric/optimum.h"
 #include "procedure/load.h"
 
 /* With two GPUs on either side two pairs share none, and four are all that there are. */
@@ -53,6 +55,95 @@ START_TEST(servers_are_not_compared_with_each_other)
 }
 END_TEST
 
+/* 300 of 1,200 packets to GPU 1: a quarter. Its second mark came first, at 2 ms and 9,000 bytes;
+ * that of GPU 2, which came before, is of another. */
+START_TEST(marks_of_a_receiver)
+{
+	struct topo *topo = parsed(fabric(3));
+	struct topo_plane *plane = topo->gpus[1].plane;
+	struct load_marks marks;
+
+	plane[0].sub_port[0].marks = (struct topo_marks){
+		.packets = 400, .marked = 100, .onset_ns = 5000000, .queue_at_onset_bytes = 7000};
+	plane[3].sub_port[1].marks = (struct topo_marks){
+		.packets = 800, .marked = 200, .onset_ns = 2000000, .queue_at_onset_bytes = 9000};
+	topo->gpus[2].plane[0].sub_port[0].marks = (struct topo_marks){
+		.packets = 800, .marked = 700, .onset_ns = 1000000, .queue_at_onset_bytes = 1};
+	plane[0].sub_port[0].marks.ramp_packets[4] = plane[0].sub_port[0].marks.ramp_marked[4] = 10;
+	plane[3].sub_port[1].marks.ramp_packets[4] = 20;
+	plane[3].sub_port[1].marks.ramp_marked[4] = 2;
+	marks = load_marks(topo, 1, 2);
+	ck_assert_double_eq(marks.packets, 1200);
+	ck_assert_double_eq(marks.rate_percent, 25);
+	ck_assert_double_eq(marks.onset_ms, 2);
+	ck_assert_double_eq(marks.onset_bytes, 9000);
+	ck_assert_double_eq(marks.ramp_packets[4], 30);
+	ck_assert_double_eq(marks.ramp_marked[4], 12);
+	ck_assert_double_eq(load_marks(topo, 0, 3).rate_percent, 50);
+	marks = load_marks(topo, 0, 1);
+	ck_assert(isnan(marks.rate_percent) && isnan(marks.onset_ms));
+	topo_destroy(topo);
+}
+END_TEST
+
+/* Sub-ports of 200 Mb/s carry 100, 50 and 0 Mb/s; of 1,000 packets 5 were dropped. The queues of a
+ * lab know better than its interfaces: 20 of 2,000. */
+START_TEST(links_and_drops)
+{
+	struct topo *topo = parsed(fabric(2));
+	struct fabric f = {.topo = topo};
+	const struct trial t = {.fabric = &f};
+	struct measured_link link[] = {{.dev = "g0p0s0", .tx_bps = 100e6, .tx_packets = 600},
+				       {.dev = "g0p0s1",
+					.tx_bps = 50e6,
+					.tx_packets = 400,
+					.tx_dropped = 3,
+					.rx_dropped = 2},
+				       {.dev = "g0p1s0"},
+				       {.dev = "lo", .tx_bps = 1e9}};
+	struct measured m = {.n_links = 4, .link = link};
+	struct load_links use;
+
+	use = load_links(&t, &m, false, LINKS_OF_ALL);
+	ck_assert_uint_eq(use.n, 3);
+	ck_assert_double_eq_tol(use.max, .5, 1e-12);
+	ck_assert_double_eq_tol(use.min, 0, 1e-12);
+	ck_assert_double_eq_tol(use.mean, .25, 1e-12);
+	ck_assert_double_eq_tol(use.drop_ppm, 5000, 1e-9);
+	m.fabric_sent = 2000;
+	m.fabric_dropped = 20;
+	ck_assert_double_eq_tol(load_links(&t, &m, false, LINKS_OF_ALL).drop_ppm, 10000, 1e-9);
+	topo_destroy(topo);
+}
+END_TEST
+
+/* Four planes, a leaf of each with two links of 400 Mb/s to spines: 3.2 Gb/s of two pairs across
+ * leaves, a quarter where these links are four times slower; twice that where half stays inside. */
+START_TEST(links_to_spines_bound_pairs)
+{
+	struct topo *topo = parsed(two_tiers()), *flat = parsed(fabric(4));
+	struct plan plan = {0};
+	struct traffic_load load = {0};
+	double factor = optimum_goodput_factor(topo);
+	unsigned at = plan_load(&plan, &load);
+
+	plan_stream(&plan, at, 0, 2, 1, 4096);
+	ck_assert_double_eq_tol(load_uplinks_bps(topo, &plan), 3.2e9 * factor, 1e3);
+	plan_stream(&plan, at, 1, 3, 1, 4096);
+	ck_assert_double_eq_tol(load_uplinks_bps(topo, &plan), 3.2e9 * factor, 1e3);
+	for (unsigned i = 0; i < topo->n_uplinks; i++)
+		topo->uplinks[i].rate_bps /= 4;
+	ck_assert_double_eq_tol(load_uplinks_bps(topo, &plan), 0.8e9 * factor, 1e3);
+	plan_stream(&plan, at, 0, 1, 1, 4096);
+	plan_stream(&plan, at, 2, 3, 1, 4096);
+	ck_assert_double_eq_tol(load_uplinks_bps(topo, &plan), 1.6e9 * factor, 1e3);
+	ck_assert(isinf(load_uplinks_bps(flat, &plan)));
+	plan_fini(&plan);
+	topo_destroy(topo);
+	topo_destroy(flat);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("load");
@@ -63,6 +154,9 @@ int main(void)
 	tcase_add_test(tcase, pairs_share_a_gpu_only_when_they_must);
 	tcase_add_test(tcase, pairs_are_spread_evenly);
 	tcase_add_test(tcase, servers_are_not_compared_with_each_other);
+	tcase_add_test(tcase, marks_of_a_receiver);
+	tcase_add_test(tcase, links_and_drops);
+	tcase_add_test(tcase, links_to_spines_bound_pairs);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <check.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "procedure/recovery.h"
@@ -119,6 +120,26 @@ START_TEST(without_a_healthy_time_nothing_is_restored)
 }
 END_TEST
 
+/* 200 a millisecond till 1,000, nothing for 40, a fifth for 160, then 100: half is left. */
+START_TEST(a_rate_that_steps_down)
+{
+	struct recovery_step step;
+
+	level(0, 1000, 200);
+	level(1000, 1040, 0);
+	level(1040, 1200, 40);
+	level(1200, END, 100);
+	step = recovery_step(bins, END, 1000, 100, 0.1);
+	ck_assert_double_eq(step.before, 200);
+	ck_assert_double_eq(step.after, 100);
+	ck_assert_double_eq(step.below_half_ms, 200);
+	/* the last mean of 100 ms that is off by more than a tenth begins at 175 ms */
+	ck_assert_double_eq(step.settled_ms, 200);
+	level(3900, END, 300);
+	ck_assert(isnan(recovery_step(bins, END, 1000, 100, 0.1).settled_ms));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("recovery");
@@ -133,6 +154,7 @@ int main(void)
 	tcase_add_test(tc, the_longest_hole);
 	tcase_add_test(tc, restored_at_98_percent_for_a_whole_window);
 	tcase_add_test(tc, without_a_healthy_time_nothing_is_restored);
+	tcase_add_test(tc, a_rate_that_steps_down);
 	suite_add_tcase(suite, tc);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);

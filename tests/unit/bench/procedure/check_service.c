@@ -40,6 +40,9 @@ static struct serving_result served(void)
 				   .kv_bytes = 14e6,
 				   .largest_cache = 3e6,
 				   .bucket_bytes = 1e6,
+				   .fabric_requests = 59,
+				   .fabric_part_s = 59 * .025,
+				   .fabric_of_s = 59 * .1,
 				   .line_bps = 400e6,
 				   .peak_bps = 390e6,
 				   .decode_gpus = 2,
@@ -137,6 +140,49 @@ START_TEST(a_bound_is_of_the_same_strategy)
 }
 END_TEST
 
+/* 12 of 16 look-ups hit, 2 without looking; 40 of 100 MB are sent, tokens 15/s instead of 10. */
+START_TEST(what_a_router_gains_by_prefixes)
+{
+	struct serving_result unaware = served(), aware = served(), over = served(),
+			      more = served();
+	struct service_prefix gain;
+
+	unaware.prefix_lookups = aware.prefix_lookups = 16;
+	unaware.prefix_hits = 2;
+	aware.prefix_hits = 12;
+	unaware.sent_bytes = 100e6;
+	aware.sent_bytes = 40e6;
+	hist_init(&aware.ttft);
+	hist_add(&aware.ttft, 70000000); /* 100 ms without */
+	over.seconds = more.seconds = 2;
+	over.output_tokens = 20;
+	more.output_tokens = 30;
+	gain = service_prefix(&unaware, &aware, &over, &more);
+	ck_assert_double_eq(gain.hit_percent, 75);
+	ck_assert_double_eq(gain.hit_unaware_percent, 12.5);
+	ck_assert_double_eq_tol(gain.saved_percent, 60, 1e-9);
+	ck_assert_double_eq_tol(gain.ttft_saved_ms, 30, 1.5);
+	ck_assert_double_eq_tol(gain.tokens_more_percent, 50, 1e-9);
+	aware.prefix_lookups = aware.prefix_hits = 0;
+	ck_assert(isnan(service_prefix(&unaware, &aware, &over, &more).hit_percent));
+}
+END_TEST
+
+/* Tokens at 1.0, 1.9 | 2.1, 2.9 | 3.1 s: the worst before is 0.2, of the second behind 0.5. */
+START_TEST(ttft_before_and_after_a_fault)
+{
+	double done[] = {1.0, 1.9, 2.1, 2.9, 3.1}, ttft[] = {.2, .1, .3, .5, .9};
+	const struct serving_result r = {.n_done = 5, .done_s = done, .done_ttft_s = ttft};
+	struct service_change change = service_ttft_change(&r, 2);
+
+	ck_assert_uint_eq(change.n_before, 2);
+	ck_assert_uint_eq(change.n_after, 2);
+	ck_assert_double_eq(change.before_s, .2);
+	ck_assert_double_eq(change.after_s, .5);
+	ck_assert(isnan(service_ttft_change(&r, 0.5).before_s));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("service");
@@ -148,6 +194,8 @@ int main(void)
 	tcase_add_test(tcase, where_nothing_ends_nothing_looks_good);
 	tcase_add_test(tcase, buckets_are_no_links);
 	tcase_add_test(tcase, a_bound_is_of_the_same_strategy);
+	tcase_add_test(tcase, what_a_router_gains_by_prefixes);
+	tcase_add_test(tcase, ttft_before_and_after_a_fault);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);

@@ -218,6 +218,34 @@ START_TEST(no_more_trials_of_another_version)
 }
 END_TEST
 
+/* Runs by different revisions are said to be so; two of one are not. */
+START_TEST(editions_that_differ)
+{
+	struct compare_run a = {"a", false, {{false}}}, b = {"b", false, {{true, false}}};
+	struct results none_a, none_b;
+	struct compare c;
+	struct doc *doc;
+	size_t size;
+	char *text;
+	FILE *file;
+
+	open_both(&none_a, &none_b);
+	ck_assert_int_eq(compare_results(&none_a, &none_b, &tests, 2, &c), 0);
+	for (int same = 0; same < 2; same++) {
+		file = open_memstream(&text, &size);
+		ck_assert_int_eq(doc_create(&doc, "x"), 0);
+		compare_doc(doc, &c, &a, same ? &a : &b, 2, false);
+		doc_print(doc, file);
+		doc_destroy(doc);
+		fclose(file);
+		ck_assert_int_eq(!strstr(text, "inference draft A follows -02, B -05"), same);
+		ck_assert_ptr_null(strstr(text, "training draft"));
+		free(text);
+	}
+	close_both(&none_a, &none_b, &c);
+}
+END_TEST
+
 START_TEST(gone_and_new)
 {
 	struct results a, b;
@@ -346,6 +374,7 @@ int main(void)
 	tcase_add_test(tcase, strategies);
 	tcase_add_test(tcase, no_more_trials_of_another_version);
 	tcase_add_test(tcase, gone_and_new);
+	tcase_add_test(tcase, editions_that_differ);
 	tcase_add_test(tcase, the_command);
 	tcase_add_test(tcase, wrong_usage);
 	suite_add_tcase(suite, tcase);

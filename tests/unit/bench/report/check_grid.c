@@ -43,6 +43,27 @@ static struct rows *some_rows(void)
 	return rows;
 }
 
+/* A value that trials add to rows has its unit at the axis, and is no parameter that can be set. */
+START_TEST(what_trials_add_has_a_unit)
+{
+	static const struct param added[] = {
+		{.name = "tried", .kind = PARAM_NUMBER, .unit = "req/s", .what = "rate"},
+		{.name = NULL}};
+	static const struct test with = {
+		.id = "6.2", .params = params, .added = added, .kpis = kpis};
+	struct rows *rows = some_rows();
+	struct axis axis;
+	char text[100];
+
+	axis_read(&axis, &with, rows, NULL, "tried");
+	ck_assert_str_eq(axis.unit, "req/s");
+	axis_label(&axis, &with, text, sizeof(text));
+	ck_assert_str_eq(text, "tried (req/s)");
+	ck_assert_ptr_null(test_param(&with, "tried"));
+	rows_close(rows);
+}
+END_TEST
+
 START_TEST(names_are_in_their_declared_order)
 {
 	static const char *const ratios[] = {"1P11D", "6P6D", "11P1D", "none"},
@@ -127,6 +148,7 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tcase, names_are_in_their_declared_order);
+	tcase_add_test(tcase, what_trials_add_has_a_unit);
 	tcase_add_test(tcase, what_is_on_no_axis_makes_panels);
 	tcase_add_test(tcase, panels_multiply_and_are_bounded);
 	suite_add_tcase(suite, tcase);

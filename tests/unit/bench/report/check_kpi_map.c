@@ -63,14 +63,36 @@ START_TEST(every_primary_test_measures_its_kpi)
 }
 END_TEST
 
+/* Table 13 of draft-calabria-bmwg-ai-fabric-training-bench-02. */
+START_TEST(every_training_test_measures_its_kpi)
+{
+	/* say what they lack */
+	static const char *const absent[] = {"UET PFC-Free Loss Rate", "Packet Trimming Savings",
+					     "CBFC vs PFC HOL Blocking"};
+	size_t n;
+	const struct kpi_map *map = kpi_map_training(&n);
+
+	ck_assert_uint_eq(n, 29);
+	for (size_t i = 0; i < n; i++) {
+		const struct test *test = find(map[i].test);
+		bool lacks = false;
+
+		for (size_t k = 0; k < sizeof(absent) / sizeof(absent[0]); k++)
+			lacks |= !strcmp(absent[k], map[i].kpi);
+		ck_assert_msg(lacks || (test && kpi_map_measures(&map[i], test)),
+			      "%s: %s declares no %s", map[i].kpi, map[i].test, map[i].name);
+	}
+}
+END_TEST
+
 static const struct kpi kpis[] = {
 	{.name = "Link_utilization_max"}, {.name = "TTFTs"}, {.name = NULL}};
 static const struct test a = {.id = "1.1", .kpis = kpis}, b = {.id = "2.2", .kpis = kpis};
 
 START_TEST(names)
 {
-	const struct kpi_map link = {"Link_utilization", "Link_utilization", ""},
-			     ttft = {"TTFT", "TTFT", ""};
+	const struct kpi_map link = {"Link_utilization", "Link_utilization", "", NULL},
+			     ttft = {"TTFT", "TTFT", "", NULL};
 	const struct test *const tests[] = {&a, &b};
 	char text[32];
 
@@ -93,6 +115,7 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tcase, every_primary_test_measures_its_kpi);
+	tcase_add_test(tcase, every_training_test_measures_its_kpi);
 	tcase_add_test(tcase, names);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);

@@ -67,6 +67,57 @@ START_TEST(lines_of_a_cell)
 }
 END_TEST
 
+static size_t widest_line(const char *text)
+{
+	size_t widest = 0;
+
+	while (*text) {
+		char line[1024];
+		size_t n = strcspn(text, "\n");
+
+		snprintf(line, sizeof(line), "%.*s", (int)n, text);
+		widest = table_width(line) > widest ? table_width(line) : widest;
+		text += n + (text[n] == '\n');
+	}
+	return widest;
+}
+
+/* Words stay whole where they fit; nothing is lost. */
+START_TEST(wide_tables_are_broken)
+{
+	static const char *const headers[] = {"item", "value", "n"};
+	struct table *table;
+	char words[400] = "", word[201];
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	for (unsigned i = 0; i < 60; i++)
+		strcat(words, i ? " w\xc3\xafrd" : "first");
+	memset(word, 'x', sizeof(word) - 1);
+	word[sizeof(word) - 1] = '\0';
+	ck_assert_int_eq(table_create(&table, 3, headers), 0);
+	ck_assert_int_eq(table_row(table, (const char *const[]){"a", words, "1\nof 2"}), 0);
+	ck_assert_int_eq(table_row(table, (const char *const[]){"b", word, "2"}), 0);
+	table_print(table, file);
+	fclose(file);
+	ck_assert_uint_eq(widest_line(text), 100);
+	ck_assert_ptr_nonnull(strstr(text, "first"));
+	ck_assert_ptr_nonnull(strstr(text, "of 2\n"));
+	ck_assert_ptr_null(strstr(text, "w\n"));
+	for (size_t i = 0, n = 0, x = 0; i <= size; i++) {
+		n += !strncmp(text + i, "w\xc3\xafrd", 5);
+		x += text[i] == 'x';
+		if (i == size) {
+			ck_assert_uint_eq(n, 59);
+			ck_assert_uint_eq(x, 200);
+		}
+	}
+	free(text);
+	table_destroy(table);
+}
+END_TEST
+
 START_TEST(no_columns_is_refused)
 {
 	struct table *table;
@@ -86,6 +137,7 @@ int main(void)
 	tcase_add_test(tcase, invalid_bytes_count_one_each);
 	tcase_add_test(tcase, columns_align);
 	tcase_add_test(tcase, lines_of_a_cell);
+	tcase_add_test(tcase, wide_tables_are_broken);
 	tcase_add_test(tcase, no_columns_is_refused);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);

@@ -205,7 +205,7 @@ static inline void fake_directory(char *dir, double factor)
 	snprintf(path, sizeof(path), "%s/run.json", dir);
 	file = fopen(path, "we");
 	fake_must(file);
-	fputs("{\"seed\":1,\"tables\":["
+	fputs("{\"seed\":1,\"strategies\":[\"ecmp-stripe\",\"fare-spray\"],\"tables\":["
 	      "{\"title\":\"Workload\",\"rows\":[[\"Prompts\",\"Zipf | 1.0\"]]},"
 	      "{\"title\":\"Run\",\"rows\":[[\"Attempts that do not count\",\"3: busy\"]]},"
 	      "{\"title\":\"Real and emulated\",\"rows\":[[\"Emulated\",\"GPUs\"]]},"

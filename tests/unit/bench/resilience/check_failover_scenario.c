@@ -52,10 +52,10 @@ START_TEST(half_a_port_of_one_gpu)
 {
 	struct failover_scenario s = make(FAILOVER_REMOTE_SUB_PORT);
 
-	ck_assert_double_eq(failover_scenario_remains(&s, 0, 1, 2), 0.5);
-	ck_assert_double_eq(failover_scenario_remains(&s, 1, 3, 2), 0.5);
-	ck_assert_double_eq(failover_scenario_remains(&s, 0, 1, 3), 1);
-	ck_assert_double_eq(failover_scenario_remains(&s, 0, 3, 2), 1);
+	ck_assert_double_eq(failover_scenario_remaining(&s, 0, 1, 2), 0.5);
+	ck_assert_double_eq(failover_scenario_remaining(&s, 1, 3, 2), 0.5);
+	ck_assert_double_eq(failover_scenario_remaining(&s, 0, 1, 3), 1);
+	ck_assert_double_eq(failover_scenario_remaining(&s, 0, 3, 2), 1);
 	ck_assert_uint_eq(s.fault[0].n_devices, 1);
 	ck_assert_str_eq(s.fault[0].device[0], "s1g0s0");
 }
@@ -67,7 +67,7 @@ START_TEST(a_leaf_concerns_everybody)
 
 	for (unsigned src = 0; src < 4; src++)
 		for (unsigned p = 0; p < 4; p++)
-			ck_assert_double_eq(failover_scenario_remains(&s, src, (src + 1) % 4, p),
+			ck_assert_double_eq(failover_scenario_remaining(&s, src, (src + 1) % 4, p),
 					    p != 2);
 	ck_assert_uint_eq(s.fault[0].n_devices, 8);
 	ck_assert(s.carrier);
@@ -79,9 +79,9 @@ START_TEST(two_faults_on_two_planes)
 {
 	struct failover_scenario s = make(FAILOVER_TWO_FAULTS);
 
-	ck_assert_double_eq(failover_scenario_remains(&s, 0, 1, 2), 0.5);
-	ck_assert_double_eq(failover_scenario_remains(&s, 0, 1, 3), 0);
-	ck_assert_double_eq(failover_scenario_remains(&s, 0, 1, 0), 1);
+	ck_assert_double_eq(failover_scenario_remaining(&s, 0, 1, 2), 0.5);
+	ck_assert_double_eq(failover_scenario_remaining(&s, 0, 1, 3), 0);
+	ck_assert_double_eq(failover_scenario_remaining(&s, 0, 1, 0), 1);
 }
 END_TEST
 
@@ -92,7 +92,7 @@ START_TEST(a_daemon_killed_may_change_nothing)
 	ck_assert_int_eq(s.fault[0].pid, 100);
 	ck_assert_int_eq(make(FAILOVER_FARED_KILLED).fault[0].pid, 200);
 	for (unsigned p = 0; p < 4; p++)
-		ck_assert_double_eq(failover_scenario_remains(&s, 0, 1, p), 1);
+		ck_assert_double_eq(failover_scenario_remaining(&s, 0, 1, p), 1);
 }
 END_TEST
 

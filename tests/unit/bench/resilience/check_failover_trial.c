@@ -33,7 +33,7 @@ static struct failover_trial decided(uint64_t kernel_ns, uint64_t decided_ns, bo
 	struct failover_trial t = {.kernel_ms = -1, .decide_ms = -1, .decide_after_kernel_ms = -1};
 
 	s.fault[0].kind = FAILOVER_LINKS;
-	s.fault[0].remains = 0.75;
+	s.fault[0].remaining = 0.75;
 	failover_trial_decide(&s, &d, &t);
 	return t;
 }

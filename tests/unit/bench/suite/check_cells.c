@@ -38,7 +38,7 @@ END_TEST
 START_TEST(levels_from_the_command_line)
 {
 	struct cells_override override[] = {{"size", "1K,2K,3K"}, {"other", "1"}},
-			      bad = {"size", "x"};
+			      bad = {"size", "x"}, below = {"size", "-1"};
 	struct cells cells;
 
 	ck_assert_int_eq(cells_expand(&alone, PROFILE_QUICK, override, 2, NULL, 0, &cells), 0);
@@ -46,6 +46,53 @@ START_TEST(levels_from_the_command_line)
 	ck_assert_double_eq(cells.cell[8].param[0].number, 3072);
 	cells_fini(&cells);
 	ck_assert_int_eq(cells_expand(&alone, PROFILE_QUICK, &bad, 1, NULL, 0, &cells), -EINVAL);
+	ck_assert_int_eq(cells_expand(&alone, PROFILE_QUICK, &below, 1, NULL, 0, &cells), -EINVAL);
+}
+END_TEST
+
+static bool ignores_size(const char *param)
+{
+	return strcmp(param, "size") == 0;
+}
+
+/* What has no effect is neither swept nor taken from the command line. */
+START_TEST(a_parameter_without_effect)
+{
+	static const struct test without = {
+		.id = "0.4", .params = params, .no_strategies = true, .ignores = ignores_size};
+	struct cells_override size = {"size", "1K"}, mode = {"mode", "a"};
+	struct cells cells;
+
+	ck_assert_int_eq(cells_expand(&without, PROFILE_LAB, &mode, 1, NULL, 0, &cells), 0);
+	ck_assert_uint_eq(cells.n, 1);
+	ck_assert_uint_eq(cells.cell[0].n_params, 1);
+	ck_assert_str_eq(cells.cell[0].param[0].name, "mode");
+	cells_fini(&cells);
+	ck_assert_int_eq(cells_expand(&without, PROFILE_LAB, &size, 1, NULL, 0, &cells), -EINVAL);
+}
+END_TEST
+
+static bool fits_mode_a(const struct topo *topo, const char *param, const char *level)
+{
+	return !topo && (strcmp(param, "mode") != 0 || strcmp(level, "a") == 0);
+}
+
+/* What says nothing on the fabric is left out, but not what is named. */
+START_TEST(levels_that_fit_the_fabric)
+{
+	static const struct test some = {
+		.id = "0.5", .params = params, .no_strategies = true, .fits = fits_mode_a};
+	struct cells_override mode = {"mode", "a,b"};
+	struct cells cells;
+
+	ck_assert_int_eq(cells_expand(&some, PROFILE_LAB, &mode, 1, NULL, 0, &cells), 0);
+	cells_fit(&some, NULL, &mode, 1, &cells);
+	ck_assert_uint_eq(cells.n, 4);
+	cells_fit(&some, NULL, NULL, 0, &cells);
+	ck_assert_uint_eq(cells.n, 2);
+	for (unsigned i = 0; i < cells.n; i++)
+		ck_assert_str_eq(cells.cell[i].param[1].text, "a");
+	cells_fini(&cells);
 }
 END_TEST
 
@@ -168,6 +215,8 @@ int main(void)
 
 	tcase_add_test(tc, every_combination_once);
 	tcase_add_test(tc, levels_from_the_command_line);
+	tcase_add_test(tc, a_parameter_without_effect);
+	tcase_add_test(tc, levels_that_fit_the_fabric);
 	tcase_add_test(tc, slow_parameters_make_blocks);
 	tcase_add_test(tc, only_names_that_are_declared);
 	tcase_add_test(tc, orders_are_permutations_in_halves);

@@ -46,6 +46,7 @@ START_TEST(an_answer_is_taken)
 	ck_assert_uint_eq(r.took_ns[1], 7);
 	ck_assert_uint_eq(r.start_ns[1], 20);
 	ck_assert_double_eq(r.wall_s, 0.5);
+	ck_assert_uint_eq(r.checked, 6);
 	ck_assert_str_eq(r.algorithm, "ring");
 	mpi_result_fini(&r);
 	ck_assert_ptr_null(r.took_ns);
@@ -73,6 +74,8 @@ START_TEST(answers_that_do_not_fit)
 	ck_assert_int_eq(parse(0, "-7", "", &r), -EBADMSG);
 	mpi_result_fini(&r);
 	ck_assert_int_eq(parse(0, "\"7\"", "", &r), -EBADMSG);
+	mpi_result_fini(&r);
+	ck_assert_int_eq(parse(0, "7", ", \"alternates\": true", &r), -EBADMSG);
 	mpi_result_fini(&r);
 	ck_assert_int_eq(parse(1, "7", "", &r), -EBADE);
 	mpi_result_fini(&r);

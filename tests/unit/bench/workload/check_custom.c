@@ -41,7 +41,7 @@ static void end(void)
 /* Its names are known as long as it is in force, and its trace is found beside it. */
 START_TEST(a_workload_in_force)
 {
-	put(yaml, MODEL EXPERTS "trace: t.csv\n");
+	put(yaml, MODEL EXPERTS "trace: t.csv\ntrace_tokens: 0.5\n");
 	put(csv, "arrival_s,prompt_tokens,output_tokens\n0,100,5\n1,200,6\n");
 	ck_assert_ptr_null(model_find("CFG-E"));
 	ck_assert_int_eq(custom_load(yaml), 0);
@@ -49,6 +49,7 @@ START_TEST(a_workload_in_force)
 	ck_assert_double_eq_tol(model_prefill_s(model_find("CFG-E"), 100), 0.105, 1e-9);
 	ck_assert_uint_eq(moe_config_find("M5")->top_k, 4);
 	ck_assert_uint_eq(custom_trace()->n, 2);
+	ck_assert_uint_eq(custom_trace()->longest_prompt, 100);
 	custom_fini();
 	ck_assert_ptr_null(model_find("CFG-E"));
 	ck_assert_ptr_null(moe_config_find("M5"));

@@ -31,6 +31,60 @@ START_TEST(requests_in_order)
 }
 END_TEST
 
+#define MOONCAKE                                                                                   \
+	"{\"timestamp\": 500, \"input_length\": 1500, \"output_length\": 10, \"hash_ids\": [46, "  \
+	"47, "                                                                                     \
+	"48]}\n"                                                                                   \
+	"{\"timestamp\": 2500, \"input_length\": 1030, \"output_length\": 2, \"hash_ids\": [46, "  \
+	"47, "                                                                                     \
+	"99]}\n"                                                                                   \
+	"{\"timestamp\": 2500, \"input_length\": 3, \"output_length\": 2, \"session\": 4}\n"
+
+START_TEST(a_trace_of_mooncake)
+{
+	struct trace t;
+	char error[200] = "";
+
+	ck_assert_msg(parse(&t, MOONCAKE, error) == 0, "%s", error);
+	ck_assert_uint_eq(t.n, 3);
+	ck_assert_double_eq(trace_gap_s(&t, 0), 2);
+	ck_assert_uint_eq(t.longest_prompt, 1500);
+	ck_assert_uint_eq(t.n_blocks, 6);
+	ck_assert_uint_eq(t.request[1].n_blocks, 3);
+	ck_assert_uint_eq(t.block[t.request[1].first_block + 2], 99);
+	ck_assert_uint_eq(t.request[2].n_blocks, 0);
+	trace_scale(&t, 0.1);
+	ck_assert_uint_eq(t.request[0].prompt, 150);
+	ck_assert_uint_eq(t.request[2].prompt, 1);
+	ck_assert_uint_eq(t.longest_output, 1);
+	ck_assert_double_eq_tol(t.block_tokens, 51.2, 1e-9);
+	trace_fini(&t);
+}
+END_TEST
+
+#define AZURE "TIMESTAMP,ContextTokens,GeneratedTokens\n"
+
+START_TEST(a_trace_of_azure)
+{
+	struct trace t;
+	char error[200] = "";
+
+	ck_assert_msg(parse(&t,
+			    AZURE "2023-11-16 18:17:03.9799600,4808,10\r\n"
+				  "2023-11-16 18:17:04.0319600,3180,8\n"
+				  "2023-11-17 00:00:00+00:00,110,27\n",
+			    error) == 0,
+		      "%s", error);
+	ck_assert_uint_eq(t.n, 3);
+	ck_assert_uint_eq(t.request[0].prompt, 4808);
+	ck_assert_uint_eq(t.request[1].output, 8);
+	ck_assert_double_eq_tol(trace_gap_s(&t, 0), 0.052, 1e-6);
+	ck_assert_double_eq_tol(trace_gap_s(&t, 1), 20575.96804, 1e-5);
+	ck_assert_ptr_null(t.block);
+	trace_fini(&t);
+}
+END_TEST
+
 static const struct {
 	const char *text, *where;
 } wrong[] = {
@@ -47,6 +101,22 @@ static const struct {
 	{HEAD "1,100,5\n\n2,100,5\n", "t.csv:3: three numbers"},
 	{HEAD "1,100,5\n", "t.csv:2: two requests"},
 	{HEAD "1,100,5\n1,100,5\n", "t.csv:3: two requests"},
+	{AZURE "2023-11-16,1,2\n", "t.csv:2: a date"},
+	{AZURE "2023-11-16 18:17:03.,1,2\n", "t.csv:2: a date"},
+	{AZURE "2023-11-16 18:17:03+02:00,1,2\n", "t.csv:2: a date"},
+	{AZURE "2023-11-16 18:17:04,1,2\n2023-11-16 18:17:03,1,2\n", "t.csv:3: times"},
+	{"[1]\n", "t.csv:1: the first line"},
+	{"{\"timestamp\": 1}\n", "t.csv:1: a JSON object"},
+	{"{\"timestamp\": 1, \"input_length\": 2, \"output_length\": 2\n",
+	 "t.csv:1: a JSON object"},
+	{"{\"timestamp\": 1, \"input_length\": 2.5, \"output_length\": 2}\n", "t.csv:1: a JSON"},
+	{"{\"timestamp\": -1, \"input_length\": 2, \"output_length\": 2}\n", "t.csv:1: times"},
+	{"{\"timestamp\": 1, \"input_length\": -2, \"output_length\": 2}\n", "t.csv:1: 1 to"},
+	{"{\"timestamp\": 1, \"input_length\": 2, \"output_length\": 2, \"hash_ids\": 3}\n",
+	 "t.csv:1: hash_ids"},
+	{"{\"timestamp\": 1, \"input_length\": 2, \"output_length\": 2, \"hash_ids\": [-1]}\n",
+	 "t.csv:1: hash_ids"},
+	{MOONCAKE "\n", "t.csv:4: a JSON object"},
 };
 
 START_TEST(a_wrong_line_is_named)
@@ -68,6 +138,8 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tcase, requests_in_order);
+	tcase_add_test(tcase, a_trace_of_mooncake);
+	tcase_add_test(tcase, a_trace_of_azure);
 	tcase_add_loop_test(tcase, a_wrong_line_is_named, 0, sizeof(wrong) / sizeof(wrong[0]));
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_NORMAL);

@@ -37,14 +37,17 @@ static void look(double at_s, double bytes0, double bytes1)
 		"\"sub_ports\": [{\"dev\": \"e0\", \"up\": true}, {\"dev\": \"e1\", \"up\": "
 		"false}]}], \"sources\": [{\"source\": \"bmp\", \"configured\": true, \"state\": "
 		"\"up\"}]}");
-	s.paths = json("{\"paths\": [{\"local_gpu\": \"g\", \"peer\": \"p\", \"plane\": 0, "
-		       "\"usable_bps\": 400000000, \"local_bps\": 400000000, \"verdict\": \"ok\"}, "
-		       "{\"local_gpu\": \"g\", \"peer\": \"p\", \"plane\": 1, \"usable_bps\": "
-		       "100000000, \"local_bps\": 200000000, \"verdict\": \"ok\", \"reason\": "
-		       "\"because\", \"probe\": {\"loss_ppm\": 20000, \"rtt_p99_us\": 1500}}]}");
+	s.paths = json(
+		"{\"paths\": [{\"local_gpu\": \"g\", \"peer\": \"198.19.0.2\", \"plane\": 0, "
+		"\"usable_bps\": 400000000, \"local_bps\": 400000000, \"verdict\": \"ok\"}, "
+		"{\"local_gpu\": \"g\", \"peer\": \"198.19.0.2\", \"plane\": 1, \"usable_bps\": "
+		"100000000, \"local_bps\": 200000000, \"verdict\": \"ok\", \"reason\": "
+		"\"because\", \"probe\": {\"loss_ppm\": 20000, \"rtt_p99_us\": 1500}}]}");
 	snprintf(text, sizeof(text),
-		 "{\"qps\": [{\"local_gpu_index\": 0, \"peer\": \"p\", \"plane\": 0, \"bytes\": "
-		 "%f}, {\"local_gpu_index\": 0, \"peer\": \"p\", \"plane\": 1, \"bytes\": %f}]}",
+		 "{\"qps\": [{\"local_gpu_index\": 0, \"peer\": \"198.19.0.2\", \"plane\": 0, "
+		 "\"bytes\": "
+		 "%f}, {\"local_gpu_index\": 0, \"peer\": \"198.19.0.2\", \"plane\": 1, \"bytes\": "
+		 "%f}]}",
 		 bytes0, bytes1);
 	qps = json(text);
 	s.qp_sums = json_object();
@@ -111,7 +114,22 @@ START_TEST(what_is_on_the_screen)
 	ck_assert_int_eq(line_with("because")->style, TOP_WARN);
 	ck_assert_ptr_nonnull(line_with("2.0%"));
 	draw(200, 40, true);
-	ck_assert_uint_eq(n_lines, 9);
+	ck_assert_uint_eq(n_lines, 10);
+}
+END_TEST
+
+/* At 60 columns: which path, its verdict, why, and which ports are down. */
+START_TEST(a_narrow_terminal)
+{
+	const struct top_line *row;
+
+	look(1, 0, 0);
+	draw(60, 40, false);
+	ck_assert_ptr_nonnull(line_with("2 paths, 1 degraded"));
+	ck_assert_ptr_nonnull(line_with("because"));
+	row = line_with("198.19.0.2");
+	ck_assert(row && strstr(row->text, " 1 ok ") && row->style == TOP_WARN);
+	ck_assert_ptr_nonnull(line_with("g            1    1/2"));
 }
 END_TEST
 
@@ -176,6 +194,7 @@ int main(void)
 	tcase_add_test(t, shares);
 	tcase_add_test(t, the_worst_path_first);
 	tcase_add_test(t, what_is_on_the_screen);
+	tcase_add_test(t, a_narrow_terminal);
 	tcase_add_test(t, any_size);
 	tcase_add_test(t, replies_of_other_shapes);
 	tcase_add_test(t, events_newest_first);

@@ -11,6 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "doctor_host.h"
 
 static json_t *well, *planted;
 
@@ -189,6 +194,25 @@ START_TEST(facts_of_other_shapes)
 }
 END_TEST
 
+/* One that has ended and is not waited for yet is no bgpd without -M bmp. */
+START_TEST(a_process_that_has_ended_is_none)
+{
+	json_t *facts = json_object(), *row;
+	pid_t pid = fork();
+	siginfo_t info;
+	size_t i;
+
+	if (!pid)
+		_exit(prctl(PR_SET_NAME, "bgpd"));
+	ck_assert_int_eq(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+	doctor_host_processes(facts);
+	json_array_foreach (json_object_get(facts, "processes"), i, row)
+		ck_assert_int_ne(json_integer_value(json_object_get(row, "pid")), pid);
+	json_decref(facts);
+	waitpid(pid, NULL, 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("doctor");
@@ -198,6 +222,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, a_server_that_is_well_is_well);
+	tcase_add_test(tc, a_process_that_has_ended_is_none);
 	tcase_add_test(tc, each_planted_fault_is_named);
 	tcase_add_test(tc, each_check_has_a_planted_fault);
 	tcase_add_test(tc, no_facts);

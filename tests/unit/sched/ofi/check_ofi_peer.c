@@ -376,15 +376,25 @@ void *__real_calloc(size_t n, size_t bytes);
 void *__wrap_malloc(size_t bytes);
 void *__wrap_calloc(size_t n, size_t bytes);
 static _Atomic size_t refused_bytes;
+static bool refuses_once;
+
+static bool is_refused(size_t bytes)
+{
+	bool refused = bytes == refused_bytes;
+
+	if (refused && refuses_once)
+		refused_bytes = 0;
+	return refused;
+}
 
 void *__wrap_malloc(size_t bytes)
 {
-	return bytes == refused_bytes ? NULL : __real_malloc(bytes);
+	return is_refused(bytes) ? NULL : __real_malloc(bytes);
 }
 
 void *__wrap_calloc(size_t n, size_t bytes)
 {
-	return n * bytes == refused_bytes ? NULL : __real_calloc(n, bytes);
+	return is_refused(n * bytes) ? NULL : __real_calloc(n, bytes);
 }
 
 static void set_paths(bool usable)
@@ -486,6 +496,67 @@ START_TEST(credit_waits_for_memory)
 	for (time_t end = time(NULL) + 5; time(NULL) < end && !n_messages;)
 		turn_both();
 	ck_assert_uint_gt(credit_arrived(), (1u << 20) / 4);
+}
+END_TEST
+
+/* Of one peer it waits, and of another it is sent in the same pass. */
+START_TEST(credit_of_a_peer_waits_alone)
+{
+	struct fare_domain *first;
+	struct ofi_peer *peer, *next;
+	unsigned n_due = 0;
+
+	keep_messages(A_QUARTER);
+	first = domain[0];
+	ck_assert_int_eq(open_domain(0, NULL, true, 0), 0);
+	keep_messages(A_QUARTER);
+	victim->progress.tick_ns = UINT64_MAX;
+	refuses_once = true;
+	refused_bytes = sizeof(struct ofi_op);
+	take_messages(2 * A_QUARTER);
+	ck_assert_uint_eq(refused_bytes, 0);
+	ck_assert_uint_eq(HASH_COUNT(victim->peers.by_address), 2);
+	HASH_ITER (hh, victim->peers.by_address, peer, next)
+		n_due += ofi_peer_credit_is_due(peer);
+	ck_assert_uint_eq(n_due, 1);
+	victim->progress.tick_ns = 0;
+	n_peers();
+	HASH_ITER (hh, victim->peers.by_address, peer, next)
+		ck_assert(!ofi_peer_credit_is_due(peer));
+	fare_domain_close(first);
+	refuses_once = false;
+}
+END_TEST
+
+/* It may wait without a bound for what arrives: it is woken for what is to be done later. */
+START_TEST(the_thread_is_woken_for_what_waits)
+{
+	eventfd_t value;
+
+	keep_messages(A_QUARTER);
+	victim->progress.has_thread = true;
+	refused_bytes = sizeof(struct ofi_op);
+	take_messages(A_QUARTER);
+	refused_bytes = 0;
+	victim->progress.has_thread = false;
+	ck_assert(victim->peers.credit_waits);
+	ck_assert_int_eq(eventfd_read(victim->progress.wake, &value), 0);
+}
+END_TEST
+
+/* Without memory for the answer that a sender waits for, it fails, or has it later. */
+START_TEST(an_answer_without_memory_is_not_waited_for)
+{
+	const struct ofi_wire w = {.kind = OFI_EAGER, .flags = OFI_WIRE_ACK, .cookie = 1};
+
+	connect_client();
+	n_completed = 0;
+	ck_assert_int_eq(send_record(&w, PAYLOAD), 0);
+	BOTH_UNTIL(n_completed);
+	refused_bytes = _i ? sizeof(struct ofi_op) : OFI_WIRE_BYTES;
+	take_messages(1);
+	refused_bytes = 0;
+	BOTH_UNTIL(n_closed || n_messages); /* or it is sent later */
 }
 END_TEST
 
@@ -611,6 +682,9 @@ int main(void)
 	tcase_add_test(tc, a_late_message_loses_no_credit);
 	tcase_add_test(tc, credit_has_no_deadline);
 	tcase_add_loop_test(tc, credit_waits_for_memory, 0, 2);
+	tcase_add_test(tc, credit_of_a_peer_waits_alone);
+	tcase_add_test(tc, the_thread_is_woken_for_what_waits);
+	tcase_add_loop_test(tc, an_answer_without_memory_is_not_waited_for, 0, 2);
 	tcase_add_test(tc, an_answer_that_waits_is_in_time);
 	tcase_add_test(tc, what_is_left_has_a_bound);
 	tcase_add_test(tc, remote_cq_data_has_a_bound);

@@ -32,6 +32,10 @@ static struct control_message sample(enum control_type type)
 		m.open.dscp = 26;
 		m.open.private_data = (const uint8_t *)"job 7, rank 3";
 		m.open.private_bytes = 13;
+		if (type == CONTROL_GROUP_OPEN) {
+			m.open.baseline[0] = 2;
+			m.open.dcqcn = (struct qp_dcqcn){true, 1, 2, 3, 4};
+		}
 	} else if (type == CONTROL_GROUP_REFUSE) {
 		m.error = EPROTO;
 	} else if (type >= CONTROL_LANE_OPEN && type <= CONTROL_LANE_RESET_ACK) {

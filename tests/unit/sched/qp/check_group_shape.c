@@ -3,6 +3,7 @@
 
 #include <check.h>
 
+#include "qp/control_wire.h"
 #include "qp/endpoint.h"
 #include "qp/group_paths.h"
 
@@ -115,6 +116,27 @@ START_TEST(never_less_than_a_packet)
 }
 END_TEST
 
+/* The other end's QPs are what the opener's are. */
+START_TEST(a_baseline_reaches_the_other_end)
+{
+	struct fare_group_options o = {.mode = FARE_MODE_FLOW}, got;
+
+	for (unsigned i = 0; i < 4; i++) {
+		struct group_shape shape = {
+			.baseline = {.random_ports = i & 1,
+				     .dcqcn = {i >> 1, 62500000, 5000, 65536, 100}}};
+		struct control_message m = {.type = CONTROL_GROUP_OPEN};
+		struct fare_baseline baseline;
+
+		group_shape_fill_open(&shape, &o, &m);
+		group_shape_read_open(&m, &got, &baseline);
+		ck_assert_uint_eq(baseline.random_ports, i & 1);
+		ck_assert_uint_eq(baseline.dcqcn.is_on, i >> 1);
+		ck_assert_mem_eq(&baseline.dcqcn, &shape.baseline.dcqcn, sizeof(baseline.dcqcn));
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("group_shape");
@@ -126,6 +148,7 @@ int main(void)
 	tcase_add_test(tc, a_slow_lane_leaves_the_others_alone);
 	tcase_add_test(tc, what_was_asked_for_stands);
 	tcase_add_test(tc, never_less_than_a_packet);
+	tcase_add_test(tc, a_baseline_reaches_the_other_end);
 	suite_add_tcase(s, tc);
 	srunner_run_all(sr, CK_ENV);
 	failed = srunner_ntests_failed(sr);

@@ -158,6 +158,74 @@ START_TEST(a_marked_packet_slows_its_sender_down)
 }
 END_TEST
 
+/*
+ * DCQCN: without marks the line's rate, not more; marks lower the rate, and not the window. Of a
+ * device whose rate is not known: the window.
+ */
+START_TEST(a_marked_packet_lowers_the_rate)
+{
+	struct qp_attr attr = attr_of(16, 7, 0);
+	const double line = 200e6;
+	uint32_t most;
+
+	attr.dcqcn.is_on = true;
+	both_order_free = attr.order_free = pairs[_i].order_free;
+	open_pair(pairs[_i].a, pairs[_i].b, 4096, attr);
+	ck_assert_ptr_null(qa->pace);
+	close_pair();
+	lo_bps = (uint64_t)line;
+	open_pair(pairs[_i].a, pairs[_i].b, 4096, attr);
+	most = window_of(qa);
+	for (int i = 0; i < 2; i++) {
+		uint64_t begun_ns = clock_now_ns();
+		struct qp_write w = write_of((uint64_t)i, 0, BYTES, 0);
+		struct qp_stats here;
+
+		mark(qa, 26 << 2 | (i ? 3 : 2));
+		ck_assert_int_eq(P->post_write(qa, &w), 0);
+		RUN_UNTIL(n_wa == i + 1);
+		ck_assert_int_eq(wa[i].status, QP_WC_SUCCESS);
+		P->endpoint_stats(a, &here);
+		/* all but two bursts wait */
+		ck_assert_uint_ge(clock_now_ns() - begun_ns,
+				  (uint64_t)((BYTES - 2 * qa->batch_bytes) * 8e9 / line));
+		if (!here.timeouts)
+			ck_assert_uint_eq(window_of(qa), most);
+		if (i)
+			ck_assert_double_lt(qa->pace->rate.rate_bps, line);
+		else
+			ck_assert_double_eq(qa->pace->rate.rate_bps, line);
+	}
+	lo_bps = 0;
+	both_order_free = false;
+	close_pair();
+}
+END_TEST
+
+/* What waits at a low rate goes on as soon as the rate has risen. */
+START_TEST(a_rate_that_rises_counts_for_what_waits)
+{
+	struct qp_attr attr = attr_of(16, 7, 0);
+	struct qp_write w;
+	struct qp_stats here;
+
+	attr.dcqcn.is_on = true;
+	lo_bps = 200000000;
+	open_pair(pairs[0].a, pairs[0].b, 4096, attr);
+	qa->pace->rate.rate_bps = 1000; /* a burst takes minutes */
+	w = write_of(0, 0, BYTES, 0);
+	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	RUN_UNTIL(qa->pace->next_ns);
+	P->endpoint_stats(a, &here);
+	ck_assert_uint_gt(here.tx_packets, 0);
+	qa->pace->rate.rate_bps = (double)lo_bps;
+	RUN_UNTIL(n_wa == 1);
+	ck_assert_int_eq(wa[0].status, QP_WC_SUCCESS);
+	lo_bps = 0;
+	close_pair();
+}
+END_TEST
+
 /* The answer to a READ slows down who asked: nobody else can. */
 START_TEST(a_marked_answer_slows_the_reader_down)
 {
@@ -196,6 +264,8 @@ int main(void)
 	tcase_add_test(t, strangers_write_nothing);
 	tcase_add_test(t, strangers_cost_no_icrc);
 	tcase_add_loop_test(t, a_marked_packet_slows_its_sender_down, 0, 3);
+	tcase_add_loop_test(t, a_marked_packet_lowers_the_rate, 0, 3);
+	tcase_add_test(t, a_rate_that_rises_counts_for_what_waits);
 	tcase_add_test(t, a_marked_answer_slows_the_reader_down);
 	suite_add_tcase(s, t);
 	return run_suite(s);

@@ -33,6 +33,7 @@ static uint8_t heard_data[QP_CONTROL_MAX];
 static unsigned n_heard;
 static bool both_order_free, acknowledge_now;
 static uint8_t control_dscp;
+static uint64_t lo_bps;		    /* what is said of the device; 0: nothing */
 static uint16_t remote_port;	    /* of both ends; 0: 4791 */
 static uint32_t remote_path_mtu[2]; /* of a and b; 0: not told */
 
@@ -61,6 +62,7 @@ static inline struct qp_endpoint *endpoint(const char *at, uint32_t mtu)
 		.n_planes = 2,
 		.n_sub_ports = {1, 2},
 		.path_mtu = mtu,
+		.bps[1][1] = lo_bps,
 		.acknowledge_now = acknowledge_now,
 		.control_dscp = control_dscp,
 		.on_control = on_control,

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* class_probe.c - see class_probe.h */
+#include "fabric/class_probe.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/address.h"
+#include "base/clock.h"
+#include "core/interrupt.h"
+#include "fabric/lab.h"
+
+#define PROBE_PORT 20600 /* of the first */
+
+struct probes {
+	const struct topo *topo;
+	struct class_probe *probe;
+	unsigned n;
+	uint64_t period_ns, until_ns;
+	int tx[CLASS_PROBE_MOST], err;
+	struct pollfd rx[CLASS_PROBE_MOST];
+};
+
+static int probe_socket(const struct topo *topo, unsigned gpu)
+{
+	int err = lab_enter(topo->servers[topo->gpus[gpu].server].netns),
+	    fd = err ? -1 : socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	return err ? err : fd < 0 ? -errno : fd;
+}
+
+/* Both ends of probe i, IPv4 as mapped addresses. */
+static int probe_open(struct probes *p, unsigned i)
+{
+	const struct class_probe *probe = &p->probe[i];
+	const char *dev = p->topo->gpus[probe->from].plane[0].sub_port[0].dev;
+	struct sockaddr_in6 to = {.sin6_family = AF_INET6,
+				  .sin6_port = htons((uint16_t)(PROBE_PORT + i))};
+	const int tos = (int)probe->dscp << 2;
+
+	if (address_parse(topo_gpu_address(p->topo, probe->to), &to.sin6_addr))
+		return -EINVAL;
+	p->rx[i].events = POLLIN;
+	p->rx[i].fd = probe_socket(p->topo, probe->to);
+	if (p->rx[i].fd < 0)
+		return p->rx[i].fd;
+	if (bind(p->rx[i].fd, (struct sockaddr *)&to, sizeof(to)))
+		return -errno;
+	p->tx[i] = probe_socket(p->topo, probe->from);
+	if (p->tx[i] < 0)
+		return p->tx[i];
+	if (setsockopt(p->tx[i], IPPROTO_IP, IP_TOS, &tos, sizeof(tos)) ||
+	    setsockopt(p->tx[i], IPPROTO_IPV6, IPV6_TCLASS, &tos, sizeof(tos)) ||
+	    setsockopt(p->tx[i], SOL_SOCKET, SO_BINDTODEVICE, dev, (socklen_t)strlen(dev) + 1) ||
+	    connect(p->tx[i], (struct sockaddr *)&to, sizeof(to)))
+		return -errno;
+	return 0;
+}
+
+static void probe_send(struct probes *p)
+{
+	for (unsigned i = 0; i < p->n; i++) {
+		uint64_t now_ns = clock_now_ns();
+
+		p->probe[i].sent += send(p->tx[i], &now_ns, sizeof(now_ns), 0) >= 0;
+	}
+}
+
+/* Whether all that were sent are there. */
+static bool probe_receive(struct probes *p)
+{
+	bool all = true;
+
+	for (unsigned i = 0; i < p->n; i++) {
+		struct class_probe *probe = &p->probe[i];
+		uint64_t sent_ns, now_ns;
+
+		while (recv(p->rx[i].fd, &sent_ns, sizeof(sent_ns), 0) == sizeof(sent_ns)) {
+			now_ns = clock_now_ns();
+			if (sent_ns > now_ns)
+				continue; /* no probe */
+			hist_add(&probe->delay, now_ns - sent_ns);
+			probe->received++;
+		}
+		all &= probe->received == probe->sent;
+	}
+	return all;
+}
+
+static void *probe_thread(void *arg)
+{
+	struct probes *p = arg;
+	uint64_t now_ns, next_ns = clock_now_ns(),
+			 end_ns = p->until_ns + CLASS_PROBE_GRACE_S * UINT64_C(1000000000);
+	bool all = true;
+
+	for (unsigned i = 0; !p->err && i < p->n; i++)
+		p->err = probe_open(p, i);
+	while (!p->err && (now_ns = clock_now_ns()) < end_ns && !interrupt_pending()) {
+		if (now_ns >= p->until_ns && all)
+			break;
+		if (now_ns >= next_ns && now_ns < p->until_ns) {
+			probe_send(p);
+			next_ns += p->period_ns;
+		}
+		poll(p->rx, p->n, 1);
+		all = probe_receive(p);
+	}
+	for (unsigned i = 0; i < p->n; i++) {
+		if (p->rx[i].fd >= 0)
+			close(p->rx[i].fd);
+		if (p->tx[i] >= 0)
+			close(p->tx[i]);
+	}
+	return NULL;
+}
+
+int class_probe_run(const struct topo *topo, struct class_probe *probe, unsigned n,
+		    uint64_t period_ns, uint64_t until_ns)
+{
+	struct probes p = {
+		.topo = topo, .probe = probe, .n = n, .period_ns = period_ns, .until_ns = until_ns};
+	pthread_t thread;
+	int err = n <= CLASS_PROBE_MOST ? 0 : -EINVAL;
+
+	for (unsigned i = 0; !err && i < n; i++) {
+		p.rx[i].fd = p.tx[i] = -1;
+		hist_init(&probe[i].delay);
+		probe[i].sent = probe[i].received = 0;
+	}
+	if (!err)
+		err = -pthread_create(&thread, NULL, probe_thread, &p); /* it changes namespaces */
+	if (!err) {
+		pthread_join(thread, NULL);
+		err = p.err;
+	}
+	if (err)
+		fprintf(stderr, "farebench: probes of classes: %s\n", strerror(-err));
+	return err ? err : interrupt_pending() ? -EINTR : 0;
+}

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * 06_uet.c - tests 6.1 to 6.7: Ultra Ethernet Transport, by a libfabric provider that is named.
+ *
+ * Where there is no such provider the rows say what libfabric has instead. The same client over tcp
+ * and fare shows that it is the machine that lacks something, and is what UET is compared with.
+ * Every service retransmits, so no rate loses anything: the binary search ends where it begins, at
+ * the rate that the provider reaches by itself.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "training/common.h"
+#include "training/ofi_job.h"
+
+/* ---- one run ---- */
+
+static bool can_service(struct trial *t, const char *service)
+{
+	if (!strcmp(service, "rod") || !strcmp(service, "rud"))
+		return true;
+	trial_missing(t, NULL, "libfabric names no service %s: it has order, or none", service);
+	return false;
+}
+
+/* NULL with 0: the rows say why. */
+static int uet_run(struct trial *t, struct ofi_job *job, json_t **out)
+{
+	char why[400] = "";
+	int rc;
+
+	*out = NULL;
+	job->provider = trial_text(t, "provider");
+	if (!can_service(t, job->service))
+		return 0;
+	rc = ofi_job_run(t, job, out, why);
+	if (!rc && !*out)
+		trial_missing(t, NULL, "%s", why);
+	return rc;
+}
+
+static double gbps(const json_t *answer)
+{
+	return json_number_value(json_object_get(answer, "bytes")) * 8 /
+	       json_number_value(json_object_get(answer, "ns"));
+}
+
+static void add_hist(struct trial *t, const char *kpi, const json_t *answer, const char *key)
+{
+	struct hist *h = malloc(sizeof(*h));
+	const json_t *value;
+	size_t i;
+
+	if (!h) {
+		t->err = -ENOMEM;
+		return;
+	}
+	hist_init(h);
+	json_array_foreach (json_object_get(answer, key), i, value)
+		hist_add(h, (uint64_t)json_integer_value(value));
+	if (h->n)
+		trial_hist(t, kpi, h);
+	else
+		trial_missing(t, kpi, "no write has ended");
+	free(h);
+}
+
+static void add_provider(struct trial *t, const json_t *answer)
+{
+	char text[96];
+
+	snprintf(text, sizeof(text), "%s (%s)",
+		 json_string_value(json_object_get(answer, "provider")),
+		 json_string_value(json_object_get(answer, "completion")));
+	trial_set_text(t, "Provider", text);
+}
+
+/* ---- 6.1, 6.2 ---- */
+
+static int throughput_run(struct trial *t)
+{
+	struct ofi_job job = {.service = trial_text(t, "service"),
+			      .bytes = (uint64_t)trial_number(t, "size"),
+			      .loaders = trial_count(t, "endpoints"),
+			      .both = !strcmp(trial_text(t, "direction"), "both"),
+			      .seconds = t->seconds};
+	double line = training_line_bps(t) / 1e9 * (job.both ? 2 : 1);
+	json_t *answer;
+	int rc = uet_run(t, &job, &answer);
+
+	if (answer) {
+		trial_value(t, "Throughput", gbps(answer), 1);
+		trial_value(t, "Efficiency", gbps(answer) / line * 100, 1);
+		add_hist(t, "Setup_time", answer, "setup_ns");
+		add_provider(t, answer);
+	}
+	json_decref(answer);
+	return rc;
+}
+
+static int uet_latency_run(struct trial *t)
+{
+	const char *load = trial_text(t, "load");
+	bool is_first = !strcmp(load, "first");
+	struct ofi_job job = {.service = trial_text(t, "service"),
+			      .bytes = (uint64_t)trial_number(t, "size"),
+			      .loaders = is_first ? trial_count(t, "endpoints")
+						  : !strcmp(load, "steady"),
+			      .has_probe = !is_first,
+			      .seconds = is_first ? 0 : t->seconds};
+	json_t *answer;
+	int rc = uet_run(t, &job, &answer);
+
+	if (answer) {
+		add_hist(t, "Latency", answer, is_first ? "first_ns" : "latency_ns");
+		add_provider(t, answer);
+	}
+	json_decref(answer);
+	return rc;
+}
+
+/* ---- 6.7 ---- */
+
+#define MOST_ENDPOINTS 1024u
+
+/* More and more of them, until together they carry less than 90% of what one does. */
+static int find_most(struct trial *t, struct ofi_job job)
+{
+	double one = 0, most = 0;
+	json_t *answer;
+	int rc;
+
+	job.seconds = t->seconds;
+	for (job.loaders = 1; job.loaders <= MOST_ENDPOINTS; job.loaders *= 2) {
+		rc = uet_run(t, &job, &answer);
+		if (rc || !answer)
+			return rc;
+		if (job.loaders == 1)
+			one = gbps(answer);
+		if (gbps(answer) < 0.9 * one) {
+			json_decref(answer);
+			break;
+		}
+		most = job.loaders;
+		json_decref(answer);
+		if (most >= trial_count(t, "most"))
+			break;
+	}
+	trial_value(t, "Most_endpoints", most, 1);
+	return 0;
+}
+
+static int setup_run(struct trial *t)
+{
+	struct ofi_job job = {.service = "rud",
+			      .bytes = (uint64_t)trial_number(t, "size"),
+			      .loaders = trial_count(t, "endpoints")};
+	json_t *answer;
+	double sum = 0;
+	size_t i, n;
+	json_t *value;
+	int rc = uet_run(t, &job, &answer);
+
+	if (rc || !answer)
+		return rc;
+	json_array_foreach (json_object_get(answer, "setup_ns"), i, value)
+		sum += json_number_value(value);
+	n = json_array_size(json_object_get(answer, "setup_ns"));
+	trial_value(t, "Setup_rate", (double)n / sum * 1e9, n);
+	add_hist(t, "Setup_time", answer, "setup_ns");
+	add_hist(t, "First_write", answer, "first_ns");
+	add_provider(t, answer);
+	json_decref(answer);
+	return find_most(t, job);
+}
+
+/* ---- 6.3 to 6.6 ---- */
+
+/* What is missing of the machine, and what else the test takes. */
+static int absent_run(struct trial *t, const char *needs)
+{
+	struct ofi_job job = {.service = "rud", .bytes = 8, .loaders = 1};
+	char why[400] = "";
+	json_t *answer;
+	int rc;
+
+	job.provider = trial_text(t, "provider");
+	rc = ofi_job_run(t, &job, &answer, why);
+	json_decref(answer);
+	if (!rc)
+		trial_missing(t, NULL, "%s%s%s", why, *why ? "; " : "", needs);
+	return rc;
+}
+
+static int spraying_run(struct trial *t)
+{
+	return absent_run(t, "it takes UET hosts over leaves that spray; RC over leaves that hash "
+			     "and spray: lab/lb");
+}
+
+static int incast_run(struct trial *t)
+{
+	return absent_run(t, "it takes UET hosts, whose congestion control is what is measured: "
+			     "no software model of it is here");
+}
+
+static int link_layer_run(struct trial *t)
+{
+	return absent_run(t, "LLR, trimming and credits are of switches and NICs: virtual Ethernet "
+			     "has none of them");
+}
+
+static int uet_collectives_run(struct trial *t)
+{
+	return absent_run(t, "T9.1 to T9.3 run the collectives by MPI over libfabric: tcp and fare "
+			     "as strategies, UET once farelab-mpi can name its provider");
+}
+
+/* ---- the tests ---- */
+
+#define PROVIDER                                                                                   \
+	PARAM("provider", PARAM_TEXT, "",                                                          \
+	      "of libfabric, by name; uet: the first whose name has that in it", "uet,tcp,fare",   \
+	      "uet,tcp,fare", "uet")
+#define SERVICE(...)                                                                               \
+	PARAM("service", PARAM_NAME, "", "rod: writes in order; rud: in any", __VA_ARGS__)
+#define PROVIDER_KPI                                                                               \
+	{                                                                                          \
+		"Provider", "", "DUT-F",                                                           \
+			"the one found (a write is complete at: delivery, transmission, or "       \
+			"locally)",                                                                \
+			BETTER_NONE, 0                                                             \
+	}
+#define SETUP_KPI                                                                                  \
+	{                                                                                          \
+		"Setup_time", "us", "DUT-F", "of an endpoint, to the end of its first write",      \
+			BETTER_LOWER, 1e-3                                                         \
+	}
+
+static const struct param throughput_params[] = {
+	PROVIDER,
+	SERVICE("rud", "rud,rod", "rod,rud,rudi,uud"),
+	PARAM("size", PARAM_BYTES, "bytes", "of a write", "1M", "64K,1M,4M", "1M,4M"),
+	PARAM("endpoints", PARAM_COUNT, "", "of the writing end, 16 writes outstanding on each",
+	      "1,4", "1,4,16", "1,4,16,32"),
+	PARAM("direction", PARAM_NAME, "", "one end writes, or both", "one", "one,both"),
+	LIST_END};
+
+static const struct kpi throughput_kpis[] = {
+	{"Throughput", "Gb/s", "DUT-F", "payload", BETTER_HIGHER, 0},
+	{"Efficiency", "%", "DUT-F", "payload over what the sub-ports let through", BETTER_HIGHER,
+	 0},
+	SETUP_KPI,
+	PROVIDER_KPI,
+	LIST_END};
+
+static const struct view throughput_views[] = {VIEW(VIEW_TABLE, "Throughput by provider",
+						    "endpoints", "provider", "size", "Throughput",
+						    "Efficiency", "Setup_time@p50", "Provider"),
+					       VIEWS_END};
+
+const struct test test_t6_1 = {
+	.id = "T6.1",
+	.name = "UET Throughput by Transport Service",
+	.clause = TRAINING_DRAFT "6.1",
+	.dut = "DUT-F",
+	.summary =
+		"fi_write() from one server into another's memory, by the provider that is named.",
+	.needs = NEED_TWO_SERVERS,
+	.no_strategies = true,
+	.trials = {1, 3, 3},
+	.seconds = {1, 5, 60},
+	.params = throughput_params,
+	.kpis = throughput_kpis,
+	.views = throughput_views,
+	.run = throughput_run,
+};
+
+static const struct param latency_params[] = {
+	PROVIDER,
+	SERVICE("rud", "rud,rod", "rod,rud"),
+	PARAM("size", PARAM_BYTES, "bytes", "of a write", "8", "8,4K,64K"),
+	PARAM("load", PARAM_NAME, "",
+	      "zero: one write at a time; steady: another endpoint has 16 outstanding; first: the "
+	      "first write of a new endpoint",
+	      "zero,first", "zero,steady,first"),
+	PARAM("endpoints", PARAM_COUNT, "", "whose first write is timed", "8", "64"),
+	LIST_END};
+
+static const struct kpi latency_kpis[] = {
+	{"Latency", "us", "DUT-F", "of a write, until it is complete", BETTER_LOWER, 1e-3},
+	PROVIDER_KPI,
+	LIST_END};
+
+static const struct view latency_views[] = {
+	VIEW(VIEW_TABLE, "Latency by provider", "load", "provider", "size", "Latency@p50",
+	     "Latency@p99", "Provider"),
+	VIEW(VIEW_CDF, "Latency", "load", "provider", "size", "Latency"), VIEWS_END};
+
+const struct test test_t6_2 = {
+	.id = "T6.2",
+	.name = "UET Latency Characterization",
+	.clause = TRAINING_DRAFT "6.2",
+	.dut = "DUT-F",
+	.summary = "fi_write() until it is complete: at zero load, beside a load, and the first of "
+		   "an endpoint.",
+	.needs = NEED_TWO_SERVERS,
+	.no_strategies = true,
+	.trials = {1, 3, 3},
+	.seconds = {1, 5, 60},
+	.params = latency_params,
+	.kpis = latency_kpis,
+	.views = latency_views,
+	.run = uet_latency_run,
+};
+
+static const struct param setup_params[] = {
+	PROVIDER, PARAM("size", PARAM_BYTES, "bytes", "of a write", "4K", "64K"),
+	PARAM("endpoints", PARAM_COUNT, "", "set up one after the other", "16", "100,1000",
+	      "100,1000,10000,100000"),
+	PARAM("most", PARAM_COUNT, "endpoints", "at which the search for the most of them ends",
+	      "4", "64", "1024"),
+	LIST_END};
+
+static const struct kpi setup_kpis[] = {
+	{"Setup_rate", "1/s", "DUT-F", "endpoints set up, each with a first write", BETTER_HIGHER,
+	 0},
+	SETUP_KPI,
+	{"First_write", "us", "DUT-F", "of an endpoint: data behind, or before, the handshake",
+	 BETTER_LOWER, 1e-3},
+	{"Most_endpoints", "", "DUT-F",
+	 "that together carry at least 90% of what one does; doubled until they do not",
+	 BETTER_HIGHER, 0},
+	PROVIDER_KPI,
+	LIST_END};
+
+static const struct view setup_views[] = {
+	VIEW(VIEW_TABLE, "Set-up of endpoints by provider", "endpoints", "provider", NULL,
+	     "Setup_rate", "Setup_time@p50", "First_write@p50", "Most_endpoints", "Provider"),
+	VIEWS_END};
+
+const struct test test_t6_7 = {
+	.id = "T6.7",
+	.name = "UET PDC Scalability and Connection Setup Rate",
+	.clause = TRAINING_DRAFT "6.7",
+	.dut = "DUT-F",
+	.summary = "Endpoints are set up one after the other; then more and more of them write.",
+	.needs = NEED_TWO_SERVERS,
+	.no_strategies = true,
+	.trials = {1, 3, 3},
+	.seconds = {0.5, 2, 10},
+	.params = setup_params,
+	.kpis = setup_kpis,
+	.views = setup_views,
+	.run = setup_run,
+};
+
+static const struct param absent_params[] = {
+	PARAM("provider", PARAM_TEXT, "",
+	      "of libfabric, by name; uet: the first whose name has that in it", "uet"),
+	LIST_END};
+
+/* What the text asks for first. */
+static const struct kpi spraying_kpis[] = {
+	{"JFI", "", "DUT-F", "of the links of a tier", BETTER_HIGHER, 0}, LIST_END};
+static const struct kpi incast_kpis[] = {
+	{"Throughput", "Gb/s", "DUT-F", "at the receiver", BETTER_HIGHER, 0}, LIST_END};
+static const struct kpi link_layer_kpis[] = {
+	{"Retry_latency", "ns", "DUT-F", "of a frame that was lost", BETTER_LOWER, 0}, LIST_END};
+static const struct kpi collectives_kpis[] = {
+	{"BusBW", "Gb/s", "SUT-E", "as of T9.1", BETTER_HIGHER, 0}, LIST_END};
+
+static const struct view no_views[] = {VIEWS_END};
+
+#define ABSENT(number, title, measured, does)                                                      \
+	const struct test test_t6_##number = {                                                     \
+		.id = "T6." #number,                                                               \
+		.name = (title),                                                                   \
+		.clause = TRAINING_DRAFT "6." #number,                                             \
+		.dut = "DUT-F",                                                                    \
+		.summary = "Says what of it is missing here.",                                     \
+		.needs = NEED_TWO_SERVERS,                                                         \
+		.no_strategies = true,                                                             \
+		.trials = {1, 1, 1},                                                               \
+		.params = absent_params,                                                           \
+		.kpis = (measured),                                                                \
+		.views = no_views,                                                                 \
+		.run = (does),                                                                     \
+	}
+
+ABSENT(3, "Packet Spray Efficacy Under UET RUD", spraying_kpis, spraying_run);
+ABSENT(4, "UET Congestion Control Benchmarks", incast_kpis, incast_run);
+ABSENT(5, "Link Layer Enhancement Benchmarks", link_layer_kpis, link_layer_run);
+ABSENT(6, "UET Collective Communication Performance", collectives_kpis, uet_collectives_run);

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * 08_load_balancing.c - tests 8.1 to 8.4: how leaves of two tiers spread one server's QPs.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite/derive.h"
+#include "suite/kpis.h"
+#include "training/common.h"
+#include "training/link_balance.h"
+
+#define MESSAGE_BYTES (256u << 10)
+#define MESSAGES      4 /* under way, so that a QP pauses only when it waits for the fabric */
+
+struct balanced {
+	struct trial *t;
+	struct lab_uplink *from, *to;
+	uint64_t from_ns, to_ns;
+};
+
+static int balanced_meanwhile(void *arg, uint64_t from_ns, uint64_t to_ns)
+{
+	struct balanced *b = arg;
+	const struct fabric *fabric = b->t->fabric;
+	int err = cluster_sleep_until(fabric->cluster, from_ns);
+
+	if (!err)
+		err = lab_uplinks(&fabric->lab, fabric->topo, b->from, &b->from_ns);
+	if (!err)
+		err = cluster_sleep_until(fabric->cluster, to_ns);
+	return err ? err : lab_uplinks(&fabric->lab, fabric->topo, b->to, &b->to_ns);
+}
+
+/* GPU 0 and the first GPU behind another leaf of every plane; 0: there is none. */
+static unsigned balanced_peer(const struct topo *topo)
+{
+	for (unsigned gpu = 1; gpu < topo->n_gpus; gpu++) {
+		bool far = true;
+
+		for (unsigned plane = 0; plane < topo->n_planes; plane++)
+			far &= !topo_same_leaf(topo, 0, gpu, plane);
+		if (far)
+			return gpu;
+	}
+	return 0;
+}
+
+static void balanced_model(struct trial *t, unsigned qps)
+{
+	const struct topo *topo = t->fabric->topo;
+	struct link_balance hashed =
+		link_balance_hashed(topo->n_planes, topo->n_spines / topo->n_planes, qps, t->seed);
+	bool is_hash = !strcmp(t->strategy_name, "ecmp") || !strcmp(t->strategy_name, "bth"),
+	     is_flowlet = !strcmp(t->strategy_name, "flowlet");
+
+	trial_model(t, "MMR",
+		    is_flowlet ? NAN
+		    : is_hash  ? hashed.mmr
+			       : 1,
+		    "flowlets: between the hash and 1, as pauses come");
+	if (is_flowlet)
+		trial_missing(t, "JFI_model", "flowlets: between the hash and 1, as pauses come");
+	else
+		trial_value(t, "JFI_model", is_hash ? hashed.jfi : 1, 1);
+}
+
+static void balanced_add(struct trial *t, const struct balanced *b, const struct measured *m,
+			 unsigned qps)
+{
+	const struct topo *topo = t->fabric->topo;
+	bool *sends = calloc(topo->n_leaves + 1, sizeof(*sends));
+	struct link_balance use;
+	double full;
+
+	if (!sends) {
+		t->err = -ENOMEM;
+		return;
+	}
+	for (unsigned plane = 0; plane < topo->n_planes; plane++)
+		sends[topo->gpus[0].plane[plane].leaf] = true;
+	use = link_balance(b->from, b->to, topo->n_uplinks, sends);
+	free(sends);
+	if (!use.n) {
+		trial_missing(t, NULL, "no byte left the leaves by their uplinks");
+		return;
+	}
+	full = (double)topo->uplinks[0].rate_bps / 8 * (double)(b->to_ns - b->from_ns) / 1e9;
+	trial_value(t, "MMR", use.mmr, use.n);
+	trial_value(t, "JFI", use.jfi, use.n);
+	trial_value(t, "Link_utilization_max", use.max / full * 100, use.n);
+	trial_value(t, "Link_utilization_min", use.min / full * 100, use.n);
+	trial_value(t, "Link_utilization_mean", use.mean / full * 100, use.n);
+	trial_value(t, "goodput", m->load[0].bps / 1e6, m->load[0].messages);
+	trial_value(t, "retransmissions", (double)m->books.retransmitted, 1);
+	balanced_model(t, qps);
+}
+
+static int balanced_measure(struct trial *t, unsigned peer, unsigned qps)
+{
+	struct balanced b = {.t = t};
+	struct traffic_load load;
+	struct plan plan = {0};
+	struct measured m;
+	int err = -ENOMEM;
+
+	t->strategy = STRATEGY_ECMP; /* every QP carries the same */
+	load = trial_load(t, "qps", qps);
+	plan_stream(&plan, plan_load(&plan, &load), 0, peer, MESSAGES, MESSAGE_BYTES);
+	b.from = calloc(2 * (size_t)t->fabric->topo->n_uplinks, sizeof(*b.from));
+	if (b.from) {
+		b.to = b.from + t->fabric->topo->n_uplinks;
+		err = trial_measure(t, &plan, balanced_meanwhile, &b, &m);
+	}
+	plan_fini(&plan);
+	if (!err) {
+		balanced_add(t, &b, &m, qps);
+		measured_fini(&m);
+	}
+	free(b.from);
+	return err;
+}
+
+static int balanced_run(struct trial *t)
+{
+	bool is_flowlet = strcmp(t->strategy_name, "flowlet") == 0;
+	unsigned peer = balanced_peer(t->fabric->topo);
+	int err;
+
+	if (t->fabric->hosts || !peer) {
+		trial_missing(t, NULL,
+			      t->fabric->hosts
+				      ? "how switches of real hosts spread is not set from here"
+				      : "all GPUs are behind the same leaf");
+		return 0;
+	}
+	err = training_spread(t, t->strategy_name,
+			      is_flowlet && test_param(t->test, "gap") ? trial_count(t, "gap") : 0);
+	if (err)
+		return err > 0 ? 0 : err;
+	return balanced_measure(t, peer, trial_count(t, "qps"));
+}
+
+/* What a mode changes against ECMP, of the medians. */
+static int balanced_derive(const struct test *test, struct rows *rows)
+{
+	static const char *const of[][2] = {{"MMR", "MMR_delta"}, {"JFI", "JFI_delta"}};
+	int err = 0;
+
+	for (size_t k = 0; k < 2; k++) {
+		struct rows_filter filter = {.test = test->id, .kpi = of[k][0], .trial = 0};
+
+		for (size_t i = rows_next(rows, &filter, 0); !err && i < rows_count(rows);
+		     i = rows_next(rows, &filter, i + 1)) {
+			const struct row row = *rows_at(rows, i);
+			double own = derive_median(rows, test->id, row.strategy, of[k][0],
+						   row.n_params, row.param, 0.5);
+			double base = derive_median(rows, test->id, BALANCE_BASE, of[k][0],
+						    row.n_params, row.param, 0.5);
+
+			if (!row.missing && strcmp(row.strategy, BALANCE_BASE) != 0)
+				err = derive_value(rows, &row, of[k][1], own - base);
+		}
+	}
+	return err;
+}
+
+static const char *const hash_modes[] = {BALANCE_BASE, "bth", NULL};
+static const char *const flowlet_modes[] = {BALANCE_BASE, "flowlet", NULL};
+static const char *const spray_modes[] = {BALANCE_BASE, "spray", "adaptive", NULL};
+static const char *const all_modes[] = {BALANCE_BASE, "bth", "flowlet", "adaptive", "spray", NULL};
+
+#define PARAM_QPS(...) PARAM("qps", PARAM_COUNT, "", "QPs between two servers", __VA_ARGS__)
+
+static const struct param sweep_params[] = {PARAM_QPS("1,4,8,16,32"), LIST_END};
+static const struct param gap_params[] = {PARAM_QPS("4"),
+					  PARAM("gap", PARAM_COUNT, "us",
+						"a pause after which a flow may go elsewhere",
+						"100,1000", "50,100,200,500,1000"),
+					  LIST_END};
+static const struct param one_params[] = {PARAM_QPS("4"), LIST_END};
+
+static const struct kpi kpis[] = {
+	{"MMR", "", "DUT-F", "bytes of a leaf's busiest uplink over the mean of its uplinks",
+	 BETTER_LOWER, 0},
+	{"JFI", "", "DUT-F", "(sum x)^2 / (n sum x^2) of the bytes of a leaf's n uplinks",
+	 BETTER_HIGHER, 0},
+	{"JFI_model", "", "", "mean of draws of hashes; 1 where packets are sprayed", BETTER_NONE,
+	 0},
+	{"MMR_delta", "", "DUT-F", "median less that of " BALANCE_BASE, BETTER_LOWER, 0},
+	{"JFI_delta", "", "DUT-F", "median less that of " BALANCE_BASE, BETTER_HIGHER, 0},
+	{"Link_utilization_max", "%", "DUT-F", "of the busiest uplink", BETTER_NONE, 0},
+	{"Link_utilization_min", "%", "DUT-F", "of the idlest uplink", BETTER_HIGHER, 0},
+	{"Link_utilization_mean", "%", "DUT-F", "of the sending leaves' uplinks", BETTER_NONE, 0},
+	{"goodput", "Mb/s", "DUT-N", "payload acknowledged", BETTER_HIGHER, 0},
+	KPI_RETRANSMISSIONS,
+	KPI_MODEL("MMR", ""),
+	LIST_END};
+
+#define BALANCE_TABLE                                                                              \
+	"MMR", "model", "JFI", "JFI_model", "MMR_delta", "JFI_delta", "Link_utilization_max",      \
+		"Link_utilization_min", "Link_utilization_mean", "goodput", "retransmissions"
+
+static const struct view sweep_views[] = {
+	{VIEW_LINES,
+	 "Fairness of uplinks over QPs",
+	 "qps",
+	 "strategy",
+	 NULL,
+	 {"JFI"},
+	 true,
+	 false,
+	 "JFI_model",
+	 NULL},
+	VIEW(VIEW_TABLE, "Uplinks", "qps", "strategy", NULL, BALANCE_TABLE),
+	VIEWS_END};
+static const struct view gap_views[] = {
+	VIEW(VIEW_BARS, "Fairness of uplinks over the gap", "gap", "strategy", NULL, "JFI"),
+	VIEW(VIEW_TABLE, "Uplinks", "gap", "strategy", NULL, BALANCE_TABLE), VIEWS_END};
+static const struct view one_views[] = {
+	VIEW(VIEW_BARS, "Fairness of uplinks by mode", "qps", "strategy", NULL, "JFI"),
+	VIEW(VIEW_TABLE, "Uplinks", "qps", "strategy", NULL, BALANCE_TABLE), VIEWS_END};
+
+#define BALANCE_TEST(of, title, means, modes, swept, seen)                                         \
+	{                                                                                          \
+		.id = "T" of, .name = title, .clause = TRAINING_DRAFT of, .dut = "DUT-F",          \
+		.summary = means, .needs = NEED_TWO_SERVERS | NEED_SPINES, .strategies = modes,    \
+		.trials = {2, 10, 20}, .seconds = {1, 5, 60}, .params = swept, .kpis = kpis,       \
+		.views = seen, .run = balanced_run, .derive = balanced_derive,                     \
+	}
+
+const struct test test_t8_1 =
+	BALANCE_TEST("8.1", "ECMP Entropy and Polarization",
+		     "QPs from one server to one behind other leaves, each with the same bytes and "
+		     "a source port "
+		     "of its own, hashed by the leaves; bth hashes the destination QP as well.",
+		     hash_modes, sweep_params, sweep_views);
+const struct test test_t8_2 =
+	BALANCE_TEST("8.2", "Dynamic Load Balancing (Flowlet)",
+		     "As T8.1, 4 QPs; after a pause of the gap a flow may take another uplink.",
+		     flowlet_modes, gap_params, gap_views);
+const struct test test_t8_3 =
+	BALANCE_TEST("8.3", "Packet Spraying",
+		     "As T8.1; each packet takes an uplink by itself, by chance or the one with "
+		     "the least queued. "
+		     "RC QPs without a reorder buffer: what arrives out of order is sent again.",
+		     spray_modes, sweep_params, sweep_views);
+const struct test test_t8_4 = BALANCE_TEST("8.4", "Jain Fairness Index by Strategy",
+					   "As T8.1, 4 QPs, by every mode of the leaves.",
+					   all_modes, one_params, one_views);

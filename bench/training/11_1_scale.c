@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fabric/leaf_load.h"
+#include "suite/kpis.h"
+#include "training/common.h"
+#include "training/simulated.h"
+
+struct scaled {
+	struct trial *t;
+	struct leaf_load from, to;
+};
+
+static int scaled_begun(void *arg)
+{
+	struct scaled *s = arg;
+
+	return leaf_load_read(&s->from, s->t->fabric->topo, &s->t->fabric->lab);
+}
+
+static int scaled_ended(void *arg)
+{
+	struct scaled *s = arg;
+
+	return leaf_load_read(&s->to, s->t->fabric->topo, &s->t->fabric->lab);
+}
+
+static void scaled_add(struct trial *t, const struct scaled *s, const struct mpi_job *job,
+		       const struct mpi_result *r)
+{
+	unsigned n_leaves = t->fabric->topo->n_leaves;
+	double line = training_line_bps(t),
+	       roofline = r->n * collective_roofline_s(t->fabric->topo, COLLECTIVE_ALLREDUCE,
+						       job->ranks, job->bytes, 0, line, 0);
+
+	trial_value(t, "JCT_ratio", r->wall_s / roofline, r->n);
+	trial_value(t, "BusBW",
+		    collective_busbw_bps(COLLECTIVE_ALLREDUCE, job->ranks, job->bytes,
+					 r->wall_s / r->n) /
+			    1e9,
+		    r->n);
+	trial_value(t, "Switch_CPU", leaf_load_cpu_percent(&s->from, &s->to, n_leaves), n_leaves);
+	trial_value(t, "Switch_memory", leaf_load_rss_bytes(&s->to, n_leaves) / 1048576, n_leaves);
+	training_algorithm(t, COLLECTIVE_ALLREDUCE, job, r, 0);
+}
+
+static int scale_measure(struct trial *t, unsigned ranks, uint64_t bytes)
+{
+	struct scaled s = {.t = t};
+	struct mpi_job job = training_job(t, COLLECTIVE_ALLREDUCE, ranks, bytes);
+	struct mpi_result r = {0};
+	int err;
+
+	job.on_begun = scaled_begun;
+	job.on_ended = scaled_ended;
+	job.arg = &s;
+	err = training_job_run(t, &job, &r);
+	if (!err)
+		scaled_add(t, &s, &job, &r);
+	leaf_load_fini(&s.from);
+	leaf_load_fini(&s.to);
+	mpi_result_fini(&r);
+	return err;
+}
+
+static int scale_run(struct trial *t)
+{
+	unsigned ranks = trial_count(t, "ranks");
+	uint64_t bytes = (uint64_t)trial_number(t, "size");
+	double seconds;
+	int err;
+
+	simulated_add(t, COLLECTIVE_ALLREDUCE, ranks, bytes);
+	if (!training_can(t, ranks, bytes))
+		return 0;
+	err = training_prepare(t);
+	if (!err)
+		err = scale_measure(t, ranks, bytes);
+	if (!err)
+		err = fabric_clear_sessions(t->fabric, &seconds);
+	if (!err)
+		trial_value(t, "Convergence_time", seconds, 1);
+	return err;
+}
+
+static const struct param params[] = {
+	PARAM("ranks", PARAM_COUNT, "accelerators", "a rank on each GPU", "2,4", "2,3,4",
+	      "64,128,256,512,1024"),
+	PARAM("size", PARAM_BYTES, "bytes", "of each rank's vector", "3M", "3M", "1G"), LIST_END};
+
+static const struct kpi kpis[] = {
+	{"JCT_ratio", "", "SUT-E", "time of the all-reduces over that of their bytes at line rate",
+	 BETTER_LOWER, 0},
+	{"BusBW", "Gb/s", "DUT-F", "of the wall time", BETTER_HIGHER, 0},
+	{"Convergence_time", "s", "DUT-F",
+	 "from when all BGP sessions were ended until every server has all its routes again",
+	 BETTER_LOWER, 0},
+	{"Switch_CPU", "%", "DUT-S", "of a core: daemons of the busiest leaf, meanwhile",
+	 BETTER_LOWER, 0},
+	{"Switch_memory", "MiB", "DUT-S", "resident: daemons of the largest leaf", BETTER_LOWER, 0},
+	KPI_DROPS,
+	KPI_MARKS,
+	KPI_PAUSES,
+	{"Algorithm", "", "SUT-E", "forced, and read back", BETTER_NONE, 0},
+	SIMULATED_KPIS,
+	LIST_END};
+
+static const struct view views[] = {
+	VIEW(VIEW_LINES, "All-reduce by accelerators", "ranks", "strategy", "size", "JCT_ratio"),
+	VIEW(VIEW_LINES, "Convergence by accelerators", "ranks", "strategy", "size",
+	     "Convergence_time"),
+	VIEW(VIEW_TABLE, "Scale", "ranks", "strategy", "size", "JCT_ratio", "BusBW",
+	     "Convergence_time", "Switch_CPU", "Switch_memory", "Packet_drop_rate",
+	     "ECN_marking_rate", "PFC_frame_count", "Algorithm"),
+	SIMULATED_VIEW("size"), VIEWS_END};
+
+const struct test test_t11_1 = {
+	.id = "T11.1",
+	.name = "Fabric Scale Limits",
+	.clause = TRAINING_DRAFT "11.1",
+	.dut = "DUT-F",
+	.summary = "All-reduces by more and more ranks; then all BGP sessions of the fabric, whose "
+		   "size stays, are ended at its leaves at once, without traffic. Numbers of ranks "
+		   "that "
+		   "no lab has are simulated, in columns of their own.",
+	.needs = TRAINING_NEEDS,
+	.strategies = mpi_strategies,
+	.trials = {1, 6, 6},
+	.seconds = {4, 30, 60},
+	.params = params,
+	.kpis = kpis,
+	.views = views,
+	.run = scale_run,
+};

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "training/simulated.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "fabric/optimum.h"
+#include "training/common.h"
+
+static const char *const placed[] = {"", "_scattered"};
+
+static void simulated_missing(struct trial *t, const char *why)
+{
+	for (const struct kpi *k = t->test->kpis; k->name; k++)
+		if (strncmp(k->name, KPI_SIMULATED, strlen(KPI_SIMULATED)) == 0)
+			trial_missing(t, k->name, "%s", why);
+}
+
+/* NULL: that state of the fabric and that mode of leaves are modelled. */
+static const char *simulated_lacks(const struct trial *t, enum clos_balance *leaves)
+{
+	const char *mode = test_param(t->test, "balance") ? trial_text(t, "balance") : BALANCE_BASE;
+
+	if (t->fabric->topo->n_gpus != t->fabric->topo->n_servers)
+		return "servers with several GPUs are not simulated";
+	*leaves = strcmp(mode, "spray") == 0 ? CLOS_SPRAY : CLOS_ECMP;
+	if (test_param(t->test, "fabric") && strcmp(trial_text(t, "fabric"), "healthy") != 0)
+		return "faults are not simulated";
+	if (*leaves != CLOS_SPRAY && strcmp(mode, BALANCE_BASE) != 0)
+		return "this mode of leaves is not simulated";
+	return NULL;
+}
+
+/* TCP has a connection for each pair, which the kernel hashes to a sub-port; fare uses all. */
+static struct clos simulated_fabric(const struct trial *t, unsigned ranks)
+{
+	const struct topo *topo = t->fabric->topo;
+	struct clos c = {.ranks = ranks,
+			 .leaf_ranks = SIMULATED_LEAF_RANKS,
+			 .spines = SIMULATED_LEAF_RANKS,
+			 .uplinks = 1,
+			 .spine_left = 1,
+			 .hosts =
+				 strcmp(t->strategy_name, "mpi-fare") == 0 ? CLOS_SPRAY : CLOS_ECMP,
+			 .qps = 1,
+			 .seed = t->seed};
+	double factor = optimum_goodput_factor(topo);
+
+	for (unsigned p = 0; p < topo->n_planes; p++)
+		for (unsigned s = 0; s < topo->gpus[0].plane[p].n_sub_ports; s++)
+			c.plane_bps[c.planes++] =
+				(double)topo->gpus[0].plane[p].sub_port[s].rate_bps * factor;
+	return c;
+}
+
+static void simulated_value(struct trial *t, const char *kpi, const char *where, double value)
+{
+	char name[ROW_NAME_MAX];
+
+	snprintf(name, sizeof(name), KPI_SIMULATED "%s%s", kpi, where);
+	if (isfinite(value))
+		trial_value(t, name, value, 1);
+	else
+		trial_missing(t, name, "nothing crosses an uplink");
+}
+
+void simulated_add(struct trial *t, enum collective c, unsigned ranks, uint64_t bytes)
+{
+	struct clos clos = simulated_fabric(t, ranks);
+	const char *lacks = simulated_lacks(t, &clos.leaves);
+	struct simfab_result r;
+
+	for (unsigned i = 0; !lacks && i < 2; i++) {
+		clos.is_scattered = i;
+		switch (simfab_collective(&clos, c, bytes, training_line_bps(t), &r)) {
+		case 0:
+			simulated_value(t, "BusBW", placed[i], r.busbw_bps / 1e9);
+			simulated_value(t, "JCT_ratio", placed[i], r.jct_ratio);
+			break;
+		case -ENOMEM:
+			t->err = -ENOMEM;
+			return;
+		default:
+			lacks = "2 to 4,096 ranks are simulated";
+		}
+	}
+	if (lacks) {
+		simulated_missing(t, lacks);
+		return;
+	}
+	simulated_value(t, "uplinks_JFI", "", r.uplinks.jfi);
+	simulated_value(t, "uplinks_MMR", "", r.uplinks.mmr);
+}

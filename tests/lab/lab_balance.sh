@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Tests of load balancing of the training methodology, in a lab of two tiers: hashed and sprayed QPs against their closed forms, and
+# the leaves get their own mode back.
+. "$(dirname "$0")/lib.sh"
+command -v jq >/dev/null || skip "jq is not installed"
+
+farelab up "$TOPOLOGIES/two-tier-lb.yaml" --name "$LAB" --fared "$FARE_BIN/fared" --wait $PATIENCE_S 2>"$SCRATCH/error" || {
+	grep -q 'need Linux 6.6' "$SCRATCH/error" && skip "this kernel has no BPF programs at a device (tcx)"
+	cat "$SCRATCH/error"
+	fail "not converged"
+}
+timeout 120 "$FARE_BIN/farebench" run T8.1 T8.2 T8.3 T8.4 --lab "$LAB" --even-busy --seed 7 --trials 1 --param qps=1 --param gap=100 \
+	--strategy ecmp,flowlet,spray --out "$SCRATCH/a" >"$SCRATCH/out" 2>&1 || fail "run: $(tail -5 "$SCRATCH/out")"
+# between TEST STRATEGY KPI LOW HIGH
+between() {
+	local value
+	value=$(jq -r --arg t "$1" --arg s "$2" --arg k "$3" 'select(.test == $t and .strategy == $s and .kpi == $k) | .value' "$SCRATCH/a/rows.jsonl")
+	echo "$1, $2: $3 $value"
+	jq_true -n --argjson v "${value:-null}" "\$v != null and \$v >= $4 and \$v <= $5" >/dev/null || fail "not within $4 to $5"
+}
+# one QP has one of four links, but for what BGP and probes send; sprayed, all four: of so many packets the busiest has little more
+for test in T8.1 T8.2 T8.3 T8.4; do
+	between $test ecmp MMR 3.6 4
+	between $test ecmp JFI 0.25 0.31
+	between $test ecmp model 3.99 4.01
+done
+for test in T8.3 T8.4; do
+	between $test spray MMR 1 1.2
+	between $test spray JFI 0.97 1
+done
+between T8.4 spray JFI_delta 0.6 0.76
+[ "$(farelab status "$LAB" --json | jq -r '[.leaves[].lb] | unique | join(" ")')" = ecmp ] || fail "the leaves have not their own mode"
+# a kernel without tcx, whose farelab says so: that row has its words, and the others are measured
+cat >"$SCRATCH/farelab" <<END
+#!/bin/bash
+[ "\$1" = lb ] && [ "\$4" != ecmp ] && { echo "farelab: leaves of this kernel cannot do lb: no tcx" >&2; exit 1; }
+exec "$FARE_BIN/farelab" "\$@"
+END
+chmod +x "$SCRATCH/farelab"
+FARELAB=$SCRATCH/farelab timeout 60 "$FARE_BIN/farebench" run T8.1 T8.4 --lab "$LAB" --even-busy --trials 1 --param qps=1 --strategy bth,ecmp \
+	--out "$SCRATCH/b" >"$SCRATCH/out" 2>&1 || fail "a mode that the kernel has not ended the run: $(tail -5 "$SCRATCH/out")"
+for test in T8.1 T8.4; do
+	jq_true -s --arg t "$test" '[.[] | select(.test == $t and .kpi == "MMR")] |
+		any(.strategy == "ecmp" and .value > 0) and
+		any(.strategy == "bth" and ((.missing // "") | test("^farelab lb: .*this kernel cannot do lb")))' "$SCRATCH/b/rows.jsonl" >/dev/null ||
+		fail "$test: $(grep MMR "$SCRATCH/b/rows.jsonl")"
+done

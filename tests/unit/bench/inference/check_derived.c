@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Rows that tests derive from those of all trials, of rows made by hand. */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/rows.h"
+#include "suite/test.h"
+
+static struct rows *rows;
+
+static const struct test *test_of(const char *id)
+{
+	size_t n, i = 0;
+	const struct test *const *all = tests_all(&n);
+
+	while (i < n && strcmp(all[i]->id, id) != 0)
+		i++;
+	ck_assert_uint_lt(i, n);
+	return all[i];
+}
+
+/* value of one: a plain figure; else so many measurements of it. */
+static void add(const struct test *test, const char *kpi, const char *level, double value,
+		unsigned n)
+{
+	struct row row = {.n_params = 1, .n = n, .value = value};
+
+	strcpy(row.test, test->id);
+	strcpy(row.strategy, "fare-spray");
+	strcpy(row.kpi, kpi);
+	ck_assert_int_eq(row_param_set(&row.param[0], test->params[0].name, level), 0);
+	if (test->params[1].name && strcmp(test->params[1].name, "rate") == 0)
+		ck_assert_int_eq(row_param_set(&row.param[row.n_params++], "rate", "20"), 0);
+	if (n > 1) {
+		row.hist = malloc(sizeof(*row.hist));
+		hist_init(row.hist);
+		for (unsigned i = 0; i < n; i++)
+			hist_add(row.hist, (uint64_t)value);
+		row.value = NAN;
+	}
+	ck_assert_int_eq(rows_add(rows, &row), 0);
+	free(row.hist);
+}
+
+static double found(const char *kpi, const char *param, const char *level)
+{
+	struct row_param p;
+	struct rows_filter filter = {.kpi = kpi, .n_params = 1, .param = &p, .trial = -1};
+	size_t at;
+
+	ck_assert_int_eq(row_param_set(&p, param, level), 0);
+	at = rows_next(rows, &filter, 0);
+	return at < rows_count(rows) ? rows_at(rows, at)->value : NAN;
+}
+
+static void ratio(const struct test *test, const char *name, double ttft, double itl, double tps)
+{
+	add(test, "TTFT", name, ttft * 1e6, 600);
+	add(test, "ITL", name, itl * 1e6, 600);
+	add(test, "TPS_output", name, tps, 1);
+}
+
+/* 6P6D beats 8P4D in all; 2P10D loses in TTFT and wins in ITL; 4P8D is only between in two. */
+START_TEST(the_front_of_three)
+{
+	const struct test *test = test_of("6.2");
+
+	ck_assert_int_eq(rows_open(&rows, NULL), 0);
+	ratio(test, "2P10D", 900, 20, 300);
+	ratio(test, "4P8D", 300, 30, 350);
+	ratio(test, "6P6D", 200, 25, 350);
+	ratio(test, "8P4D", 250, 40, 340);
+	ck_assert_int_eq(test->derive(test, rows), 0);
+	ck_assert_double_eq(found("on_front", "ratio", "2P10D"), 1);
+	ck_assert_double_eq(found("on_front", "ratio", "4P8D"), 0);
+	ck_assert_double_eq(found("on_front", "ratio", "6P6D"), 1);
+	ck_assert_double_eq(found("on_front", "ratio", "8P4D"), 0);
+	ck_assert_double_eq(found("front_percentile", "ratio", "6P6D"), 99);
+	/* 2P10D is on it, and takes 900 ms, where 500 are asked for */
+	ck_assert_double_eq(found("meets", "ratio", "2P10D"), 0);
+	ck_assert_double_eq(found("meets", "ratio", "6P6D"), 1);
+	rows_close(rows);
+}
+END_TEST
+
+/* 1, 2 and 4 ms at 8, 16 and 32 GPUs: L(8) / L(N) x N / 8 of the smallest, L(16) / L(N) of 16. */
+START_TEST(efficiency_against_eight_and_sixteen)
+{
+	const struct test *test = test_of("7.3");
+
+	ck_assert_int_eq(rows_open(&rows, NULL), 0);
+	add(test, "EP_alltoall_latency", "8", 1e6, 600);
+	add(test, "EP_alltoall_latency", "16", 2e6, 600);
+	add(test, "EP_alltoall_latency", "32", 4e6, 600);
+	ck_assert_int_eq(test->derive(test, rows), 0);
+	ck_assert_double_eq_tol(found("scaling_efficiency", "ep", "32"), 1, 0.03);
+	ck_assert_double_eq_tol(found("efficiency_EP16", "ep", "32"), 0.5, 0.02);
+	ck_assert_double_eq_tol(found("efficiency_EP16", "ep", "8"), 2, 0.06);
+	rows_close(rows);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("derived");
+	TCase *tcase = tcase_create("derived");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_test(tcase, the_front_of_three);
+	tcase_add_test(tcase, efficiency_against_eight_and_sixteen);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

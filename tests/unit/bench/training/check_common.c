@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "../check_bench_fabric.h"
+#include "training/common.h"
+
+extern const struct test test_t9_1;
+
+static struct fabric under_test;
+
+static struct trial begin(json_t *root)
+{
+	under_test = (struct fabric){.topo = parsed(root)};
+	return (struct trial){
+		.test = &test_t9_1, .fabric = &under_test, .strategy_name = "mpi-fare"};
+}
+
+static void end(struct trial *t)
+{
+	trial_fini(t);
+	topo_destroy(under_test.topo);
+}
+
+static const char *spec(const struct trial *t, const char *state)
+{
+	static char text[96];
+
+	training_fault(t, state, 4, text);
+	return text;
+}
+
+START_TEST(faults_of_one_tier)
+{
+	struct trial t = begin(fabric(4));
+
+	ck_assert_str_eq(spec(&t, "healthy"), "");
+	ck_assert_str_eq(spec(&t, "subport-lost"), "subport s3/g0 0 0");
+	ck_assert_str_eq(spec(&t, "plane-lost"), "plane s3/g0 0");
+	ck_assert_str_eq(spec(&t, "leaf-lost"), "leaf l0");
+	ck_assert_str_eq(spec(&t, "spine-uplink"), "");
+	ck_assert_str_eq(spec(&t, "spine-lost"), "");
+	end(&t);
+}
+END_TEST
+
+/* s3 is at the second leaf of each plane. */
+START_TEST(faults_of_two_tiers)
+{
+	struct trial t = begin(two_tiers());
+
+	ck_assert_str_eq(spec(&t, "spine-uplink"), "uplink l1 sp0");
+	ck_assert_str_eq(spec(&t, "spine-lost"), "spine sp0");
+	end(&t);
+}
+END_TEST
+
+static void cannot(struct trial *t, uint64_t bytes, const char *why)
+{
+	ck_assert(!training_can(t, 4, bytes));
+	ck_assert_uint_gt(t->n_rows, 0);
+	ck_assert_msg(strstr(t->row[t->n_rows - 1].missing, why), "%s",
+		      t->row[t->n_rows - 1].missing);
+}
+
+/* What the job refuses, and hosts, whose servers are no namespaces of this machine, stands in rows
+ * and does not end the run. */
+START_TEST(what_cannot_be_run_is_said)
+{
+	struct trial t = begin(fabric(4));
+
+	cannot(&t, UINT64_C(4) << 30, "less than 2 GiB");
+	cannot(&t, UINT64_C(2) << 30, "less than 2 GiB");
+	under_test.hosts = (struct hosts *)(void *)&under_test;
+	cannot(&t, 1u << 20, "not on hosts");
+	end(&t);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("common");
+	TCase *tcase = tcase_create("common");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_test(tcase, faults_of_one_tier);
+	tcase_add_test(tcase, faults_of_two_tiers);
+	tcase_add_test(tcase, what_cannot_be_run_is_said);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Test 12.1 of the training draft: what is named in made-up samples, and links without traffic. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite/test.h"
+#include "training/links.h"
+
+extern const struct test test_t12_1;
+
+static void add(struct rows *rows, const char *kpi, unsigned trial, double value)
+{
+	struct row row = {
+		.test = "T12.1", .strategy = "mpi-fare", .trial = trial, .value = value, .n = 1};
+
+	strcpy(row.kpi, kpi);
+	ck_assert_int_eq(row_param_set(&row.param[row.n_params++], "size", "1M"), 0);
+	ck_assert_int_eq(rows_add(rows, &row), 0);
+}
+
+/* Two hours of a sample a minute; flaps and unused links from the hour on, for a minute. */
+static const struct row *derived(struct rows **rows, double flaps, double unused, const char *kpi)
+{
+	struct rows_filter filter = {.test = "T12.1", .kpi = kpi, .trial = -1};
+	size_t at;
+
+	ck_assert_int_eq(rows_open(rows, NULL), 0);
+	for (unsigned i = 0; i < 120; i++) {
+		add(*rows, "at_s", i, 60. * i);
+		add(*rows, "JCT_ratio", i, 1.2 + (i % 3) * 0.01);
+		add(*rows, "Link_transitions", i, i == 60 ? flaps : 0);
+		add(*rows, "Links_unused", i, i == 60 ? unused : 0);
+	}
+	ck_assert_int_eq(test_t12_1.derive(&test_t12_1, *rows), 0);
+	at = rows_next(*rows, &filter, 0);
+	ck_assert_uint_lt(at, rows_count(*rows));
+	return rows_at(*rows, at);
+}
+
+START_TEST(what_was_not_ordered_is_named)
+{
+	struct rows *rows;
+
+	ck_assert_str_eq(derived(&rows, 2, 0, "Anomalies")->text,
+			 "3600 s, for 60 s: Link_transitions 2");
+	rows_close(rows);
+	ck_assert_str_eq(derived(&rows, 0, 1, "Anomalies")->text,
+			 "3600 s, for 60 s: Links_unused 1");
+	rows_close(rows);
+	ck_assert_str_eq(derived(&rows, 0, 0, "Anomalies")->text, "none");
+	rows_close(rows);
+	ck_assert_double_eq_tol(derived(&rows, 0, 0, "JCT_ratio_std")->value, 0.0082, 1e-4);
+	rows_close(rows);
+}
+END_TEST
+
+/* Two GPUs, two planes of two sub-ports; one of the eight sends probes alone. */
+START_TEST(a_link_that_is_not_used)
+{
+	struct topo_gpu gpus[2] = {0};
+	struct topo topo = {.n_gpus = 2, .n_planes = 2, .gpus = gpus};
+	uint64_t none[4 * FARE_MAX_SUB_PORTS] = {0}, sent[4 * FARE_MAX_SUB_PORTS] = {0};
+	struct links from = {.tx_bytes = none}, to = {.at_ns = 1000000000, .tx_bytes = sent};
+	struct links_use use;
+
+	for (unsigned i = 0; i < 8; i++) {
+		struct topo_plane *plane = &gpus[i / 4].plane[i / 2 % 2];
+
+		plane->n_sub_ports = 2;
+		plane->sub_port[i % 2] = (struct topo_sub_port){.rate_bps = 8000000, .up = true};
+		sent[i / 2 * FARE_MAX_SUB_PORTS + i % 2] = i == 5 ? 20000 : 500000;
+	}
+	use = links_use(&from, &to, &topo, 2);
+	ck_assert_uint_eq(use.n, 8);
+	ck_assert_uint_eq(use.unused, 1);
+	ck_assert_double_eq_tol(use.max, 0.5, 1e-9);
+	ck_assert_double_eq_tol(use.min, 0.02, 1e-9);
+	ck_assert_double_eq_tol(use.mean, 0.44, 1e-9);
+	ck_assert_uint_eq(links_use(&from, &to, &topo, 1).unused, 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("sustained");
+	TCase *tcase = tcase_create("sustained");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_test(tcase, what_was_not_ordered_is_named);
+	tcase_add_test(tcase, a_link_that_is_not_used);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
