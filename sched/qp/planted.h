@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * planted.h - defects that the simulation can switch on, to see that it finds them (tests/sim).
+ * planted.h - defects that the simulation can switch on, to see that it finds them
+ * (tests/sim/groups).
  *
  * PLANTED(name) is a constant false, and its branch no code, everywhere but in the simulation's own
  * build of these sources.

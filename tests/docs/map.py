@@ -16,7 +16,7 @@ OTHER = [
     ("tests/unit/", "mirrors the sources"),
     ("tests/tree/, tests/docs/", "rules for source files, documents and this map"),
     ("tests/fuzz/", "fuzzers with corpora: every parser, shared memory of others, and the whole daemon by its sockets"),
-    ("tests/sim/", "QP groups of several hosts, and in `health/` prober, reflector and path table, on a simulated fabric"),
+    ("tests/sim/", "one simulated network and clock under `groups/`, QP groups of several hosts, and `health/`, prober, reflector and path table"),
     ("tests/mock/", "RDMA devices within a process, in place of libibverbs, that fail as a test asks"),
     ("tests/lab/", "real daemons in network namespaces"),
     ("tests/hostile/", "attackers against real programs under ASan"),
