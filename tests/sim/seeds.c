@@ -11,7 +11,8 @@
 
 #include "base/clock.h"
 
-#define MAX_JOBS 64
+#define MAX_JOBS    64
+#define MAX_OPTIONS 32
 
 static volatile sig_atomic_t is_stopped; /* by a signal */
 
@@ -19,6 +20,24 @@ static void on_signal(int signal)
 {
 	(void)signal;
 	is_stopped = 1;
+}
+
+static void run_one(const struct seeds_simulation *s, const struct seeds_options *o, uint64_t seed,
+		    struct seeds_result *r)
+{
+	struct sim_trace trace = {.seed = seed, .is_on = o->is_traced};
+	struct seeds_schedule done = s->run(&trace);
+
+	if (o->prints_digest)
+		printf("%llu %016llx\n", (unsigned long long)seed, (unsigned long long)done.digest);
+	if (trace.is_violated) {
+		printf("  again: the same options, and --schedules 1 --seed %llu --trace\n",
+		       (unsigned long long)seed);
+		fflush(stdout);
+	}
+	r->schedules++;
+	r->violations += trace.is_violated;
+	r->events += done.events;
 }
 
 /* Seeds first, first + step, ... */
@@ -32,8 +51,7 @@ static struct seeds_result run(const struct seeds_simulation *s, const struct se
 		if (o->schedules ? r.schedules >= o->schedules
 				 : clock_now_s() - start_s >= o->seconds)
 			break;
-		r.schedules++;
-		r.violations += !s->run(seed, &r.events);
+		run_one(s, o, seed, &r);
 	}
 	r.seconds = clock_now_s() - start_s;
 	r.cpu_seconds = (double)clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9;
@@ -145,35 +163,99 @@ static bool set_plant(const struct seeds_simulation *s, const char *name)
 	return false;
 }
 
-bool seeds_option(const struct seeds_simulation *s, struct seeds_options *o, int option,
-		  const char *value)
+/* ---- the command line ---- */
+
+static const struct option longs_of_all[] = {
+	{"seconds", 1, NULL, 's'},     {"schedules", 1, NULL, 'n'},  {"seed", 1, NULL, 'e'},
+	{"jobs", 1, NULL, 'j'},	       {"keep-going", 0, NULL, 'k'}, {"trace", 0, NULL, 't'},
+	{"digest", 0, NULL, 'd'},      {"plant", 1, NULL, 'p'},	     {"list-plants", 0, NULL, 'l'},
+	{"find-plants", 0, NULL, 'f'}, {"help", 0, NULL, 'h'},
+};
+#define N_OF_ALL (sizeof(longs_of_all) / sizeof(longs_of_all[0]))
+
+static void print_usage(const struct seeds_simulation *s, FILE *file)
+{
+	fprintf(file,
+		"usage: %s [OPTION...]\n"
+		"  --trace          print everything that happens\n"
+		"  --digest         print seed and digest of each schedule\n"
+		"%s"
+		"  --seconds S      run that long (default 10)\n"
+		"  --schedules N    or so many, whatever it takes\n"
+		"  --seed N         the first seed (default: the time; with --find-plants 1)\n"
+		"  --jobs N         processes side by side (default 1%s)\n"
+		"  --keep-going     do not stop at the first violation\n"
+		"  --plant NAME     switch on a planted defect\n"
+		"  --list-plants    their names\n"
+		"  --find-plants    run with each, up to --schedules seeds\n"
+		"Exit status: 0, 1 (a violation, or a planted defect that was not found), 2 "
+		"(usage).\n"
+		"SIGINT and SIGTERM end a run after the schedule.\n",
+		s->name, s->usage ? s->usage : "", s->has_one_job ? ", and no more" : "");
+}
+
+static bool set_option(const struct seeds_simulation *s, struct seeds_options *o, int option,
+		       const char *value)
 {
 	switch (option) {
 	case 's':
 		o->seconds = strtod(value, NULL);
-		return true;
+		break;
 	case 'n':
 		o->schedules = strtoull(value, NULL, 10);
-		return true;
+		break;
 	case 'e':
 		o->seed = strtoull(value, NULL, 10);
-		return true;
+		break;
 	case 'j':
 		o->jobs = (unsigned)strtoul(value, NULL, 10);
-		return o->jobs > 0 && o->jobs <= MAX_JOBS;
+		return o->jobs > 0 && o->jobs <= (s->has_one_job ? 1 : MAX_JOBS);
 	case 'k':
 		o->goes_on = true;
-		return true;
+		break;
+	case 't':
+		o->is_traced = true;
+		break;
+	case 'd':
+		o->prints_digest = true;
+		break;
 	case 'p':
 		return set_plant(s, value);
-	case 'l':
-		for (int i = 1; i < s->n_plants; i++)
-			printf("%-24s %s\n", s->plants[i].name, s->plants[i].what);
-		exit(0);
 	case 'f':
 		o->finds_plants = true;
-		return true;
+		break;
 	default:
-		return false;
+		return s->set_option && s->set_option(option, value);
 	}
+	return true;
+}
+
+bool seeds_parse(const struct seeds_simulation *s, struct seeds_options *out, int argc, char **argv)
+{
+	struct option longs[MAX_OPTIONS] = {{0}};
+	uint64_t none = UINT64_MAX;
+	int c;
+
+	memcpy(longs, longs_of_all, sizeof(longs_of_all));
+	for (size_t n = 0; s->longs && s->longs[n].name && n < MAX_OPTIONS - N_OF_ALL - 1; n++)
+		longs[N_OF_ALL + n] = s->longs[n];
+	*out = (struct seeds_options){.seconds = 10, .jobs = 1, .seed = none};
+	while ((c = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
+		if (c == 'h') {
+			print_usage(s, stdout);
+			exit(0);
+		}
+		if (c == 'l') {
+			for (int i = 1; i < s->n_plants; i++)
+				printf("%-24s %s\n", s->plants[i].name, s->plants[i].what);
+			exit(0);
+		}
+		if (!set_option(s, out, c, optarg)) {
+			print_usage(s, stderr);
+			return false;
+		}
+	}
+	if (out->seed == none)
+		out->seed = out->finds_plants ? 1 : (uint64_t)time(NULL);
+	return true;
 }

@@ -82,13 +82,12 @@ static void open_group(struct sim *sim, struct app_intent *intent)
 	if (sim->app->shadow.n_ends > SHADOW_ENDS / 2)
 		return;
 	if (fare_group_open(&end.group, h->domain, &peer, &sim->app->options)) {
-		sim_violation(sim, "open", "host %u: fare_group_open() failed", intent->host);
+		VIOLATION(sim, "open: host %u: fare_group_open() failed", intent->host);
 		return;
 	}
 	end.key = host_group_key(end.group);
 	intent->end = shadow_add_end(sim, &end);
-	SIM_TRACE(sim, "host %u: opens a group to %u, end %d", intent->host, intent->peer,
-		  intent->end);
+	TRACE(sim, "host %u: opens a group to %u, end %d", intent->host, intent->peer, intent->end);
 }
 
 static void forget(struct sim *sim, int end)
@@ -108,7 +107,7 @@ static void disconnect(struct sim *sim, int i)
 {
 	struct shadow_end *end = &sim->app->shadow.ends[i];
 
-	SIM_TRACE(sim, "host %u: disconnects end %d", end->host, i);
+	TRACE(sim, "host %u: disconnects end %d", end->host, i);
 	end->is_leaving = true;
 	fare_group_disconnect(end->group);
 	host_wake(sim, end->host);
@@ -119,7 +118,7 @@ void app_close_end(struct sim *sim, int i)
 	struct shadow_end *end = &sim->app->shadow.ends[i];
 	struct fare_group *group = end->group;
 
-	SIM_TRACE(sim, "host %u: closes end %d", end->host, i);
+	TRACE(sim, "host %u: closes end %d", end->host, i);
 	shadow_abandon(sim, i);
 	forget(sim, i);
 	fare_group_close(group);
@@ -153,7 +152,7 @@ void app_release_memory(struct sim *sim, unsigned host)
 {
 	if (!host_is_up(sim, host) || sim_now_ns(sim) < sim->host[host].stopped_until_ns)
 		return;
-	SIM_TRACE(sim, "host %u: releases its memory", host);
+	TRACE(sim, "host %u: releases its memory", host);
 	host_release_memory(&sim->host[host]);
 	shadow_on_released_memory(sim, host);
 	host_offer_memory(&sim->host[host]);
@@ -284,17 +283,16 @@ static void write_some(struct sim *sim, int e)
 	if (err) {
 		shadow_cancel_begin(sim, id);
 		if (err != -ENOBUFS && err != -ENOTCONN)
-			sim_violation(sim, "write", "an operation returned %d", err);
+			VIOLATION(sim, "write: an operation returned %d", err);
 		return;
 	}
 	app->budget--;
-	SIM_TRACE(sim, "host %u: %s %u, end %d, slots %d to %u/%d, length %u%s%s deadline %llu",
-		  w.from,
-		  w.is_send   ? "message"
-		  : w.is_read ? "read"
-			      : "write",
-		  id, e, w.tx_slot, w.to, w.rx_slot, w.length, w.notify ? " notify" : "",
-		  w.has_bad_key ? " bad key" : "", (unsigned long long)w.deadline_ns);
+	TRACE(sim, "host %u: %s %u, end %d, slots %d to %u/%d, length %u%s%s deadline %llu", w.from,
+	      w.is_send	  ? "message"
+	      : w.is_read ? "read"
+			  : "write",
+	      id, e, w.tx_slot, w.to, w.rx_slot, w.length, w.notify ? " notify" : "",
+	      w.has_bad_key ? " bad key" : "", (unsigned long long)w.deadline_ns);
 }
 
 static void work(struct sim *sim, unsigned host)
@@ -348,14 +346,14 @@ static void on_accepted(struct sim *sim, unsigned host, struct fare_group *group
 		return;
 	}
 	sim->app->shadow.ends[i].is_announced = true;
-	SIM_TRACE(sim, "host %u: accepted a group of %u, end %d", host, end.peer, i);
+	TRACE(sim, "host %u: accepted a group of %u, end %d", host, end.peer, i);
 }
 
 static void on_closed(struct sim *sim, int i, int status)
 {
 	struct shadow_end *end = &sim->app->shadow.ends[i];
 
-	SIM_TRACE(sim, "host %u: end %d closed, status %d", end->host, i, status);
+	TRACE(sim, "host %u: end %d closed, status %d", end->host, i, status);
 	shadow_on_closed(sim, i);
 	app_close_end(sim, i);
 }
@@ -366,21 +364,21 @@ static void on_event(struct sim *sim, unsigned host, const struct fare_event *e)
 
 	if (e->kind == FARE_EVENT_ACCEPTED) {
 		if (end >= 0)
-			sim_violation(sim, "accept", "end %d was accepted before", end);
+			VIOLATION(sim, "accept: end %d was accepted before", end);
 		on_accepted(sim, host, e->group);
 		return;
 	}
 	if (end < 0 || sim->app->shadow.ends[end].host != host) {
-		sim_violation(sim, "event", "host %u: an event of kind %d names no open group",
-			      host, e->kind);
+		VIOLATION(sim, "event: host %u: an event of kind %d names no open group", host,
+			  e->kind);
 		return;
 	}
 	switch (e->kind) {
 	case FARE_EVENT_CONNECTED:
 		if (sim->app->shadow.ends[end].is_announced)
-			sim_violation(sim, "connect", "end %d connects twice", end);
+			VIOLATION(sim, "connect: end %d connects twice", end);
 		sim->app->shadow.ends[end].is_announced = true;
-		SIM_TRACE(sim, "host %u: end %d connected", host, end);
+		TRACE(sim, "host %u: end %d connected", host, end);
 		break;
 	case FARE_EVENT_COMPLETED:
 		shadow_on_completed(sim, end, (uint32_t)e->context, e->status);

@@ -83,9 +83,9 @@ void daemon_publish(struct sim *sim, unsigned host)
 		fare->paths[peer].generation = ++fare->pair_generation[peer];
 		fare->generation++;
 		for (unsigned p = 0; p < now.n_planes; p++)
-			SIM_TRACE(sim, "daemon %u: peer %u plane %u usable %llu live %x", host,
-				  peer, p, (unsigned long long)now.path[p].usable_bps,
-				  now.path[p].live_sub_ports);
+			TRACE(sim, "daemon %u: peer %u plane %u usable %llu live %x", host, peer, p,
+			      (unsigned long long)now.path[p].usable_bps,
+			      now.path[p].live_sub_ports);
 	}
 }
 

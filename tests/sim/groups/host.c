@@ -99,7 +99,7 @@ void host_start(struct sim *sim, unsigned i)
 	if (fare_mr_register(&process->tx_mr, domain, process->tx, sizeof(process->tx), 0))
 		abort();
 	host_offer_memory(h);
-	SIM_TRACE(sim, "host %u: a process starts", i);
+	TRACE(sim, "host %u: a process starts", i);
 	app_on_start(sim, i);
 	host_wake(sim, i);
 }
@@ -112,8 +112,7 @@ static void end(struct sim *sim, unsigned i)
 	engine_fini(h->domain);
 	regions_fini(h->domain);
 	if (nic_n_regions(h->nic))
-		sim_violation(sim, "leak", "host %u: %u regions are left", i,
-			      nic_n_regions(h->nic));
+		VIOLATION(sim, "leak: host %u: %u regions are left", i, nic_n_regions(h->nic));
 	nic_destroy(h->nic);
 	free(h->domain);
 	free(h->process);
@@ -128,7 +127,7 @@ void host_kill(struct sim *sim, unsigned i)
 {
 	if (!sim->host[i].domain)
 		return;
-	SIM_TRACE(sim, "host %u: its process is killed", i);
+	TRACE(sim, "host %u: its process is killed", i);
 	nic_kill(sim->host[i].nic);
 	end(sim, i);
 }
@@ -137,7 +136,7 @@ void host_close(struct sim *sim, unsigned i)
 {
 	if (!sim->host[i].domain)
 		return;
-	SIM_TRACE(sim, "host %u: closes its domain", i);
+	TRACE(sim, "host %u: closes its domain", i);
 	end(sim, i);
 }
 
@@ -197,10 +196,10 @@ static void trace_groups(struct sim *sim, unsigned i, const struct fare_domain *
 			n += snprintf(line + n, sizeof(line) - (size_t)n, " %u:%s/%u%s", l,
 				      names[g->lanes->lane[l].state], g->lanes->lane[l].epoch,
 				      g->lanes->lane[l].confirmed ? "c" : "");
-		SIM_TRACE(sim, "host %u: group %x to %u state %u%s messages %u replay %u lanes%s",
-			  i, g->link.id, net_host_of(&g->link.address.address), g->state,
-			  g->closing ? " closing" : "", g->transfer->n_messages,
-			  g->transfer->replay.n, line);
+		TRACE(sim, "host %u: group %x to %u state %u%s messages %u replay %u lanes%s", i,
+		      g->link.id, net_host_of(&g->link.address.address), g->state,
+		      g->closing ? " closing" : "", g->transfer->n_messages, g->transfer->replay.n,
+		      line);
 	}
 }
 
@@ -220,9 +219,9 @@ void host_run(struct sim *sim, unsigned i, uint64_t token)
 	}
 	h->looked_ns = sim_now_ns(sim);
 	if (engine_poll(h->domain, sim_now_ns(sim)))
-		sim_violation(sim, "poll", "host %u: engine_poll() failed", i);
+		VIOLATION(sim, "poll: host %u: engine_poll() failed", i);
 	n = event_queue_take(&h->domain->events, events, h->events_max);
-	if (sim->is_traced)
+	if (sim->trace->is_on)
 		trace_groups(sim, i, h->domain);
 	app_on_events(sim, i, events, n);
 	if (!h->domain)

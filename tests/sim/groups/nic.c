@@ -560,7 +560,7 @@ void nic_swallow(struct qp_endpoint *ep)
 		qp = qp->next;
 	if (!qp || qp->state != NIC_RTS || !ep->is_device)
 		return;
-	SIM_TRACE(ep->sim, "host %u: QP %x swallows what is posted", ep->host, qp->qpn);
+	TRACE(ep->sim, "host %u: QP %x swallows what is posted", ep->host, qp->qpn);
 	qp->is_swallowing = true;
 }
 

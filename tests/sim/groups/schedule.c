@@ -6,8 +6,6 @@
 #include "schedule.h"
 
 #include <arpa/inet.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,33 +77,6 @@ struct schedule {
 	unsigned n_faults;
 };
 
-/* ---- sim.h ---- */
-
-void sim_violation(struct sim *sim, const char *check, const char *format, ...)
-{
-	va_list args;
-
-	if (sim->check)
-		return;
-	sim->check = check;
-	sim->failed_ns = sim_now_ns(sim);
-	va_start(args, format);
-	vsnprintf(sim->what, sizeof(sim->what), format, args);
-	va_end(args);
-	SIM_TRACE(sim, "VIOLATION %s: %s", check, sim->what);
-}
-
-void sim_trace_line(const struct sim *sim, const char *format, ...)
-{
-	va_list args;
-
-	printf("%14.6f ms  ", (double)(sim_now_ns(sim) - SIM_START_NS) / 1e6);
-	va_start(args, format);
-	vprintf(format, args);
-	va_end(args);
-	putchar('\n');
-}
-
 /* ---- faults ---- */
 
 static void set_plane(struct sim *sim, const struct fault *f, bool is_black, uint64_t hold_ns)
@@ -142,9 +113,9 @@ static void begin_fault(struct sim *sim, const struct fault *f)
 	struct prng *p = &sim->prng;
 	uint64_t until_ns = sim_now_ns(sim) + f->length_ns;
 
-	SIM_TRACE(sim, "fault: %s, host %u plane %u sub-port %u direction %u for %.3f ms",
-		  fault_names[f->kind], f->host, f->plane, f->sub_port, f->direction,
-		  (double)f->length_ns / 1e6);
+	TRACE(sim, "fault: %s, host %u plane %u sub-port %u direction %u for %.3f ms",
+	      fault_names[f->kind], f->host, f->plane, f->sub_port, f->direction,
+	      (double)f->length_ns / 1e6);
 	switch (f->kind) {
 	case FAULT_CARRIER:
 		set_carrier(sim, f, false);
@@ -239,8 +210,8 @@ static void end_fault(struct sim *sim, const struct fault *f)
 
 	if (sim->is_healed)
 		return;
-	SIM_TRACE(sim, "fault over: %s, host %u plane %u sub-port %u", fault_names[f->kind],
-		  f->host, f->plane, f->sub_port);
+	TRACE(sim, "fault over: %s, host %u plane %u sub-port %u", fault_names[f->kind], f->host,
+	      f->plane, f->sub_port);
 	switch (f->kind) {
 	case FAULT_CARRIER:
 		set_carrier(sim, f, true);
@@ -283,7 +254,7 @@ static void end_fault(struct sim *sim, const struct fault *f)
 
 static void heal(struct sim *sim)
 {
-	SIM_TRACE(sim, "everything is mended");
+	TRACE(sim, "everything is mended");
 	sim->is_healed = true;
 	fabric_heal(sim);
 	for (unsigned h = 0; h < sim->net.n_hosts; h++) {
@@ -299,12 +270,12 @@ static void heal(struct sim *sim)
 
 /* ---- what the seed chooses ---- */
 
-static void choose_config(struct sim *sim, uint64_t seed)
+static void choose_config(struct sim *sim)
 {
 	struct sim_config *c = &sim->config;
 	struct prng *p = &sim->prng;
 
-	*c = (struct sim_config){.seed = seed};
+	*c = (struct sim_config){0};
 	sim->net.n_hosts = prng_chance(p, 700) ? 2 : 3 + (unsigned)prng_below(p, 2);
 	sim->net.n_planes = prng_chance(p, 150) ? 1 : 2 + (unsigned)prng_below(p, NET_PLANES - 1);
 	c->is_device = prng_chance(p, 350);
@@ -431,10 +402,11 @@ static bool run_until(struct schedule *s, bool (*done)(const struct sim *), uint
 	uint64_t end_ns = sim_now_ns(sim) + within_ns;
 	struct loop_event e;
 
-	while (!sim->check && sim_now_ns(sim) < end_ns && loop_next(&sim->net.loop, &e)) {
+	while (!sim->trace->is_violated && sim_now_ns(sim) < end_ns &&
+	       loop_next(&sim->net.loop, &e)) {
 		handle(s, &e);
 		if (++sim->n_events % 64 == 0 && sim->n_events > EVENTS_MOST)
-			sim_violation(sim, "events", "there is no end of them");
+			VIOLATION(sim, "events: there is no end of them");
 		if (e.kind == LOOP_HOST && done(sim))
 			return true;
 	}
@@ -479,16 +451,16 @@ static bool is_empty(const struct sim *sim)
 /* Where nothing went wrong, no lane may end. */
 static void check_calm(const struct schedule *s)
 {
-	const struct shadow *sh = &s->sim.app->shadow;
+	const struct sim *sim = &s->sim;
+	const struct shadow *sh = &sim->app->shadow;
 	struct fare_group_stats stats;
 
 	for (unsigned i = 0; !s->n_faults && i < sh->n_ends; i++) {
-		if (!sh->ends[i].group || s->sim.app->bad_key_per_mille)
+		if (!sh->ends[i].group || sim->app->bad_key_per_mille)
 			continue;
 		fare_group_stats(sh->ends[i].group, &stats);
 		if (stats.path_deaths || stats.duplicate_notifications)
-			sim_violation((struct sim *)&s->sim, "calm",
-				      "end %u: a lane ended, and nothing is broken", i);
+			VIOLATION(sim, "calm: end %u: a lane ended, and nothing is broken", i);
 	}
 }
 
@@ -508,13 +480,14 @@ static void close_groups(struct schedule *s)
 		app_close_end(sim, has_other && prng_chance(&sim->prng, 500) ? end->other : (int)i);
 	}
 	if (!is_closed(sim) && !run_until(s, is_closed, CLOSE_NS) && !is_closed(sim))
-		sim_violation(sim, "close", "a peer's end was closed, and CLOSED does not come");
-	if (!sim->check && !is_empty(sim) && !run_until(s, is_empty, EMPTY_NS) && !is_empty(sim))
+		VIOLATION(sim, "close: a peer's end was closed, and CLOSED does not come");
+	if (!sim->trace->is_violated && !is_empty(sim) && !run_until(s, is_empty, EMPTY_NS) &&
+	    !is_empty(sim))
 		for (unsigned h = 0; h < sim->net.n_hosts; h++)
 			if (sim->host[h].nic && nic_n_qps(sim->host[h].nic) &&
 			    !host_n_groups(sim, h))
-				sim_violation(sim, "leak", "host %u: %u QPs are left", h,
-					      nic_n_qps(sim->host[h].nic));
+				VIOLATION(sim, "leak: host %u: %u QPs are left", h,
+					  nic_n_qps(sim->host[h].nic));
 }
 
 static void clean_up(struct sim *sim)
@@ -524,26 +497,27 @@ static void clean_up(struct sim *sim)
 	net_drain(&sim->net);
 }
 
-bool schedule_run(struct sim *sim, uint64_t seed)
+struct seeds_schedule schedule_run(struct sim *sim, struct sim_trace *trace)
 {
 	struct schedule *s = (struct schedule *)sim;
 	long blocks = heap_blocks() - sim->net.n_packets;
 
-	sim->prng.state = prng_mix(seed + 1);
+	sim->trace = trace;
+	sim->prng.state = prng_mix(trace->seed + 1);
 	sim->is_healed = false;
-	sim->check = NULL;
 	sim->n_events = 0;
-	choose_config(sim, seed);
+	choose_config(sim);
 	net_init(&sim->net, SIM_START_NS, sizeof(struct fabric_packet));
-	SIM_TRACE(sim, "seed %llu: %u hosts, %u planes of %u sub-ports, %s",
-		  (unsigned long long)seed, sim->net.n_hosts, sim->net.n_planes,
-		  sim->net.n_sub_ports, sim->config.is_device ? "devices" : "soft");
+	sim_trace_begin(trace, &sim->net.loop);
+	TRACE(sim, "seed %llu: %u hosts, %u planes of %u sub-ports, %s",
+	      (unsigned long long)trace->seed, sim->net.n_hosts, sim->net.n_planes,
+	      sim->net.n_sub_ports, sim->config.is_device ? "devices" : "soft");
 	fabric_init(sim);
 	app_init(sim);
-	SIM_TRACE(sim, "mode %u, %u QPs a sub-port, chunks of %u, %u messages, back-off %u ms",
-		  sim->app->options.mode, sim->app->options.qps_per_sub_port,
-		  sim->app->options.chunk_bytes, sim->app->options.max_messages,
-		  sim->app->options.backoff_max_ms);
+	TRACE(sim, "mode %u, %u QPs a sub-port, chunks of %u, %u messages, back-off %u ms",
+	      sim->app->options.mode, sim->app->options.qps_per_sub_port,
+	      sim->app->options.chunk_bytes, sim->app->options.max_messages,
+	      sim->app->options.backoff_max_ms);
 	for (unsigned h = 0; h < sim->net.n_hosts; h++) {
 		daemon_init(sim, h);
 		host_init(sim, h);
@@ -552,19 +526,19 @@ bool schedule_run(struct sim *sim, uint64_t seed)
 		host_start(sim, h);
 	choose_faults(s);
 	if (!run_until(s, is_quiet, sim->config.fault_ns + QUIET_NS))
-		sim_violation(sim, "liveness", "all was mended %.1f s ago, and %s",
-			      (double)(sim_now_ns(sim) - SIM_START_NS - sim->config.fault_ns) / 1e9,
-			      app_unrest(sim) ? app_unrest(sim) : "it is well only now");
+		VIOLATION(sim, "liveness: all was mended %.1f s ago, and %s",
+			  (double)(sim_now_ns(sim) - SIM_START_NS - sim->config.fault_ns) / 1e9,
+			  app_unrest(sim) ? app_unrest(sim) : "it is well only now");
 	run_until(s, is_nothing_late, LATE_NS);
 	run_until(s, is_never, SETTLE_NS);
 	check_calm(s);
-	if (!sim->check)
+	if (!sim->trace->is_violated)
 		close_groups(s);
 	clean_up(sim);
 	blocks = heap_blocks() - sim->net.n_packets - blocks;
 	if (blocks)
-		sim_violation(sim, "leak", "%ld blocks of memory are left", blocks);
-	return !sim->check;
+		VIOLATION(sim, "leak: %ld blocks of memory are left", blocks);
+	return (struct seeds_schedule){sim->n_events, sim->net.loop.digest};
 }
 
 void schedule_create(struct sim **out)

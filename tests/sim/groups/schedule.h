@@ -6,14 +6,11 @@
 #ifndef SIM_SCHEDULE_H
 #define SIM_SCHEDULE_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
+#include "seeds.h"
 #include "sim.h"
 
 void schedule_create(struct sim **out);
 void schedule_destroy(struct sim *sim);
-/* True: nothing was violated. Otherwise sim->check, what and failed_ns say what was. */
-bool schedule_run(struct sim *sim, uint64_t seed);
+struct seeds_schedule schedule_run(struct sim *sim, struct sim_trace *trace);
 
 #endif

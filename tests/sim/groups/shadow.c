@@ -143,8 +143,8 @@ uint32_t shadow_on_read(struct sim *sim, unsigned host, const void *at, uint32_t
 		return 0;
 	id = shadow_of(sim)->tx_owner[host][offset / HOST_SLOT_BYTES];
 	if (!id)
-		sim_violation(sim, "read", "host %u: a NIC reads slot %u, which was given back",
-			      host, (unsigned)(offset / HOST_SLOT_BYTES));
+		VIOLATION(sim, "read: host %u: a NIC reads slot %u, which was given back", host,
+			  (unsigned)(offset / HOST_SLOT_BYTES));
 	return id;
 }
 
@@ -182,17 +182,17 @@ void shadow_on_place(struct sim *sim, unsigned host, uint64_t addr, const void *
 	shadow_of(sim)->n_placed++;
 	if (offset >= sizeof(process->rx)) {
 		if (packet_id)
-			sim_violation(sim, "place", "host %u: write %u lands outside of its slot",
-				      host, packet_id);
+			VIOLATION(sim, "place: host %u: write %u lands outside of its slot", host,
+				  packet_id);
 		return;
 	}
 	why = why_not(sim, shadow_of(sim)->rx_owner[host][slot], packet_id,
 		      (uint32_t)(offset % HOST_SLOT_BYTES), data, length);
-	SIM_TRACE(sim, "host %u: write %u placed, slot %u offset %u length %u", host, packet_id,
-		  slot, (unsigned)(offset % HOST_SLOT_BYTES), length);
+	TRACE(sim, "host %u: write %u placed, slot %u offset %u length %u", host, packet_id, slot,
+	      (unsigned)(offset % HOST_SLOT_BYTES), length);
 	if (why)
-		sim_violation(sim, "place", "host %u: bytes of write %u land in slot %u, %s", host,
-			      packet_id, slot, why);
+		VIOLATION(sim, "place: host %u: bytes of write %u land in slot %u, %s", host,
+			  packet_id, slot, why);
 }
 
 /* ---- writes ---- */
@@ -224,9 +224,9 @@ uint32_t shadow_begin(struct sim *sim, const struct shadow_write *in)
 		if (w->tx_slot < 0 || w->rx_slot < 0)
 			return 0;
 		if (!is_untouched(sim->host[w->from].process->tx[w->tx_slot]))
-			sim_violation(sim, "stale",
-				      "host %u: slot %d was written to after it was given back",
-				      w->from, w->tx_slot);
+			VIOLATION(sim,
+				  "stale: host %u: slot %d was written to after it was given back",
+				  w->from, w->tx_slot);
 		s->tx_owner[w->from][w->tx_slot] = id;
 		if (!w->is_read)
 			shadow_fill(id, sim->host[w->from].process->tx[w->tx_slot] + w->offset,
@@ -277,18 +277,18 @@ void shadow_on_completed(struct sim *sim, int end, uint32_t id, int status)
 	const char *why;
 
 	if (!w || w->end != end || w->is_abandoned) {
-		sim_violation(sim, "complete", "end %d: COMPLETED of write %u, which it has not",
-			      end, id);
+		VIOLATION(sim, "complete: end %d: COMPLETED of write %u, which it has not", end,
+			  id);
 		return;
 	}
-	SIM_TRACE(sim, "host %u: write %u completed, status %d", w->from, id, status);
+	TRACE(sim, "host %u: write %u completed, status %d", w->from, id, status);
 	if (w->is_completed) {
-		sim_violation(sim, "complete", "write %u completes twice", id);
+		VIOLATION(sim, "complete: write %u completes twice", id);
 		return;
 	}
 	why = why_not_status(sim, w, status);
 	if (why)
-		sim_violation(sim, "status", "write %u has status %d, %s", id, status, why);
+		VIOLATION(sim, "status: write %u has status %d, %s", id, status, why);
 	w->is_completed = true;
 	w->status = status;
 	w->done = status ? 0 : ++shadow_of(sim)->clock;
@@ -299,11 +299,9 @@ void shadow_on_completed(struct sim *sim, int end, uint32_t id, int status)
 	}
 	shadow_of(sim)->ends[end].n_unfinished--;
 	if (!status && owns_rx(sim, id) && !is_in_place(sim, id))
-		sim_violation(sim, "lost", "write %u is completed, and its bytes are not in place",
-			      id);
+		VIOLATION(sim, "lost: write %u is completed, and its bytes are not in place", id);
 	if (!status && w->is_read && w->length && !is_read_right(sim, id))
-		sim_violation(sim, "lost", "read %u is completed, and its bytes are not in place",
-			      id);
+		VIOLATION(sim, "lost: read %u is completed, and its bytes are not in place", id);
 	return_tx(sim, id);
 	if (status != -ECANCELED && (status || !w->notify || w->is_received))
 		return_rx(sim, id);
@@ -314,11 +312,10 @@ void shadow_on_released(struct sim *sim, int end, uint32_t id, int status)
 	struct shadow_write *w = write_of(sim, id);
 
 	if (!w || w->end != end || !w->is_late || w->is_released) {
-		sim_violation(sim, "release", "end %d: RELEASED of write %u, which is not late",
-			      end, id);
+		VIOLATION(sim, "release: end %d: RELEASED of write %u, which is not late", end, id);
 		return;
 	}
-	SIM_TRACE(sim, "host %u: write %u released", w->from, id);
+	TRACE(sim, "host %u: write %u released", w->from, id);
 	w->is_released = true;
 	shadow_of(sim)->ends[end].n_unfinished--;
 	return_tx(sim, id);
@@ -346,9 +343,9 @@ static void check_order(struct sim *sim, struct shadow_end *end, const struct fa
 {
 	if (sim->app->options.in_order && end->n_told++ &&
 	    (e->sequence <= end->last_sequence || e->tag <= end->last_tag))
-		sim_violation(sim, "order", "%u (number %llu) comes after %u (number %llu)", e->tag,
-			      (unsigned long long)e->sequence, end->last_tag,
-			      (unsigned long long)end->last_sequence);
+		VIOLATION(sim, "order: %u (number %llu) comes after %u (number %llu)", e->tag,
+			  (unsigned long long)e->sequence, end->last_tag,
+			  (unsigned long long)end->last_sequence);
 	end->last_sequence = e->sequence;
 	end->last_tag = e->tag;
 }
@@ -360,31 +357,30 @@ void shadow_on_received(struct sim *sim, int end, const struct fare_event *event
 	struct shadow *s = shadow_of(sim);
 	struct shadow_write *w = write_of(sim, tag);
 
-	SIM_TRACE(sim, "host %u: write %u received", s->ends[end].host, tag);
+	TRACE(sim, "host %u: write %u received", s->ends[end].host, tag);
 	if (!w || !w->notify || w->to != s->ends[end].host ||
 	    w->is_send != (event->kind == FARE_EVENT_MESSAGE) ||
 	    (w->length && !w->is_send && w->to_process != s->ends[end].process) ||
 	    (s->ends[end].other >= 0 && s->ends[end].other != w->end)) {
-		sim_violation(sim, "receive", "end %d: RECEIVED of write %u, which is not for it",
-			      end, tag);
+		VIOLATION(sim, "receive: end %d: RECEIVED of write %u, which is not for it", end,
+			  tag);
 		return;
 	}
 	s->n_received++;
 	if (w->is_received || bytes != w->length || w->has_bad_key)
-		sim_violation(sim, "receive", "write %u: RECEIVED %s", tag,
-			      w->is_received ? "twice" : "with wrong length, or a wrong key");
+		VIOLATION(sim, "receive: write %u: RECEIVED %s", tag,
+			  w->is_received ? "twice" : "with wrong length, or a wrong key");
 	w->is_received = true;
 	check_order(sim, &s->ends[end], event);
 	hidden = hidden_before(sim, w);
 	if (hidden)
-		sim_violation(sim, "visible", "write %u: RECEIVED while bytes of %u cannot be seen",
-			      tag, hidden);
+		VIOLATION(sim, "visible: write %u: RECEIVED while bytes of %u cannot be seen", tag,
+			  hidden);
 	if (w->is_send && !is_right(tag, 0, event->data, w->length))
-		sim_violation(sim, "receive", "message %u has other bytes", tag);
+		VIOLATION(sim, "receive: message %u has other bytes", tag);
 	if (w->length && !w->is_send && !w->is_released && !w->has_no_target &&
 	    (!owns_rx(sim, tag) || !is_in_place(sim, tag)))
-		sim_violation(sim, "receive", "write %u: RECEIVED before its bytes are in place",
-			      tag);
+		VIOLATION(sim, "receive: write %u: RECEIVED before its bytes are in place", tag);
 	return_rx(sim, tag);
 }
 
@@ -398,13 +394,13 @@ void shadow_on_closed(struct sim *sim, int end)
 
 		if (w->end == end && !w->is_abandoned &&
 		    !(w->is_late ? w->is_released : w->is_completed))
-			sim_violation(sim, "close", "write %u was not finished before CLOSED", id);
+			VIOLATION(sim, "close: write %u was not finished before CLOSED", id);
 		if (!s->ends[end].is_leaving && s->ends[end].other >= 0 &&
 		    w->end == s->ends[end].other && w->notify && w->is_completed && !w->status &&
 		    !w->is_received)
-			sim_violation(sim, "lost",
-				      "write %u was completed, and CLOSED comes before RECEIVED",
-				      id);
+			VIOLATION(sim,
+				  "lost: write %u was completed, and CLOSED comes before RECEIVED",
+				  id);
 	}
 }
 
@@ -455,8 +451,7 @@ void shadow_check_deadlines(struct sim *sim, unsigned host)
 		if (w->from != host || w->is_completed || w->is_abandoned || !w->deadline_ns ||
 		    sim_now_ns(sim) < w->deadline_ns || end->is_closed)
 			continue;
-		sim_violation(sim, "deadline",
-			      "write %u: its deadline passed, and nothing was said", id);
+		VIOLATION(sim, "deadline: write %u: its deadline passed, and nothing was said", id);
 	}
 }
 

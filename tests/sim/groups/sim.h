@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "net.h"
+#include "sim_trace.h"
 
 #define SIM_HOSTS    4
 #define SIM_MTU	     64
@@ -38,12 +39,8 @@ struct sim {
 	struct daemon *daemon; /* SIM_HOSTS of them */
 	struct host *host;     /* SIM_HOSTS of them */
 	struct app *app;
-	bool is_traced;
+	struct sim_trace *trace;
 	bool is_healed; /* all faults are mended */
-	/* the first violation */
-	const char *check;
-	char what[160];
-	uint64_t failed_ns;
 	uint64_t n_events;
 };
 
@@ -51,17 +48,5 @@ static inline uint64_t sim_now_ns(const struct sim *sim)
 {
 	return sim->net.loop.now_ns;
 }
-
-/* A check failed. The first is kept, and ends the schedule. */
-void sim_violation(struct sim *sim, const char *check, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-/* A line of the log, if it is wanted. */
-void sim_trace_line(const struct sim *sim, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-#define SIM_TRACE(sim, ...)                                                                        \
-	do {                                                                                       \
-		if ((sim)->is_traced)                                                              \
-			sim_trace_line(sim, __VA_ARGS__);                                          \
-	} while (0)
 
 #endif

@@ -3,10 +3,8 @@
  * sim_health - runs schedules, one seed after the other; says how many paths went down falsely, and
  * how long dead planes took to be found.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "health_planted.h"
 #include "net.h"
@@ -21,7 +19,7 @@ static const struct seeds_plant plants[] = {
 	{"none", ""}, HEALTH_PLANTED_LIST(SEEDS_PLANT) PATH_PLANTED_LIST(SEEDS_PLANT)};
 static struct schedule_options options = {.interval_ns = 3 * UINT64_C(1000000), .multiplier = 3};
 static struct schedule_stats stats;
-static bool prints_digest;
+static bool prints_table;
 
 static int by_size(const void *a, const void *b)
 {
@@ -118,15 +116,48 @@ static void set_plant(int plant)
 		path_planted_active = (enum path_planted)(plant - HEALTH_PLANTED_END + 1);
 }
 
-static bool run(uint64_t seed, uint64_t *events)
+static struct seeds_schedule run(struct sim_trace *trace)
 {
-	bool holds = schedule_run(seed, &options, &stats);
+	return (struct seeds_schedule){.digest = schedule_run(trace, &options, &stats)};
+}
 
-	(void)events;
-	if (prints_digest)
-		printf("%llu %016llx\n", (unsigned long long)seed,
-		       (unsigned long long)stats.digest);
-	return holds;
+static const struct option longs[] = {
+	{"interval", 1, NULL, 'I'}, {"multiplier", 1, NULL, 'M'}, {"table", 0, NULL, 'T'},
+	{"servers", 1, NULL, 'S'},  {"alone", 0, NULL, 'A'},	  {"no-band", 0, NULL, 'B'},
+	{"unrouted", 0, NULL, 'U'}, {"harsh", 0, NULL, 'H'},	  {0}};
+
+/* Bounds are those for which the schedules' times and the checks' bounds are made. */
+static bool set_option(int option, const char *value)
+{
+	switch (option) {
+	case 'I':
+		options.interval_ns = (uint64_t)(strtod(value, NULL) * 1e6);
+		return options.interval_ns >= LOOP_MS && options.interval_ns <= 20 * LOOP_MS;
+	case 'M':
+		options.multiplier = (uint32_t)strtoul(value, NULL, 10);
+		return options.multiplier >= 2 && options.multiplier <= 50;
+	case 'S':
+		options.n_servers = (unsigned)strtoul(value, NULL, 10);
+		return options.n_servers != 1 && options.n_servers <= NET_HOSTS;
+	case 'H':
+		options.is_harsh = true;
+		break;
+	case 'B':
+		options.has_no_band = true;
+		break;
+	case 'U':
+		options.is_unrouted = true;
+		break;
+	case 'A':
+		options.is_alone = true;
+		break;
+	case 'T':
+		prints_table = true;
+		break;
+	default:
+		return false;
+	}
+	return true;
 }
 
 static const struct seeds_simulation simulation = {
@@ -136,74 +167,34 @@ static const struct seeds_simulation simulation = {
 	.set_plant = set_plant,
 	.plant_schedules = 2000,
 	.run = run,
+	.longs = longs,
+	.set_option = set_option,
+	.has_one_job = true,
+	.usage =
+		"  --servers N      2 to 64 (default: as the seed has it)\n"
+		"  --alone          nothing bad but faults\n"
+		"  --unrouted       the one fault: a sub-port of two without routes, one way or "
+		"both\n"
+		"  --no-band        queues keep and drop probes as they do data\n"
+		"  --harsh          several queues of a plane at once, and stalls of up to 400 ms\n"
+		"  --interval MS    of probes, 1 to 20 (default 3)\n"
+		"  --multiplier N   2 to 50 (default 3)\n"
+		"  --table          for programs, without schedules of more paths than the budget "
+		"of "
+		"probes pays for\n",
 };
-
-static int usage(void)
-{
-	fputs("usage: sim_health [OPTION...]\n"
-	      "  --trace          print everything that happens\n"
-	      "  --digest         print seed and digest of each schedule\n"
-	      "  --servers N      2 to 64 (default: as the seed has it)\n"
-	      "  --alone          nothing bad but faults\n"
-	      "  --unrouted       the one fault: a sub-port of two without routes, one way or "
-	      "both\n"
-	      "  --no-band        queues keep and drop probes as they do data\n"
-	      "  --harsh          several queues of a plane at once, and stalls of up to 400 ms\n"
-	      "  --interval MS    of probes, 1 to 20 (default 3)\n"
-	      "  --multiplier N   2 to 50 (default 3)\n"
-	      "  --table          for programs, without schedules of more paths than the budget "
-	      "of probes pays for\n" SEEDS_USAGE,
-	      stderr);
-	return 2;
-}
 
 int main(int argc, char **argv)
 {
-	static const struct option longs[] = {
-		SEEDS_LONG_OPTIONS,	    {"trace", 0, NULL, 't'},	  {"digest", 0, NULL, 'd'},
-		{"interval", 1, NULL, 'i'}, {"multiplier", 1, NULL, 'm'}, {"table", 0, NULL, 'b'},
-		{"servers", 1, NULL, 'v'},  {"alone", 0, NULL, 'a'},	  {"no-band", 0, NULL, 'B'},
-		{"unrouted", 0, NULL, 'u'}, {"harsh", 0, NULL, 'h'},	  {0}};
-	struct seeds_options o = SEEDS_DEFAULTS;
+	struct seeds_options o;
 	struct seeds_result r;
-	bool is_table = false;
-	int c;
 
-	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
-		if (c == 't')
-			options.is_traced = true;
-		else if (c == 'd')
-			prints_digest = true;
-		else if (c == 'i')
-			options.interval_ns = (uint64_t)(strtod(optarg, NULL) * 1e6);
-		else if (c == 'm')
-			options.multiplier = (uint32_t)strtoul(optarg, NULL, 10);
-		else if (c == 'v')
-			options.n_servers = (unsigned)strtoul(optarg, NULL, 10);
-		else if (c == 'h')
-			options.is_harsh = true;
-		else if (c == 'B')
-			options.has_no_band = true;
-		else if (c == 'u')
-			options.is_unrouted = true;
-		else if (c == 'a')
-			options.is_alone = true;
-		else if (c == 'b')
-			is_table = true;
-		else if (!seeds_option(&simulation, &o, c, optarg))
-			return usage();
-	}
-	/* for which the schedules' times and the checks' bounds are made; one job: it has stats */
-	if (options.interval_ns < 1000000 || options.interval_ns > UINT64_C(20000000) ||
-	    options.multiplier < 2 || options.multiplier > 50 || options.n_servers == 1 ||
-	    options.n_servers > NET_HOSTS || o.jobs > 1)
-		return usage();
-	if (!o.seed)
-		o.seed = o.finds_plants ? 1 : (uint64_t)time(NULL);
+	if (!seeds_parse(&simulation, &o, argc, argv))
+		return 2;
 	if (o.finds_plants)
 		return seeds_find_plants(&simulation, &o);
 	r = seeds_run(&simulation, &o);
-	if (is_table)
+	if (prints_table)
 		print_table(r.schedules);
 	else
 		print_stats(&r);

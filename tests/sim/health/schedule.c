@@ -1,37 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "schedule.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "health_limits.h"
 #include "schedule_internal.h"
 
-double schedule_ms(const struct schedule *s)
-{
-	return (double)(s->net.loop.now_ns - s->start_ns) / 1e6;
-}
-
 bool schedule_is_seldom(const struct schedule *s)
 {
 	return s->interval_ns > s->options->interval_ns;
-}
-
-void schedule_say(struct schedule *s, bool violation, const char *format, ...)
-{
-	va_list args;
-
-	if (violation && !s->is_violated)
-		printf("violation: seed %llu: ", (unsigned long long)s->seed);
-	else if (!s->options->is_traced)
-		return;
-	s->is_violated |= violation;
-	printf("%9.3f ms ", schedule_ms(s));
-	va_start(args, format);
-	vprintf(format, args);
-	va_end(args);
-	printf("\n");
 }
 
 /* ---- what is merely bad ---------------------------------------------------- */
@@ -97,12 +74,12 @@ static void fill_queue(struct schedule *s, unsigned host)
 	link->drop_per_mille = (uint32_t)prng_below(prng, link->saw_ns ? 200 : 50);
 	until = link->queue_to_ns + link->queue_ns;
 	s->queue[plane] = (struct full_queue){link, host, other, until};
-	schedule_say(s, false,
-		     "%s queue of %u, plane %u, takes %.1f ms, is full after %.1f ms and for "
-		     "%.1f ms, and drops %u in 1000",
-		     link == &port->up ? "an outward" : "an inward", host, plane,
-		     (double)link->queue_ns / 1e6, (double)(link->queue_full_ns - now) / 1e6,
-		     (double)(link->queue_to_ns - link->queue_full_ns) / 1e6, link->drop_per_mille);
+	TRACE(s,
+	      "%s queue of %u, plane %u, takes %.1f ms, is full after %.1f ms and for "
+	      "%.1f ms, and drops %u in 1000",
+	      link == &port->up ? "an outward" : "an inward", host, plane,
+	      (double)link->queue_ns / 1e6, (double)(link->queue_full_ns - now) / 1e6,
+	      (double)(link->queue_to_ns - link->queue_full_ns) / 1e6, link->drop_per_mille);
 }
 
 /* Queues fill at any time, and in some schedules just before their server goes away. */
@@ -127,7 +104,7 @@ static void stall(struct schedule *s, unsigned host, uint64_t ns)
 	struct server *server = &s->servers[host];
 
 	server->blocked_ns = s->net.loop.now_ns + ns;
-	schedule_say(s, false, "%u gets no CPU time for %.1f ms", host, (double)ns / 1e6);
+	TRACE(s, "%u gets no CPU time for %.1f ms", host, (double)ns / 1e6);
 }
 
 /* One server gets no CPU time, or all of them do not: a hypervisor took it. */
@@ -305,20 +282,19 @@ static void begin(struct schedule *s)
 	/* where all losses are tolerated, silence alone tells of a dead path */
 	if (s->has_lies && prng_chance(prng, 500))
 		max_loss_ppm = 1000000;
-	schedule_say(s, false, "%s%s%s%s%slosses up to %u ppm are tolerated",
-		     s->has_queues ? "queues fill; " : "", s->has_stalls ? "servers stall; " : "",
-		     s->has_lies ? "false claims; " : "",
-		     s->has_loss ? "one in 1000 is lost; " : "", s->has_idle ? "idle peers; " : "",
-		     max_loss_ppm);
+	TRACE(s, "%s%s%s%s%slosses up to %u ppm are tolerated",
+	      s->has_queues ? "queues fill; " : "", s->has_stalls ? "servers stall; " : "",
+	      s->has_lies ? "false claims; " : "", s->has_loss ? "one in 1000 is lost; " : "",
+	      s->has_idle ? "idle peers; " : "", max_loss_ppm);
 	bgp_init(&s->bgp, &s->net, s->seed, s->start_ns + WARM_UP_NS, s->start_ns + FAULTS_NS);
 	if (s->options->is_alone)
 		s->bgp.n = 0;
 	for (unsigned i = 0; i < s->bgp.n; i++)
-		schedule_say(s, false, "route event: %s, host %u to %u plane %u, %.3f to %.3f ms",
-			     bgp_event_name(s->bgp.events[i].kind), s->bgp.events[i].host,
-			     s->bgp.events[i].to, s->bgp.events[i].plane,
-			     (double)(s->bgp.events[i].from_ns - s->start_ns) / 1e6,
-			     (double)(s->bgp.events[i].to_ns - s->start_ns) / 1e6);
+		TRACE(s, "route event: %s, host %u to %u plane %u, %.3f to %.3f ms",
+		      bgp_event_name(s->bgp.events[i].kind), s->bgp.events[i].host,
+		      s->bgp.events[i].to, s->bgp.events[i].plane,
+		      (double)(s->bgp.events[i].from_ns - s->start_ns) / 1e6,
+		      (double)(s->bgp.events[i].to_ns - s->start_ns) / 1e6);
 	for (unsigned h = 0; h < s->net.n_hosts; h++) {
 		struct server *server = &s->servers[h];
 
@@ -352,7 +328,8 @@ static void run(struct schedule *s)
 
 	struct loop_event e;
 
-	while (s->net.loop.now_ns < end_ns && !s->is_violated && loop_next(&s->net.loop, &e)) {
+	while (s->net.loop.now_ns < end_ns && !s->trace->is_violated &&
+	       loop_next(&s->net.loop, &e)) {
 		switch (e.kind) {
 		case LOOP_PACKET:
 			sockets_deliver(e.object);
@@ -380,29 +357,32 @@ static uint64_t interval_ns(const struct schedule *s)
 	return least > s->options->interval_ns ? least : s->options->interval_ns;
 }
 
-bool schedule_run(uint64_t seed, const struct schedule_options *options,
-		  struct schedule_stats *stats)
+uint64_t schedule_run(struct sim_trace *trace, const struct schedule_options *options,
+		      struct schedule_stats *stats)
 {
 	static struct schedule s;
 	double hours;
+	uint64_t digest;
 
 	memset(&s, 0, sizeof(s));
-	s.seed = seed;
+	s.trace = trace;
+	s.seed = trace->seed;
 	s.options = options;
 	s.stats = stats;
 	begin_net(&s, options->n_servers);
+	sim_trace_begin(trace, &s.net.loop);
 	s.interval_ns = interval_ns(&s);
 	begin(&s);
 	run(&s);
-	if (!s.is_violated)
+	if (!trace->is_violated)
 		schedule_checks_end(&s);
-	hours = schedule_ms(&s) / 3.6e6;
+	hours = (double)(s.net.loop.now_ns - s.start_ns) / 3.6e12;
 	stats->path_hours[schedule_is_seldom(&s)] +=
 		hours * s.net.n_hosts * (s.net.n_hosts - 1) * s.net.n_planes;
-	stats->digest = s.net.loop.digest;
+	digest = s.net.loop.digest;
 	for (unsigned h = 0; h < s.net.n_hosts; h++)
 		server_stop(&s.servers[h]);
 	net_drain(&s.net);
 	net_fini(&s.net);
-	return !s.is_violated;
+	return digest;
 }

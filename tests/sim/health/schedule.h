@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sim_trace.h"
+
 enum fault_kind {
 	FAULT_LEAF_GRAY,     /* drops all */
 	FAULT_ONE_WAY,	     /* drops all that one server sends, or is sent */
@@ -36,7 +38,6 @@ enum schedule_when {
 #define SCHEDULE_TIMES 65536u
 
 struct schedule_stats {
-	uint64_t digest; /* of the last schedule's events */
 	/* [1]: of schedules with more paths than the budget of probes pays for */
 	uint64_t false_downs[2];
 	double path_hours[2];
@@ -65,12 +66,11 @@ struct schedule_options {
 	bool has_no_band;   /* queues keep probes as they keep data */
 	bool is_alone;	    /* faults, and nothing else that is bad */
 	bool is_unrouted;   /* the one fault is FAULT_UNROUTED */
-	bool is_traced;	    /* events go to standard output */
 };
 
-/* false: something was violated, and has been said on standard output. */
-bool schedule_run(uint64_t seed, const struct schedule_options *options,
-		  struct schedule_stats *stats);
+/* A digest of what happened. Adds to stats. */
+uint64_t schedule_run(struct sim_trace *trace, const struct schedule_options *options,
+		      struct schedule_stats *stats);
 const char *schedule_fault_name(enum fault_kind kind);
 
 #endif

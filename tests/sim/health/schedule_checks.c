@@ -136,9 +136,9 @@ void schedule_checks_change(void *arg, unsigned from, unsigned to, unsigned plan
 	char numbers[120];
 
 	probe_numbers_text(&change->numbers, numbers, sizeof(numbers));
-	schedule_say(s, false, "%u->%u plane %u: %s -> %s, %s (%s)", from, to, plane,
-		     probe_state_name(change->old_state), probe_state_name(change->new_state),
-		     change->reason, numbers);
+	TRACE(s, "%u->%u plane %u: %s -> %s, %s (%s)", from, to, plane,
+	      probe_state_name(change->old_state), probe_state_name(change->new_state),
+	      change->reason, numbers);
 	if (change->new_state == PROBE_DOWN) {
 		if (!local)
 			note_found(s, from, to, plane);
@@ -150,8 +150,7 @@ void schedule_checks_change(void *arg, unsigned from, unsigned to, unsigned plan
 			return;
 		}
 		s->stats->false_downs[schedule_is_seldom(s)]++;
-		schedule_say(s, true, "false down %u->%u plane %u: %s", from, to, plane,
-			     change->reason);
+		VIOLATION(s, "false down %u->%u plane %u: %s", from, to, plane, change->reason);
 		return;
 	}
 	if (change->old_state != PROBE_DOWN)
@@ -168,9 +167,8 @@ void schedule_checks_change(void *arg, unsigned from, unsigned to, unsigned plan
 		    schedule_faults_concern(&s->faults[i], from, to, plane) &&
 		    change->new_state == PROBE_RECOVERING &&
 		    s->net.loop.now_ns > s->faults[i].from_ns + 100 * LOOP_MS)
-			schedule_say(s, true,
-				     "%u->%u plane %u recovers while %u in 1000 are lost each way",
-				     from, to, plane, s->faults[i].per_mille);
+			VIOLATION(s, "%u->%u plane %u recovers while %u in 1000 are lost each way",
+				  from, to, plane, s->faults[i].per_mille);
 }
 
 /* ---- path MTU */
@@ -199,15 +197,15 @@ void schedule_checks_mtu(void *arg, unsigned from, unsigned to, unsigned plane)
 	struct schedule *s = arg;
 	const struct path_probe *p = &s->servers[from].probe[to][plane];
 
-	schedule_say(s, false, "%u->%u plane %u carries %u of %u bytes, small local %x remote %x%s",
-		     from, to, plane, p->mtu_carried, p->mtu_wanted, p->small_local,
-		     p->small_remote, p->mtu_is_small ? ", as a whole" : "");
+	TRACE(s, "%u->%u plane %u carries %u of %u bytes, small local %x remote %x%s", from, to,
+	      plane, p->mtu_carried, p->mtu_wanted, p->small_local, p->small_remote,
+	      p->mtu_is_small ? ", as a whole" : "");
 	for (unsigned i = 0; i < s->n_faults; i++)
 		if (is_mtu_touched(&s->faults[i], from, to, plane) &&
 		    s->net.loop.now_ns >= s->faults[i].from_ns &&
 		    is_mtu_exact(s, &s->faults[i], from, to))
 			return;
-	schedule_say(s, true, "%u->%u plane %u: a path MTU is small that is not", from, to, plane);
+	VIOLATION(s, "%u->%u plane %u: a path MTU is small that is not", from, to, plane);
 }
 
 /* The sub-port at fault is out of use, or the path, where it has no other. */
@@ -230,9 +228,8 @@ static void check_mtu(struct schedule *s, const struct fault *f)
 		for (unsigned to = 0; to < s->net.n_hosts; to++)
 			if (from != to && is_mtu_touched(f, from, to, f->plane) &&
 			    s->is_active[from][to] && !is_mtu_found(s, f, from, to))
-				schedule_say(s, true,
-					     "%u->%u plane %u passes %u bytes, and is in use", from,
-					     to, f->plane, f->most_bytes);
+				VIOLATION(s, "%u->%u plane %u passes %u bytes, and is in use", from,
+					  to, f->plane, f->most_bytes);
 }
 
 /* What waited in one cable's queue when the peer went away looks like that cable's loss. */
@@ -270,14 +267,14 @@ void schedule_checks_gray(void *arg, unsigned from, unsigned to, unsigned plane)
 	struct schedule *s = arg;
 	unsigned n_paths = s->net.n_hosts * (s->net.n_hosts - 1);
 
-	schedule_say(s, false, "%u->%u plane %u: a sub-port is gray", from, to, plane);
+	TRACE(s, "%u->%u plane %u: a sub-port is gray", from, to, plane);
 	if (is_cable_touched(s, from, to, plane) || is_restarting(s, from, to))
 		return;
 	/* what a leaf loses of all makes no cable gray, but by chance */
 	if (is_lossy(s, from, to, plane) &&
 	    ++s->n_gray_by_chance <= GRAY_BY_CHANCE_MAX + n_paths / GRAY_BY_CHANCE_OF)
 		return;
-	schedule_say(s, true, "a healthy sub-port is gray: %u->%u plane %u", from, to, plane);
+	VIOLATION(s, "a healthy sub-port is gray: %u->%u plane %u", from, to, plane);
 }
 
 void schedule_checks_route(void *arg, unsigned from, unsigned to, unsigned plane, bool routed)
@@ -289,8 +286,8 @@ void schedule_checks_route(void *arg, unsigned from, unsigned to, unsigned plane
 	if (!routed && server->ports.gpus[0].live[plane] &&
 	    !bgp_feed_denies(&server->feeds[PATH_SOURCE_BMP], to, plane, &since) &&
 	    !bgp_feed_denies(&server->feeds[PATH_SOURCE_ZSERV], to, plane, &since))
-		schedule_say(s, true, "%u->%u plane %u is asked no more, and no source denies it",
-			     from, to, plane);
+		VIOLATION(s, "%u->%u plane %u is asked no more, and no source denies it", from, to,
+			  plane);
 	s->has_route[from][to][plane] = routed;
 	if (s->net.loop.now_ns > s->start_ns) /* at the start all have one */
 		s->route_ns[from][to][plane] = s->net.loop.now_ns;
@@ -302,7 +299,7 @@ void schedule_checks_publish(void *arg, unsigned from, unsigned to, unsigned pla
 	const char *wrong = path_check(&s->servers[from], to, plane);
 
 	if (wrong)
-		schedule_say(s, true, "%u->%u plane %u %s", from, to, plane, wrong);
+		VIOLATION(s, "%u->%u plane %u %s", from, to, plane, wrong);
 }
 
 /* What takes so long at the defaults takes longer with more probes, or fewer of them a second. */
@@ -340,9 +337,8 @@ static void check_lossy(struct schedule *s, const struct fault *f)
 	for (unsigned from = 0; from < s->net.n_hosts; from++)
 		for (unsigned to = 0; to < s->net.n_hosts; to++)
 			if (from != to && is_to_be_found(s, f, from, to, f->plane))
-				schedule_say(s, true,
-					     "%u->%u plane %u loses %u in 1000 each way and is up",
-					     from, to, f->plane, f->per_mille);
+				VIOLATION(s, "%u->%u plane %u loses %u in 1000 each way and is up",
+					  from, to, f->plane, f->per_mille);
 }
 
 /* Every path that it cut is down by now. Idle ones are found when they are asked. */
@@ -358,8 +354,8 @@ static void check_found(struct schedule *s, const struct fault *f)
 			    !s->is_active[from][to] || !is_routed(s, f, from, to))
 				continue;
 			if (down < f->from_ns || down > f->from_ns + within)
-				schedule_say(s, true, "%s: %u->%u plane %u is not down",
-					     schedule_fault_name(f->kind), from, to, f->plane);
+				VIOLATION(s, "%s: %u->%u plane %u is not down",
+					  schedule_fault_name(f->kind), from, to, f->plane);
 		}
 }
 
@@ -393,8 +389,8 @@ static void check_notices(struct schedule *s, const struct fault *f, bool limite
 			continue;
 		if (h != f->host && peer->runs && s->servers[f->host].runs && can_tell(s, f, h) &&
 		    (peer->held_bps[f->host][f->plane] != NOTICE_WIRE_ANY) != limited)
-			schedule_say(s, true, "%u has not heard that plane %u of %u is %s", h,
-				     f->plane, f->host, limited ? "limited" : "whole");
+			VIOLATION(s, "%u has not heard that plane %u of %u is %s", h, f->plane,
+				  f->host, limited ? "limited" : "whole");
 	}
 }
 
@@ -454,12 +450,12 @@ static void check_lasting(struct schedule *s, const struct fault *f, unsigned fr
 	if (state == PROBE_DOWN && has_no_way_round(s, f, from, to))
 		s->stats->cable_all++;
 	else if (state == PROBE_DOWN)
-		schedule_say(s, true, "%u->%u plane %u is down for one sub-port of %u", from, to,
-			     f->plane, f->host);
+		VIOLATION(s, "%u->%u plane %u is down for one sub-port of %u", from, to, f->plane,
+			  f->host);
 	else if (state == PROBE_UP && from == f->host && s->servers[from].max_loss_ppm < 1000000 &&
 		 !((probe->gray_local | probe->returning_local) >> f->sub_port & 1))
-		schedule_say(s, true, "%u->%u plane %u uses a sub-port that passes nothing", from,
-			     to, f->plane);
+		VIOLATION(s, "%u->%u plane %u uses a sub-port that passes nothing", from, to,
+			  f->plane);
 }
 
 /* Where nothing else is bad and a third server can tell, a fault of one server is located. */
@@ -482,9 +478,9 @@ static void check_where(struct schedule *s, const struct fault *f)
 				continue;
 			if (f->kind == FAULT_ONE_WAY && to == f->host ? v.where != PROBE_REMOTE
 								      : v.where != PROBE_IN_FABRIC)
-				schedule_say(s, true, "%s: %u->%u plane %u is located wrongly: %s",
-					     schedule_fault_name(f->kind), from, to, f->plane,
-					     v.reason);
+				VIOLATION(s, "%s: %u->%u plane %u is located wrongly: %s",
+					  schedule_fault_name(f->kind), from, to, f->plane,
+					  v.reason);
 		}
 }
 
@@ -514,8 +510,8 @@ static void check_queue_class(struct schedule *s, unsigned host, unsigned plane)
 		s->options->has_no_band ? QUEUE_CLASS_BEFORE : QUEUE_CLASS_BEHIND;
 
 	if (queue_class_finding(prober_queue_class(s->servers[host].prober, 0, plane)) == wrong)
-		schedule_say(s, true, "%u finds that probes on plane %u are %s", host, plane,
-			     queue_class_name(wrong));
+		VIOLATION(s, "%u finds that probes on plane %u are %s", host, plane,
+			  queue_class_name(wrong));
 }
 
 void schedule_checks_end(struct schedule *s)
@@ -532,11 +528,11 @@ void schedule_checks_end(struct schedule *s)
 				enum probe_state state = server_state(&s->servers[from], to, p);
 
 				if (state != PROBE_UP && state != PROBE_SUSPECT)
-					schedule_say(s, true, "%u->%u plane %u is %s in the end",
-						     from, to, p, probe_state_name(state));
+					VIOLATION(s, "%u->%u plane %u is %s in the end", from, to,
+						  p, probe_state_name(state));
 				schedule_checks_publish(s, from, to, p);
 				if (!server_is_whole(&s->servers[from], to, p))
-					schedule_say(s, true, "%u->%u plane %u has less in the end",
-						     from, to, p);
+					VIOLATION(s, "%u->%u plane %u has less in the end", from,
+						  to, p);
 			}
 }

@@ -241,8 +241,7 @@ static void set_clock(struct schedule *s, struct server *server)
 	if (drawn % 2 == 0)
 		return;
 	server->clock_ns = (int64_t)(drawn / 2 % (1800 * LOOP_S)) - (int64_t)(900 * LOOP_S);
-	schedule_say(s, false, "the clock of %u is set by %.0f s", server->index,
-		     (double)server->clock_ns / 1e9);
+	TRACE(s, "the clock of %u is set by %.0f s", server->index, (double)server->clock_ns / 1e9);
 }
 
 void schedule_faults_set(struct schedule *s, struct fault *f, bool on)
@@ -253,8 +252,8 @@ void schedule_faults_set(struct schedule *s, struct fault *f, bool on)
 	f->next_flap_ns = s->net.loop.now_ns + f->flap_ns;
 	*(on ? &f->from_ns : &f->to_ns) =
 		s->net.loop.now_ns; /* steps are coarser than what was drawn */
-	schedule_say(s, false, "%s %s plane %u host %u sub-port %u", schedule_fault_name(f->kind),
-		     on ? "begins" : "ends", f->plane, f->host, f->sub_port);
+	TRACE(s, "%s %s plane %u host %u sub-port %u", schedule_fault_name(f->kind),
+	      on ? "begins" : "ends", f->plane, f->host, f->sub_port);
 	schedule_faults_links(s);
 	if (on && f->kind != FAULT_RESTART && f->kind != FAULT_MTU)
 		stop_data(s, f);

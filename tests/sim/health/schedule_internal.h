@@ -9,6 +9,7 @@
 #include "bgp.h"
 #include "schedule.h"
 #include "server.h"
+#include "sim_trace.h"
 
 #define HOSTS_FEW      6 /* most schedules have no more */
 #define HOSTS_TICK     8 /* so many replies that the prober reads them by its tick */
@@ -67,6 +68,7 @@ struct full_queue {
 
 struct schedule {
 	struct net net;
+	struct sim_trace *trace;
 	struct server servers[NET_HOSTS];
 	uint64_t seed, start_ns;
 	struct fault faults[MAX_FAULTS + 1];
@@ -87,16 +89,11 @@ struct schedule {
 	/* one of the two had no CPU time, since the last fault began; counted until then */
 	uint64_t stalled_ns[NET_HOSTS][NET_HOSTS], stalls_counted_ns;
 	unsigned n_gray_by_chance;
-	bool is_violated;
 	const struct schedule_options *options;
 	uint64_t interval_ns; /* of probes, as the budget has it */
 	struct schedule_stats *stats;
 };
 
-/* On standard output: if it is a violation, or the schedule is traced. */
-__attribute__((format(printf, 3, 4))) void schedule_say(struct schedule *s, bool violation,
-							const char *format, ...);
-double schedule_ms(const struct schedule *s); /* since its start */
 /* There are more paths than the budget of probes pays for. */
 bool schedule_is_seldom(const struct schedule *s);
 
