@@ -16,9 +16,9 @@ static void make_room(struct loop *loop)
 		abort();
 }
 
-void loop_init(struct loop *loop, uint64_t now_ns)
+void loop_init(struct loop *loop)
 {
-	*loop = (struct loop){.heap = loop->heap, .room = loop->room, .now_ns = now_ns};
+	*loop = (struct loop){.heap = loop->heap, .room = loop->room, .now_ns = LOOP_START_NS};
 	if (!loop->room)
 		make_room(loop);
 }

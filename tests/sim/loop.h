@@ -12,9 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LOOP_US UINT64_C(1000)
-#define LOOP_MS UINT64_C(1000000)
-#define LOOP_S	UINT64_C(1000000000)
+#define LOOP_US	      UINT64_C(1000)
+#define LOOP_MS	      UINT64_C(1000000)
+#define LOOP_S	      UINT64_C(1000000000)
+#define LOOP_START_NS (1000 * LOOP_S) /* the clock begins there: 0 may mean never */
 
 enum loop_kind {
 	LOOP_PACKET, /* object: arrives */
@@ -43,7 +44,7 @@ struct loop {
 };
 
 /* Zeroed before the first time, when it takes memory; it keeps that until loop_fini(). */
-void loop_init(struct loop *loop, uint64_t now_ns);
+void loop_init(struct loop *loop);
 void loop_fini(struct loop *loop);
 /* Not before now. */
 void loop_add(struct loop *loop, uint64_t at_ns, enum loop_kind kind, uint32_t index,

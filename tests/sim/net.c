@@ -16,10 +16,10 @@ unsigned net_host_of(const struct in6_addr *a)
 	return a->s6_addr[15] && a->s6_addr[15] <= NET_HOSTS ? a->s6_addr[15] - 1u : NET_HOSTS;
 }
 
-void net_init(struct net *net, uint64_t now_ns, size_t packet_bytes)
+void net_init(struct net *net, size_t packet_bytes)
 {
 	net->packet_bytes = packet_bytes;
-	loop_init(&net->loop, now_ns);
+	loop_init(&net->loop);
 	for (unsigned h = 0; h < net->n_hosts; h++) {
 		memset(net->port[h], 0, sizeof(net->port[h]));
 		for (unsigned p = 0; p < net->n_planes; p++)
@@ -39,6 +39,7 @@ void net_drain(struct net *net)
 
 void net_fini(struct net *net)
 {
+	net_drain(net);
 	while (net->unused) {
 		struct packet *packet = net->unused;
 
@@ -56,13 +57,13 @@ struct port *net_port(struct net *net, unsigned i)
 				   : NULL;
 }
 
-bool net_has_carrier(const struct net *net, unsigned host, unsigned plane)
+uint32_t net_live(const struct net *net, unsigned host, unsigned plane)
 {
-	bool has_carrier = false;
+	uint32_t live = 0;
 
 	for (unsigned s = 0; s < net->n_sub_ports; s++)
-		has_carrier |= net->port[host][plane][s].has_carrier;
-	return has_carrier;
+		live |= (uint32_t)net->port[host][plane][s].has_carrier << s;
+	return live;
 }
 
 struct packet *net_packet(struct net *net)
@@ -84,6 +85,24 @@ void net_free(struct net *net, struct packet *packet)
 {
 	packet->next = net->unused;
 	net->unused = packet;
+}
+
+void net_queue_put(struct packet_queue *queue, struct packet *packet)
+{
+	packet->next = NULL;
+	*(queue->n++ ? &queue->last->next : &queue->first) = packet;
+	queue->last = packet;
+}
+
+struct packet *net_queue_take(struct packet_queue *queue)
+{
+	struct packet *packet = queue->n ? queue->first : NULL;
+
+	if (packet) {
+		queue->first = packet->next;
+		queue->n--;
+	}
+	return packet;
 }
 
 int net_lead(const struct net *net, unsigned from, unsigned to, unsigned plane, uint16_t from_port,

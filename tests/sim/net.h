@@ -31,6 +31,12 @@ struct packet {
 	uint32_t bytes; /* that links count */
 };
 
+/* Packets that have arrived and were not read. */
+struct packet_queue {
+	struct packet *first, *last;
+	unsigned n;
+};
+
 struct port {
 	struct link up, down; /* to the leaf, to the host */
 	bool has_carrier;
@@ -57,17 +63,20 @@ unsigned net_host_of(const struct in6_addr *address); /* NET_HOSTS: nobody */
  * Zeroed before the first time; it keeps its memory until net_fini(). It has its size: all its
  * ports have a carrier and links without delay. packet_bytes: of the simulation's packets.
  */
-void net_init(struct net *net, uint64_t now_ns, size_t packet_bytes);
+void net_init(struct net *net, size_t packet_bytes);
 /* Packets under way, and all other events, are dropped: the schedule has ended. */
 void net_drain(struct net *net);
 void net_fini(struct net *net);
 /* A port of those there are; NULL: there are no more. */
 struct port *net_port(struct net *net, unsigned i);
-bool net_has_carrier(const struct net *net, unsigned host, unsigned plane); /* some sub-port */
+/* The sub-ports with a carrier: bit s. */
+uint32_t net_live(const struct net *net, unsigned host, unsigned plane);
 
 /* As it comes: the simulation fills in all of it. */
 struct packet *net_packet(struct net *net);
 void net_free(struct net *net, struct packet *packet);
+void net_queue_put(struct packet_queue *queue, struct packet *packet);
+struct packet *net_queue_take(struct packet_queue *queue); /* NULL: it is empty */
 /* Takes the packet. */
 void net_send(struct net *net, struct packet *packet);
 /* Where the leaf sends what has these ports: a sub-port of the receiver; -1: nowhere. */

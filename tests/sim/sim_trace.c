@@ -4,15 +4,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-void sim_trace_begin(struct sim_trace *trace, const struct loop *loop)
-{
-	trace->loop = loop;
-	trace->start_ns = loop->now_ns;
-}
-
 static void print(const struct sim_trace *trace, const char *format, va_list args)
 {
-	printf("%14.6f ms  ", (double)(trace->loop->now_ns - trace->start_ns) / 1e6);
+	printf("%14.6f ms  ", (double)(trace->loop->now_ns - LOOP_START_NS) / 1e6);
 	vprintf(format, args);
 	putchar('\n');
 }

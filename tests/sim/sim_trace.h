@@ -2,7 +2,8 @@
 /*
  * sim_trace.h - what is said of one schedule, on standard output: its violations, and its trace.
  *
- * Solely owns: whether it was violated. In: lines. Times are those of its clock, since it began.
+ * Solely owns: whether it was violated. In: lines. Times are those of its clock, since
+ * LOOP_START_NS.
  */
 #ifndef SIM_TRACE_H
 #define SIM_TRACE_H
@@ -16,12 +17,9 @@ struct sim_trace {
 	uint64_t seed;
 	bool is_on; /* what happens is printed, and not violations alone */
 	bool is_violated;
-	const struct loop *loop;
-	uint64_t start_ns;
+	const struct loop *loop; /* the schedule sets it */
 };
 
-/* The schedule begins now. */
-void sim_trace_begin(struct sim_trace *trace, const struct loop *loop);
 void sim_trace_violation(struct sim_trace *trace, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void sim_trace_line(const struct sim_trace *trace, const char *format, ...)

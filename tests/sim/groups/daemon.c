@@ -48,17 +48,12 @@ static void judge(const struct fare *fare, unsigned peer, struct fare_paths *out
 	out->n_planes = sim->net.n_planes;
 	for (unsigned p = 0; p < out->n_planes; p++) {
 		struct fare_path *path = &out->path[p];
-		unsigned there = 0;
 
 		path->n_sub_ports = sim->net.n_sub_ports;
-		for (unsigned s = 0; s < path->n_sub_ports; s++) {
-			if (sim->net.port[fare->host][p][s].has_carrier)
-				path->live_sub_ports |= 1u << s;
-			there += sim->net.port[peer][p][s].has_carrier;
-		}
+		path->live_sub_ports = net_live(&sim->net, fare->host, p);
 		path->usable_bps =
 			fare->bps[p] * (unsigned)__builtin_popcount(path->live_sub_ports);
-		if (!there || fare->is_lying[p])
+		if (!net_live(&sim->net, peer, p) || fare->is_lying[p])
 			path->usable_bps = 0;
 		path->verdict = path->usable_bps ? FARE_VERDICT_OK : FARE_VERDICT_NO_ROUTE;
 	}

@@ -52,11 +52,6 @@ struct fabric_packet *fabric_packet(struct sim *sim, unsigned from, unsigned to)
 	return p;
 }
 
-void fabric_free(struct sim *sim, struct fabric_packet *packet)
-{
-	net_free(&sim->net, &packet->on);
-}
-
 bool fabric_fits(const struct sim *sim, const struct fabric_packet *p)
 {
 	return p->on.plane == QP_ANY_PLANE ||
@@ -103,7 +98,7 @@ void fabric_send(struct sim *sim, struct fabric_packet *packet)
 	packet->on.bytes = packet->is_control ? 0 : packet->length;
 	if (packet->on.to >= sim->net.n_hosts ||
 	    (packet->on.plane == QP_ANY_PLANE && !choose_port(sim, &packet->on))) {
-		fabric_free(sim, packet);
+		net_free(&sim->net, &packet->on);
 		return;
 	}
 	if (packet->is_control && f->is_recording)

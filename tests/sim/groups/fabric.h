@@ -42,7 +42,6 @@ void fabric_init(struct sim *sim);
 bool fabric_fits(const struct sim *sim, const struct fabric_packet *packet);
 /* From that host; data is the caller's to fill in. */
 struct fabric_packet *fabric_packet(struct sim *sim, unsigned from, unsigned to);
-void fabric_free(struct sim *sim, struct fabric_packet *packet);
 /* Takes the packet. plane may be QP_ANY_PLANE. */
 void fabric_send(struct sim *sim, struct fabric_packet *packet);
 /* One of the recorded control messages arrives again, by a healthy path. */

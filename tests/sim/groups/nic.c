@@ -63,8 +63,7 @@ struct qp_endpoint {
 	unsigned n_regions, n_qps;
 	struct qp *qps;
 	uint32_t next_qpn, reused_psn;
-	struct packet *rx_head, *rx_tail;
-	unsigned n_rx;
+	struct packet_queue rx;
 	struct soft_cq cq;
 	struct prng prng;
 	uint64_t change_most_ns;    /* how long a device takes to change a QP's state, at most */
@@ -162,7 +161,7 @@ static bool send_packet(struct qp *qp, const struct roce_packet *roce, const str
 	p->roce.dest_qpn = qp->peer_qpn;
 	p->length = roce->payload_bytes;
 	if (!fabric_fits(ep->sim, p)) {
-		fabric_free(ep->sim, p);
+		net_free(&ep->sim->net, &p->on);
 		return false;
 	}
 	if (p->length)
@@ -415,17 +414,6 @@ static void answer_all(struct qp_endpoint *ep)
 			answer(qp);
 }
 
-static struct fabric_packet *rx_take(struct qp_endpoint *ep)
-{
-	struct packet *p = ep->rx_head;
-
-	if (p) {
-		ep->rx_head = p->next;
-		ep->n_rx--;
-	}
-	return (struct fabric_packet *)p;
-}
-
 static void qp_free(struct qp *qp)
 {
 	if (qp->of_tx) {
@@ -525,17 +513,15 @@ void nic_receive(struct qp_endpoint *ep, struct packet *packet)
 	p->roce.payload = p->data; /* not the original's, in a copy */
 	if (ep->is_device && !p->is_control) {
 		on_packet(ep, p);
-		fabric_free(ep->sim, p);
+		net_free(&ep->sim->net, &p->on);
 		device_run(ep);
 		return;
 	}
-	if (ep->n_rx == RX_ROOM) {
-		fabric_free(ep->sim, p);
+	if (ep->rx.n == RX_ROOM) {
+		net_free(&ep->sim->net, &p->on);
 		return;
 	}
-	packet->next = NULL;
-	*(ep->n_rx++ ? &ep->rx_tail->next : &ep->rx_head) = packet;
-	ep->rx_tail = packet;
+	net_queue_put(&ep->rx, packet);
 	host_wake(ep->sim, ep->host);
 }
 
@@ -566,7 +552,7 @@ void nic_swallow(struct qp_endpoint *ep)
 
 uint64_t nic_due_ns(const struct qp_endpoint *ep)
 {
-	if (ep->n_rx || ep->cq.n)
+	if (ep->rx.n || ep->cq.n)
 		return now_of(ep);
 	if (ep->is_device)
 		return NEVER;
@@ -588,7 +574,7 @@ unsigned nic_n_regions(const struct qp_endpoint *ep)
 
 unsigned nic_n_unread(const struct qp_endpoint *ep)
 {
-	return ep->n_rx + (unsigned)ep->cq.n;
+	return ep->rx.n + (unsigned)ep->cq.n;
 }
 
 /* ---- the provider ---- */
@@ -628,7 +614,7 @@ void nic_kill(struct qp_endpoint *ep)
 
 void nic_destroy(struct qp_endpoint *ep)
 {
-	struct fabric_packet *p;
+	struct packet *p;
 
 	if (!ep)
 		return;
@@ -638,8 +624,8 @@ void nic_destroy(struct qp_endpoint *ep)
 		unlink_qp(qp);
 		qp_free(qp);
 	}
-	while ((p = rx_take(ep)))
-		fabric_free(ep->sim, p);
+	while ((p = net_queue_take(&ep->rx)))
+		net_free(&ep->sim->net, p);
 	mr_table_fini(&ep->regions);
 	soft_cq_fini(&ep->cq);
 	free(ep);
@@ -658,12 +644,12 @@ static int endpoint_progress(struct qp_endpoint *ep)
 	ep->in_progress = true;
 	for (struct qp *qp = ep->qps; qp; qp = qp->next)
 		late |= qp->is_answering;
-	while (did < (int)most && (p = rx_take(ep))) {
+	while (did < (int)most && (p = (struct fabric_packet *)net_queue_take(&ep->rx))) {
 		if (p->is_control)
 			on_control(ep, p);
 		else
 			on_packet(ep, p);
-		fabric_free(ep->sim, p);
+		net_free(&ep->sim->net, &p->on);
 		did++;
 	}
 	if (!ep->is_device) {

@@ -503,12 +503,12 @@ struct seeds_schedule schedule_run(struct sim *sim, struct sim_trace *trace)
 	long blocks = heap_blocks() - sim->net.n_packets;
 
 	sim->trace = trace;
+	trace->loop = &sim->net.loop;
 	sim->prng.state = prng_mix(trace->seed + 1);
 	sim->is_healed = false;
 	sim->n_events = 0;
 	choose_config(sim);
-	net_init(&sim->net, SIM_START_NS, sizeof(struct fabric_packet));
-	sim_trace_begin(trace, &sim->net.loop);
+	net_init(&sim->net, sizeof(struct fabric_packet));
 	TRACE(sim, "seed %llu: %u hosts, %u planes of %u sub-ports, %s",
 	      (unsigned long long)trace->seed, sim->net.n_hosts, sim->net.n_planes,
 	      sim->net.n_sub_ports, sim->config.is_device ? "devices" : "soft");
@@ -527,7 +527,7 @@ struct seeds_schedule schedule_run(struct sim *sim, struct sim_trace *trace)
 	choose_faults(s);
 	if (!run_until(s, is_quiet, sim->config.fault_ns + QUIET_NS))
 		VIOLATION(sim, "liveness: all was mended %.1f s ago, and %s",
-			  (double)(sim_now_ns(sim) - SIM_START_NS - sim->config.fault_ns) / 1e9,
+			  (double)(sim_now_ns(sim) - LOOP_START_NS - sim->config.fault_ns) / 1e9,
 			  app_unrest(sim) ? app_unrest(sim) : "it is well only now");
 	run_until(s, is_nothing_late, LATE_NS);
 	run_until(s, is_never, SETTLE_NS);
@@ -549,7 +549,7 @@ void schedule_create(struct sim **out)
 	s->sim.daemon = calloc(SIM_HOSTS, sizeof(*s->sim.daemon));
 	s->sim.host = calloc(SIM_HOSTS, sizeof(*s->sim.host));
 	s->sim.app = calloc(1, sizeof(*s->sim.app));
-	net_init(&s->sim.net, 0, 0); /* now it takes what heap_blocks() is not to count */
+	net_init(&s->sim.net, 0); /* now it takes what heap_blocks() is not to count */
 	*out = &s->sim;
 }
 

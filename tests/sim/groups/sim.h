@@ -14,9 +14,8 @@
 #include "net.h"
 #include "sim_trace.h"
 
-#define SIM_HOSTS    4
-#define SIM_MTU	     64
-#define SIM_START_NS (1000 * LOOP_S)
+#define SIM_HOSTS 4
+#define SIM_MTU	  64
 
 struct fabric;
 struct daemon;
@@ -25,7 +24,6 @@ struct app;
 
 /* What the seed chose for the whole schedule. */
 struct sim_config {
-	uint64_t seed;
 	bool is_device;	      /* QPs are a device's: they go on without the process */
 	bool is_multi_device; /* each sub-port is one: QPs cannot move */
 	uint64_t fault_ns;    /* faults and writes end that long after the start */

@@ -58,23 +58,15 @@ static const struct bgp_event *find(const struct bgp *b, enum bgp_event_kind kin
 	return NULL;
 }
 
-static unsigned n_carriers(const struct net *net, unsigned host, unsigned plane)
-{
-	unsigned n = 0;
-
-	for (unsigned p = 0; p < net->n_sub_ports; p++)
-		n += net->port[host][plane][p].has_carrier;
-	return n;
-}
-
 /* As it is, whether or not it has been said. bps 0: no route. */
 static double truth(const struct bgp *b, enum path_source source, unsigned host, unsigned to,
 		    unsigned plane)
 {
 	const struct bgp_event *less = find(b, BGP_REPLACED, host, to, plane);
-	double bps = (double)(n_carriers(b->net, to, plane) * BGP_PORT_BPS);
+	double bps =
+		(unsigned)__builtin_popcount(net_live(b->net, to, plane)) * (double)BGP_PORT_BPS;
 
-	if (!n_carriers(b->net, host, plane) || find(b, BGP_WITHDRAWN, host, to, plane))
+	if (!net_live(b->net, host, plane) || find(b, BGP_WITHDRAWN, host, to, plane))
 		return 0;
 	if (less)
 		bps = bps * less->per_mille / 1000;

@@ -27,7 +27,7 @@ static bool has_data(const struct schedule *s, unsigned host, unsigned plane)
 	for (unsigned i = 0; i < s->n_faults; i++)
 		if (s->faults[i].is_on && schedule_faults_stops(s, &s->faults[i], host, plane))
 			return false;
-	return net_has_carrier(&s->net, host, plane);
+	return net_live(&s->net, host, plane);
 }
 
 /* One that it sends to, or that sends to it; NET_HOSTS: there is none. */
@@ -88,7 +88,7 @@ static void fill_queues(struct schedule *s)
 	struct prng *prng = &s->net.prng;
 	uint64_t now = s->net.loop.now_ns;
 
-	if (now > s->start_ns + WARM_UP_NS && prng_chance(prng, s->queues_per_mille))
+	if (now > LOOP_START_NS + WARM_UP_NS && prng_chance(prng, s->queues_per_mille))
 		fill_queue(s, (unsigned)prng_below(prng, s->net.n_hosts));
 	for (unsigned i = 0; i < s->n_faults; i++) {
 		struct fault *f = &s->faults[i];
@@ -180,7 +180,7 @@ static void count_bad(struct schedule *s)
 static void step(struct schedule *s)
 {
 	uint64_t now = s->net.loop.now_ns;
-	bool is_bad = now < s->start_ns + FAULTS_NS + 2 * LOOP_S;
+	bool is_bad = now < LOOP_START_NS + FAULTS_NS + 2 * LOOP_S;
 
 	for (unsigned i = 0; i < s->n_faults; i++) {
 		struct fault *f = &s->faults[i];
@@ -233,7 +233,7 @@ static void begin_net(struct schedule *s, unsigned n_hosts)
 		net->n_planes = NET_PLANES;
 	net->n_sub_ports = (unsigned)prng_between(prng, 1, SUB_PORTS_MOST);
 	net->salt = (uint32_t)prng_next(prng);
-	sockets_init(net, 1000 * LOOP_S);
+	sockets_init(net);
 	for (unsigned h = 0; h < HOSTS_TICK || h < net->n_hosts; h++)
 		for (unsigned p = 0; p < NET_PLANES; p++)
 			for (unsigned i = 0; i < SUB_PORTS_MOST; i++) {
@@ -260,7 +260,6 @@ static void begin(struct schedule *s)
 	struct prng *prng = &s->net.prng;
 	uint32_t max_loss_ppm = 20000;
 
-	s->start_ns = s->net.loop.now_ns;
 	s->has_queues = prng_chance(prng, 500);
 	s->queues_per_mille = (unsigned)prng_log(prng, 2, 200);
 	s->has_stalls = prng_chance(prng, s->has_queues ? 300 : 600);
@@ -286,15 +285,15 @@ static void begin(struct schedule *s)
 	      s->has_queues ? "queues fill; " : "", s->has_stalls ? "servers stall; " : "",
 	      s->has_lies ? "false claims; " : "", s->has_loss ? "one in 1000 is lost; " : "",
 	      s->has_idle ? "idle peers; " : "", max_loss_ppm);
-	bgp_init(&s->bgp, &s->net, s->seed, s->start_ns + WARM_UP_NS, s->start_ns + FAULTS_NS);
+	bgp_init(&s->bgp, &s->net, s->seed, LOOP_START_NS + WARM_UP_NS, LOOP_START_NS + FAULTS_NS);
 	if (s->options->is_alone)
 		s->bgp.n = 0;
 	for (unsigned i = 0; i < s->bgp.n; i++)
 		TRACE(s, "route event: %s, host %u to %u plane %u, %.3f to %.3f ms",
 		      bgp_event_name(s->bgp.events[i].kind), s->bgp.events[i].host,
 		      s->bgp.events[i].to, s->bgp.events[i].plane,
-		      (double)(s->bgp.events[i].from_ns - s->start_ns) / 1e6,
-		      (double)(s->bgp.events[i].to_ns - s->start_ns) / 1e6);
+		      (double)(s->bgp.events[i].from_ns - LOOP_START_NS) / 1e6,
+		      (double)(s->bgp.events[i].to_ns - LOOP_START_NS) / 1e6);
 	for (unsigned h = 0; h < s->net.n_hosts; h++) {
 		struct server *server = &s->servers[h];
 
@@ -324,7 +323,7 @@ static void begin(struct schedule *s)
 static void run(struct schedule *s)
 {
 	/* where a window of probes takes longer, a fault is found longer after its end */
-	uint64_t end_ns = s->start_ns + (schedule_is_seldom(s) ? 2 : 1) * END_NS;
+	uint64_t end_ns = LOOP_START_NS + (schedule_is_seldom(s) ? 2 : 1) * END_NS;
 
 	struct loop_event e;
 
@@ -366,23 +365,22 @@ uint64_t schedule_run(struct sim_trace *trace, const struct schedule_options *op
 
 	memset(&s, 0, sizeof(s));
 	s.trace = trace;
+	trace->loop = &s.net.loop;
 	s.seed = trace->seed;
 	s.options = options;
 	s.stats = stats;
 	begin_net(&s, options->n_servers);
-	sim_trace_begin(trace, &s.net.loop);
 	s.interval_ns = interval_ns(&s);
 	begin(&s);
 	run(&s);
 	if (!trace->is_violated)
 		schedule_checks_end(&s);
-	hours = (double)(s.net.loop.now_ns - s.start_ns) / 3.6e12;
+	hours = (double)(s.net.loop.now_ns - LOOP_START_NS) / 3.6e12;
 	stats->path_hours[schedule_is_seldom(&s)] +=
 		hours * s.net.n_hosts * (s.net.n_hosts - 1) * s.net.n_planes;
 	digest = s.net.loop.digest;
 	for (unsigned h = 0; h < s.net.n_hosts; h++)
 		server_stop(&s.servers[h]);
-	net_drain(&s.net);
 	net_fini(&s.net);
 	return digest;
 }

@@ -289,7 +289,7 @@ void schedule_checks_route(void *arg, unsigned from, unsigned to, unsigned plane
 		VIOLATION(s, "%u->%u plane %u is asked no more, and no source denies it", from, to,
 			  plane);
 	s->has_route[from][to][plane] = routed;
-	if (s->net.loop.now_ns > s->start_ns) /* at the start all have one */
+	if (s->net.loop.now_ns > LOOP_START_NS) /* at the start all have one */
 		s->route_ns[from][to][plane] = s->net.loop.now_ns;
 }
 
@@ -367,7 +367,7 @@ static bool can_tell(const struct schedule *s, const struct fault *f, unsigned t
 {
 	for (unsigned p = 0; p < s->net.n_planes; p++) {
 		bool has_way = s->has_route[f->host][to][p] && s->has_route[to][f->host][p] &&
-			       net_has_carrier(&s->net, f->host, p);
+			       net_live(&s->net, f->host, p);
 
 		for (unsigned i = 0; i < s->n_faults; i++)
 			has_way &= &s->faults[i] == f ||

@@ -28,8 +28,8 @@ static void make_lasting(struct schedule *s, struct fault *f)
 	f->flap_ns = 0;
 	f->per_mille = 1000;
 	if (prng_mix(s->seed + 6) % 2)
-		f->from_ns = s->start_ns;
-	f->to_ns = s->start_ns + LASTING_NS;
+		f->from_ns = LOOP_START_NS;
+	f->to_ns = LOOP_START_NS + LASTING_NS;
 }
 
 void schedule_faults_draw(struct schedule *s, struct fault *f)
@@ -44,7 +44,7 @@ void schedule_faults_draw(struct schedule *s, struct fault *f)
 		.sub_port = (unsigned)prng_below(prng, s->net.n_sub_ports),
 		.outward = prng_chance(prng, 500),
 		.per_mille = (uint32_t)prng_between(prng, 600, 900),
-		.from_ns = s->start_ns + prng_between(prng, WARM_UP_NS, FAULTS_NS),
+		.from_ns = LOOP_START_NS + prng_between(prng, WARM_UP_NS, FAULTS_NS),
 	};
 	f->to_ns = f->from_ns + length;
 	if (f->kind == FAULT_LEAF_LOSSY && prng_chance(prng, 300))
@@ -69,7 +69,7 @@ void schedule_faults_draw_unrouted(struct schedule *s)
 		.outward = drawn % 4 > 0,
 		.inward = drawn % 4 < 2,
 		.is_known = drawn & 4,
-		.from_ns = s->start_ns + WARM_UP_NS + prng_mix(s->seed + 10) % LOOP_S,
+		.from_ns = LOOP_START_NS + WARM_UP_NS + prng_mix(s->seed + 10) % LOOP_S,
 	};
 	s->faults[0].to_ns = s->faults[0].from_ns + LASTING_NS - LOOP_S;
 }
@@ -88,8 +88,8 @@ void schedule_faults_draw_mtu(struct schedule *s)
 		.sub_port = (unsigned)(drawn / 8192 % s->net.n_sub_ports),
 		.most_bytes = sizes[drawn / 65536 % (sizeof(sizes) / sizeof(sizes[0]))],
 		.is_of_leaf = drawn / (1 << 24) % 4 == 0,
-		.from_ns =
-			s->start_ns + WARM_UP_NS + prng_mix(s->seed + 8) % (FAULTS_NS - WARM_UP_NS),
+		.from_ns = LOOP_START_NS + WARM_UP_NS +
+			   prng_mix(s->seed + 8) % (FAULTS_NS - WARM_UP_NS),
 	};
 	s->faults[s->n_faults - 1].to_ns = s->faults[s->n_faults - 1].from_ns + MTU_LASTS_NS;
 }

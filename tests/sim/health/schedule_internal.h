@@ -70,7 +70,7 @@ struct schedule {
 	struct net net;
 	struct sim_trace *trace;
 	struct server servers[NET_HOSTS];
-	uint64_t seed, start_ns;
+	uint64_t seed;
 	struct fault faults[MAX_FAULTS + 1];
 	unsigned n_faults;
 	struct bgp bgp;

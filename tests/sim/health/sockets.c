@@ -18,7 +18,7 @@ struct datagram {
 struct udp_socket {
 	unsigned host;
 	uint16_t port;
-	struct packet *first, *last;
+	struct packet_queue queue;
 };
 
 struct udp {
@@ -29,10 +29,10 @@ struct udp {
 
 struct sockets sockets_all;
 
-void sockets_init(struct net *net, uint64_t now_ns)
+void sockets_init(struct net *net)
 {
 	sockets_all = (struct sockets){.net = net};
-	net_init(net, now_ns, sizeof(struct datagram));
+	net_init(net, sizeof(struct datagram));
 }
 
 int sockets_ifindex(unsigned host, unsigned plane, unsigned sub_port)
@@ -70,9 +70,7 @@ void sockets_deliver(struct packet *packet)
 
 		if (s->port != packet->to_port)
 			continue;
-		packet->next = NULL;
-		*(s->first ? &s->last->next : &s->first) = packet;
-		s->last = packet;
+		net_queue_put(&s->queue, packet);
 		sockets_all.n_waiting[packet->to]++;
 		return;
 	}
@@ -125,13 +123,8 @@ int udp_bind(struct udp_socket *s)
 /* NULL: nothing waits there. */
 static struct packet *take(struct udp_socket *s)
 {
-	struct packet *packet = s->first;
-
-	if (packet) {
-		s->first = packet->next;
-		sockets_all.n_waiting[s->host]--;
-	}
-	return packet;
+	sockets_all.n_waiting[s->host] -= s->queue.n > 0;
+	return net_queue_take(&s->queue);
 }
 
 void udp_close(struct udp_socket *s)
@@ -164,7 +157,7 @@ uint16_t udp_port(const struct udp_socket *s)
 void udp_poll(struct udp_socket *const *sockets, unsigned n, bool *readable)
 {
 	for (unsigned i = 0; i < n; i++)
-		readable[i] = sockets[i]->first;
+		readable[i] = sockets[i]->queue.n;
 }
 
 unsigned udp_receive(struct udp *u, struct udp_socket *s)

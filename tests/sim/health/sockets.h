@@ -24,7 +24,7 @@ struct sockets {
 /* The process has one network: no argument of udp_open() could name another. */
 extern struct sockets sockets_all;
 
-void sockets_init(struct net *net, uint64_t now_ns);
+void sockets_init(struct net *net);
 int sockets_ifindex(unsigned host, unsigned plane, unsigned sub_port);
 /* LOOP_PACKET: into the socket that it is for. */
 void sockets_deliver(struct packet *packet);
