@@ -165,14 +165,6 @@ static bool set_plant(const struct seeds_simulation *s, const char *name)
 
 /* ---- the command line ---- */
 
-static const struct option longs_of_all[] = {
-	{"seconds", 1, NULL, 's'},     {"schedules", 1, NULL, 'n'},  {"seed", 1, NULL, 'e'},
-	{"jobs", 1, NULL, 'j'},	       {"keep-going", 0, NULL, 'k'}, {"trace", 0, NULL, 't'},
-	{"digest", 0, NULL, 'd'},      {"plant", 1, NULL, 'p'},	     {"list-plants", 0, NULL, 'l'},
-	{"find-plants", 0, NULL, 'f'}, {"help", 0, NULL, 'h'},
-};
-#define N_OF_ALL (sizeof(longs_of_all) / sizeof(longs_of_all[0]))
-
 static void print_usage(const struct seeds_simulation *s, FILE *file)
 {
 	fprintf(file,
@@ -194,68 +186,65 @@ static void print_usage(const struct seeds_simulation *s, FILE *file)
 		s->name, s->usage ? s->usage : "", s->has_one_job ? ", and no more" : "");
 }
 
+/* Options with a value. */
 static bool set_option(const struct seeds_simulation *s, struct seeds_options *o, int option,
 		       const char *value)
 {
 	switch (option) {
 	case 's':
 		o->seconds = strtod(value, NULL);
-		break;
+		return true;
 	case 'n':
 		o->schedules = strtoull(value, NULL, 10);
-		break;
+		return true;
 	case 'e':
 		o->seed = strtoull(value, NULL, 10);
-		break;
+		return true;
 	case 'j':
 		o->jobs = (unsigned)strtoul(value, NULL, 10);
 		return o->jobs > 0 && o->jobs <= (s->has_one_job ? 1 : MAX_JOBS);
-	case 'k':
-		o->goes_on = true;
-		break;
-	case 't':
-		o->is_traced = true;
-		break;
-	case 'd':
-		o->prints_digest = true;
-		break;
 	case 'p':
 		return set_plant(s, value);
-	case 'f':
-		o->finds_plants = true;
-		break;
 	default:
 		return s->set_option && s->set_option(option, value);
 	}
-	return true;
 }
 
 bool seeds_parse(const struct seeds_simulation *s, struct seeds_options *out, int argc, char **argv)
 {
-	struct option longs[MAX_OPTIONS] = {{0}};
-	uint64_t none = UINT64_MAX;
-	int c;
+	int lists_plants = 0, wants_help = 0, c;
+	struct option longs[MAX_OPTIONS] = {
+		{"seconds", 1, NULL, 's'},
+		{"schedules", 1, NULL, 'n'},
+		{"seed", 1, NULL, 'e'},
+		{"jobs", 1, NULL, 'j'},
+		{"plant", 1, NULL, 'p'},
+		{"keep-going", 0, &out->goes_on, 1},
+		{"trace", 0, &out->is_traced, 1},
+		{"digest", 0, &out->prints_digest, 1},
+		{"find-plants", 0, &out->finds_plants, 1},
+		{"list-plants", 0, &lists_plants, 1},
+		{"help", 0, &wants_help, 1},
+	};
+	size_t n = 0;
 
-	memcpy(longs, longs_of_all, sizeof(longs_of_all));
-	for (size_t n = 0; s->longs && s->longs[n].name && n < MAX_OPTIONS - N_OF_ALL - 1; n++)
-		longs[N_OF_ALL + n] = s->longs[n];
-	*out = (struct seeds_options){.seconds = 10, .jobs = 1, .seed = none};
-	while ((c = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
-		if (c == 'h') {
-			print_usage(s, stdout);
-			exit(0);
-		}
-		if (c == 'l') {
-			for (int i = 1; i < s->n_plants; i++)
-				printf("%-24s %s\n", s->plants[i].name, s->plants[i].what);
-			exit(0);
-		}
-		if (!set_option(s, out, c, optarg)) {
+	while (longs[n].name)
+		n++;
+	for (const struct option *own = s->longs; own && own->name && n + 1 < MAX_OPTIONS; own++)
+		longs[n++] = *own;
+	*out = (struct seeds_options){.seconds = 10, .jobs = 1, .seed = UINT64_MAX};
+	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1)
+		if (c && !set_option(s, out, c, optarg)) {
 			print_usage(s, stderr);
 			return false;
 		}
-	}
-	if (out->seed == none)
+	if (wants_help)
+		print_usage(s, stdout);
+	for (int i = 1; lists_plants && i < s->n_plants; i++)
+		printf("%-24s %s\n", s->plants[i].name, s->plants[i].what);
+	if (wants_help || lists_plants)
+		exit(0);
+	if (out->seed == UINT64_MAX)
 		out->seed = out->finds_plants ? 1 : (uint64_t)time(NULL);
 	return true;
 }

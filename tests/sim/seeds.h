@@ -36,7 +36,7 @@ struct seeds_simulation {
 	/* options of its own, with an entry of zeros behind them; NULL: it has none */
 	const struct option *longs;
 	const char *usage;
-	bool (*set_option)(int option, const char *value); /* false: the value is wrong */
+	bool (*set_option)(int option, const char *value); /* false: it is wrong */
 	bool has_one_job; /* what it counts, besides, is in the process */
 };
 
@@ -45,9 +45,9 @@ struct seeds_options {
 	uint64_t seed;	    /* the first */
 	uint64_t schedules; /* 0: as many as the time allows */
 	unsigned jobs;	    /* processes; each has seeds of its own */
-	bool goes_on;	    /* after a violation */
-	bool finds_plants;
-	bool is_traced, prints_digest;
+	/* true or not; getopt_long() sets them */
+	int goes_on; /* after a violation */
+	int finds_plants, is_traced, prints_digest;
 };
 
 struct seeds_result {

@@ -61,19 +61,17 @@ bool fabric_fits(const struct sim *sim, const struct fabric_packet *p)
 /* The kernel's multipath hash: any port with a carrier. False: there is none. */
 static bool choose_port(struct sim *sim, struct packet *packet)
 {
-	uint16_t planes[NET_PLANES * NET_SUB_PORTS], sub_ports[NET_PLANES * NET_SUB_PORTS];
-	unsigned n = 0;
+	unsigned n_sub_ports = sim->net.n_sub_ports, n = 0, chosen;
+	uint16_t live[NET_PLANES * NET_SUB_PORTS];
 
-	for (uint16_t p = 0; p < sim->net.n_planes; p++)
-		for (uint16_t s = 0; s < sim->net.n_sub_ports; s++)
-			if (sim->net.port[packet->from][p][s].has_carrier) {
-				planes[n] = p;
-				sub_ports[n++] = s;
-			}
+	for (unsigned i = 0; i < sim->net.n_planes * n_sub_ports; i++)
+		if (sim->net.port[packet->from][i / n_sub_ports][i % n_sub_ports].has_carrier)
+			live[n++] = (uint16_t)i;
 	if (!n)
 		return false;
-	packet->plane = planes[prng_mix(packet->from_port) % n];
-	packet->sub_port = sub_ports[prng_mix(packet->from_port) % n];
+	chosen = live[prng_mix(packet->from_port) % n];
+	packet->plane = (uint16_t)(chosen / n_sub_ports);
+	packet->sub_port = (uint16_t)(chosen % n_sub_ports);
 	return true;
 }
 

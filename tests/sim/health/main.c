@@ -19,7 +19,7 @@ static const struct seeds_plant plants[] = {
 	{"none", ""}, HEALTH_PLANTED_LIST(SEEDS_PLANT) PATH_PLANTED_LIST(SEEDS_PLANT)};
 static struct schedule_options options = {.interval_ns = 3 * UINT64_C(1000000), .multiplier = 3};
 static struct schedule_stats stats;
-static bool prints_table;
+static int prints_table;
 
 static int by_size(const void *a, const void *b)
 {
@@ -121,43 +121,32 @@ static struct seeds_schedule run(struct sim_trace *trace)
 	return (struct seeds_schedule){.digest = schedule_run(trace, &options, &stats)};
 }
 
-static const struct option longs[] = {
-	{"interval", 1, NULL, 'I'}, {"multiplier", 1, NULL, 'M'}, {"table", 0, NULL, 'T'},
-	{"servers", 1, NULL, 'S'},  {"alone", 0, NULL, 'A'},	  {"no-band", 0, NULL, 'B'},
-	{"unrouted", 0, NULL, 'U'}, {"harsh", 0, NULL, 'H'},	  {0}};
+static const struct option longs[] = {{"interval", 1, NULL, 'i'},
+				      {"multiplier", 1, NULL, 'm'},
+				      {"servers", 1, NULL, 'v'},
+				      {"alone", 0, &options.is_alone, 1},
+				      {"no-band", 0, &options.has_no_band, 1},
+				      {"unrouted", 0, &options.is_unrouted, 1},
+				      {"harsh", 0, &options.is_harsh, 1},
+				      {"table", 0, &prints_table, 1},
+				      {0}};
 
 /* Bounds are those for which the schedules' times and the checks' bounds are made. */
 static bool set_option(int option, const char *value)
 {
 	switch (option) {
-	case 'I':
+	case 'i':
 		options.interval_ns = (uint64_t)(strtod(value, NULL) * 1e6);
 		return options.interval_ns >= LOOP_MS && options.interval_ns <= 20 * LOOP_MS;
-	case 'M':
+	case 'm':
 		options.multiplier = (uint32_t)strtoul(value, NULL, 10);
 		return options.multiplier >= 2 && options.multiplier <= 50;
-	case 'S':
+	case 'v':
 		options.n_servers = (unsigned)strtoul(value, NULL, 10);
 		return options.n_servers != 1 && options.n_servers <= NET_HOSTS;
-	case 'H':
-		options.is_harsh = true;
-		break;
-	case 'B':
-		options.has_no_band = true;
-		break;
-	case 'U':
-		options.is_unrouted = true;
-		break;
-	case 'A':
-		options.is_alone = true;
-		break;
-	case 'T':
-		prints_table = true;
-		break;
 	default:
 		return false;
 	}
-	return true;
 }
 
 static const struct seeds_simulation simulation = {

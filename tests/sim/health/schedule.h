@@ -62,10 +62,11 @@ struct schedule_options {
 	uint64_t interval_ns; /* of probes; fared.yaml(5): interval_ms, multiplier */
 	uint32_t multiplier;
 	unsigned n_servers; /* 0: as the seed has it */
-	bool is_harsh;	    /* several queues of a plane at once, stalls of up to 400 ms */
-	bool has_no_band;   /* queues keep probes as they keep data */
-	bool is_alone;	    /* faults, and nothing else that is bad */
-	bool is_unrouted;   /* the one fault is FAULT_UNROUTED */
+	/* true or not; getopt_long() sets them */
+	int is_harsh;	 /* several queues of a plane at once, stalls of up to 400 ms */
+	int has_no_band; /* queues keep probes as they keep data */
+	int is_alone;	 /* faults, and nothing else that is bad */
+	int is_unrouted; /* the one fault is FAULT_UNROUTED */
 };
 
 /* A digest of what happened. Adds to stats. */
