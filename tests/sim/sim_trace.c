@@ -4,7 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static void print(const struct sim_trace *trace, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static void print(const struct sim_trace *trace,
+							const char *format, va_list args)
 {
 	printf("%14.6f ms  ", (double)(trace->loop->now_ns - LOOP_START_NS) / 1e6);
 	vprintf(format, args);
