@@ -284,6 +284,12 @@ static void choose_config(struct sim *sim)
 	c->fault_ns = prng_log(p, 2 * LOOP_MS, 5 * LOOP_S);
 }
 
+/* The host is drawn before the time: of two draws in one call, compilers choose the first. */
+static void add_look(struct sim *sim, unsigned host, uint64_t at_ns)
+{
+	loop_add(&sim->net.loop, at_ns, LOOP_STEP, STEP_LOOK | host, 0, NULL);
+}
+
 /* Nothing is mended before the process goes on. Meanwhile others write. */
 static void choose_freeze(struct sim *sim, uint64_t at_ns)
 {
@@ -291,10 +297,11 @@ static void choose_freeze(struct sim *sim, uint64_t at_ns)
 
 	if (end_ns > sim->config.fault_ns)
 		sim->config.fault_ns = end_ns;
-	for (unsigned i = 0; i < FREEZE_LOOKS; i++)
-		loop_add(&sim->net.loop, at_ns + prng_log(&sim->prng, LOOP_MS, FREEZE_NS),
-			 LOOP_STEP, STEP_LOOK | (unsigned)prng_below(&sim->prng, sim->net.n_hosts),
-			 0, NULL);
+	for (unsigned i = 0; i < FREEZE_LOOKS; i++) {
+		unsigned host = (unsigned)prng_below(&sim->prng, sim->net.n_hosts);
+
+		add_look(sim, host, at_ns + prng_log(&sim->prng, LOOP_MS, FREEZE_NS));
+	}
 }
 
 static void choose_faults(struct schedule *s)
@@ -327,15 +334,18 @@ static void choose_faults(struct schedule *s)
 		sim->fabric->is_recording |= f->kind == FAULT_REPLAY;
 		loop_add(&sim->net.loop, at_ns, LOOP_STEP, i, 0, NULL);
 		/* writes are under way when it begins, and are begun while it lasts */
-		for (unsigned k = 0; k < 3; k++)
-			loop_add(&sim->net.loop, at_ns - 20 * LOOP_US + prng_below(p, 60 * LOOP_US),
-				 LOOP_STEP, STEP_LOOK | (k ? f->host : other_host(sim, f->host)), 0,
-				 NULL);
+		for (unsigned k = 0; k < 3; k++) {
+			unsigned host = k ? f->host : other_host(sim, f->host);
+
+			add_look(sim, host, at_ns - 20 * LOOP_US + prng_below(p, 60 * LOOP_US));
+		}
 		loop_add(&sim->net.loop, at_ns + f->length_ns, LOOP_STEP, STEP_END | i, 0, NULL);
 	}
-	for (unsigned i = 0; i < LOOKS; i++)
-		loop_add(&sim->net.loop, sim_now_ns(sim) + prng_below(p, length_ns), LOOP_STEP,
-			 STEP_LOOK | (unsigned)prng_below(p, sim->net.n_hosts), 0, NULL);
+	for (unsigned i = 0; i < LOOKS; i++) {
+		unsigned host = (unsigned)prng_below(p, sim->net.n_hosts);
+
+		add_look(sim, host, sim_now_ns(sim) + prng_below(p, length_ns));
+	}
 	loop_add(&sim->net.loop, sim_now_ns(sim) + sim->config.fault_ns, LOOP_STEP, STEP_HEAL, 0,
 		 NULL);
 }
