@@ -86,16 +86,27 @@ END
 want=$(printf '\nlab/wrong:***Failed    2.00 sec\n    FAIL: the cause\n'; seq -f '    line %g' 4 9; printf '\nlab/late:***Timeout 900.00 sec\n    still waiting')
 [ "$said" = "$want" ] || fail "the last words of what failed: $said"
 
-# a lab that failed beside others and passes alone is no failure, and is named; one that fails again is one failure; of four none is tried
-sed -n '/^once_more() /,/^}/p; /^totals() /,/^}/p' "$tree/fare" >"$scratch/functions"
+# a test that failed beside others and passes alone is no failure, and is named; one that fails again is one failure; of four, of
+# what is deterministic and of what a sanitizer has found none is tried
+sed -n '/^once_more() /,/^}/p; /^SANITIZED=/p; /^totals() /,/^}/p' "$tree/fare" >"$scratch/functions"
 again() { # NAME...
-	bash -c ". $scratch/functions
-		run_ctest() { [[ \$3 = *good* ]] && PASSED=\$((PASSED + 1)) || FAILED=\$((FAILED + 1)); }
+	(cd "$scratch" && bash -c ". ./functions
+		run_ctest() { [[ \$1 = release ]] || echo in \$1; [[ \$3 = *good* ]] && PASSED=\$((PASSED + 1)) || FAILED=\$((FAILED + 1)); }
 		PASSED=5 SKIPPED=0 AGAIN= FAILED=$# FAILURES=\$(printf '\n%s:***Failed    2.00 sec\n    FAIL: why' $*)
-		once_more; totals" | grep -v FAIL
+		once_more; totals" | grep -v FAIL)
 }
-[ "$(again lab/good vm/bad unit/good | tail -n 2)" = "fare: failed beside others, and passed alone: lab/good
-6 passed, 2 failed, 0 skipped" ] || fail "run again: $(again lab/good vm/bad unit/good)"
-[ "$(again lab/good | tail -n 1)" = "6 passed, 0 failed, 0 skipped" ] || fail "run again: $(again lab/good)"
-[ "$(again lab/good{1..4} | tail -n 1)" = "5 passed, 4 failed, 0 skipped" ] || fail "run again, of four: $(again lab/good{1..4})"
+is_again() { # TOTALS NAME...
+	[ "$(again "${@:2}" | tail -n 1)" = "$1" ] || fail "${*:2} run again: $(again "${@:2}")"
+}
+[ "$(again lab/good vm/bad sim/good | tail -n 2)" = "fare: failed beside others, and passed alone: lab/good
+6 passed, 2 failed, 0 skipped" ] || fail "run again: $(again lab/good vm/bad sim/good)"
+[ "$(again unit/good | head -n 1)" = "in asan" ] || fail "run again: $(again unit/good)"
+is_again "6 passed, 0 failed, 0 skipped" lab/good
+is_again "7 passed, 0 failed, 0 skipped" unit/good hostile/good
+is_again "5 passed, 1 failed, 0 skipped" unit/good_threads
+is_again "5 passed, 4 failed, 0 skipped" lab/good{1..4}
+for found in '==7==ERROR: AddressSanitizer: heap-use-after-free' 'WARNING: ThreadSanitizer: data race' 'a.c:1:2: runtime error: overflow'; do
+	echo "$found" >"$scratch/build/asan-ctest.log"
+	is_again "5 passed, 1 failed, 0 skipped" unit/good
+done
 exit 0

@@ -10,13 +10,20 @@
 #include "soft_pair.h"
 
 /* Socket buffers fill up: what was sent stays below the socket until the shaper lets it go. */
-static void shape(unsigned mbit)
+static void tc(const char *words)
 {
 	char command[128];
 
-	snprintf(command, sizeof(command),
-		 "tc qdisc replace dev lo root tbf rate %umbit burst 70000 limit 8mb", mbit);
+	snprintf(command, sizeof(command), "tc qdisc %s", words);
 	ck_assert_int_eq(system(command), 0);
+}
+
+static void shape(const char *rate)
+{
+	char words[96];
+
+	snprintf(words, sizeof(words), "replace dev lo root tbf rate %s burst 70000 limit 8mb", rate);
+	tc(words);
 }
 
 /* n control datagrams from qa's socket, or until it is full. */
@@ -44,7 +51,6 @@ START_TEST(a_qp_that_ends_when_its_socket_has_room_is_forgotten)
 	struct qp_mr back;
 	struct qp_write bad;
 
-	shape(4);
 	open_default();
 	ck_assert_int_eq(P->mr_register(a, from, BYTES, QP_ACCESS_REMOTE_WRITE, &back), 0);
 	bad = (struct qp_write){.data = to,
@@ -52,14 +58,15 @@ START_TEST(a_qp_that_ends_when_its_socket_has_room_is_forgotten)
 				.length = 64,
 				.remote_addr = (uintptr_t)from,
 				.rkey = back.rkey ^ 1};
-	flood(100); /* the shaper's burst is used up */
-	ck_assert_int_eq(P->post_write(qb, &bad), 0);
+	ck_assert_int_eq(P->post_write(qb, &bad), 0); /* nobody shapes yet: it is in a's socket */
+	shape("1kbit");				      /* its burst, and then a packet in half a minute */
 	while (!qa->responder.dead || soft_link_is_alone(&qa->waiting)) {
 		flood(10000); /* full */
 		ck_assert_int_eq(qa->state, SOFT_QP_RTS);
 		ck_assert_int_ge(P->endpoint_progress(a), 0);
 		usleep(100);
 	}
+	tc("del dev lo root"); /* with all that waited */
 	while (!soft_tx_unblock(a))
 		usleep(100);
 	P->qp_destroy(qa);
@@ -75,7 +82,7 @@ START_TEST(qps_that_share_a_full_socket_all_go_on)
 	struct qp_attr attr = attr_of(18, 7, 0);
 	struct qp *x[24], *y[24];
 
-	shape(40);
+	shape("40mbit");
 	open_default();
 	attr.udp_source_port = 50000;
 	for (unsigned i = 0; i < 24; i++) {
