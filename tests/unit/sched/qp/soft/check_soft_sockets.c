@@ -22,7 +22,8 @@ static void shape(const char *rate)
 {
 	char words[96];
 
-	snprintf(words, sizeof(words), "replace dev lo root tbf rate %s burst 70000 limit 8mb", rate);
+	snprintf(words, sizeof(words), "replace dev lo root tbf rate %s burst 70000 limit 8mb",
+		 rate);
 	tc(words);
 }
 
@@ -59,7 +60,7 @@ START_TEST(a_qp_that_ends_when_its_socket_has_room_is_forgotten)
 				.remote_addr = (uintptr_t)from,
 				.rkey = back.rkey ^ 1};
 	ck_assert_int_eq(P->post_write(qb, &bad), 0); /* nobody shapes yet: it is in a's socket */
-	shape("1kbit");				      /* its burst, and then a packet in half a minute */
+	shape("1kbit"); /* its burst, and then a packet in half a minute */
 	while (!qa->responder.dead || soft_link_is_alone(&qa->waiting)) {
 		flood(10000); /* full */
 		ck_assert_int_eq(qa->state, SOFT_QP_RTS);
