@@ -37,16 +37,23 @@ incast() {
 }
 report() { farelab pfc "$LAB" | grep -vE ' 0 +0 +0\.0 +0 +0 +0 +0 '; }
 
+# total_ms: of the 3 s and what it took to drain: the time in which the receiver's link carried all
+total_ms() { farelab counters "$LAB" --json | jq '.hosts[] | select(.name == "l0").devices[] | select(.dev == "s0g0s0").tx_bytes * 8 / 50000 | round'; }
+
 # N:1, with the headroom that the rate needs
 for n in 2 3; do
-	bring_up "xon_bytes: 8192" "servers: $((n + 1))"
-	incast $n 3
+	for try in 1 2 3; do # on a busy machine the senders may leave the link idle: then nothing has to be paused
+		bring_up "xon_bytes: 8192" "servers: $((n + 1))"
+		incast $n 3
+		total_ms=$(total_ms)
+		[ "$total_ms" -lt 2900 ] && [ $try -lt 3 ] || break
+		echo "$n:1: the senders filled $total_ms of 3000 ms: again"
+		farelab down "$LAB" || fail "down"
+	done
 	echo "$n:1, with headroom:"
 	report
 	[ "$(drops)" = 0 ] || fail "$n:1: $(drops) packets met no headroom"
 	[ "$(farelab counters "$LAB" --json | jq .dropped_packets)" = 0 ] || fail "$n:1: dropped"
-	# of the 3 s and what it took to drain: the time in which the receiver's link carried all
-	total_ms=$(farelab counters "$LAB" --json | jq '.hosts[] | select(.name == "l0").devices[] | select(.dev == "s0g0s0").tx_bytes * 8 / 50000 | round')
 	pfc ".ports[] | select(.host != \"l0\" and .host != \"s0\") | .paused_ms / $total_ms" | while read -r share; do
 		echo "$n:1: paused $share of $total_ms ms; 1 - 1/N is $(jq -n "1 - 1 / $n")"
 		jq_true -n "($share - (1 - 1 / $n) | fabs) < 0.05" || fail "$n:1: paused $share of the time"
