@@ -74,19 +74,6 @@ static int demo_chaos_run(struct trial *t)
 	return fabric_settle(t->fabric);
 }
 
-static const struct kpi kpis[] = {
-	{"messages", "", "DUT-N", "each checked byte by byte", BETTER_NONE, 0},
-	{"lost", "", "DUT-N", "messages", BETTER_LOWER, 0},
-	{"longest_gap", "ms", "DUT-N", "without a byte acknowledged", BETTER_LOWER, 0},
-	{"of_optimum", "", "DUT-F", "goodput meanwhile, of the optimum", BETTER_HIGHER, 0},
-	{"replayed", "", "DUT-N", "chunks sent again", BETTER_NONE, 0},
-	LIST_END};
-
-static const struct view views[] = {VIEW(VIEW_TABLE, "Daemons killed in mid-transfer", NULL, NULL,
-					 NULL, "messages", "lost", "longest_gap", "of_optimum",
-					 "replayed"),
-				    VIEWS_END};
-
 const struct test test_demo_chaos = {
 	.id = "demo-chaos",
 	.name = "Daemons killed in mid-transfer",
@@ -98,8 +85,14 @@ const struct test test_demo_chaos = {
 	.no_strategies = true,
 	.trials = {3, 10, 20},
 	.seconds = {2, 2, 2},
-	.kpis = kpis,
-	.views = views,
+	.kpis = KPIS(
+		{"messages", "", "DUT-N", "each checked byte by byte", BETTER_NONE, 0},
+		{"lost", "", "DUT-N", "messages", BETTER_LOWER, 0},
+		{"longest_gap", "ms", "DUT-N", "without a byte acknowledged", BETTER_LOWER, 0},
+		{"of_optimum", "", "DUT-F", "goodput meanwhile, of the optimum", BETTER_HIGHER, 0},
+		{"replayed", "", "DUT-N", "chunks sent again", BETTER_NONE, 0}),
+	.views = VIEWS(VIEW(VIEW_TABLE, "Daemons killed in mid-transfer", NULL, NULL, NULL,
+			    "messages", "lost", "longest_gap", "of_optimum", "replayed")),
 	.run = demo_chaos_run,
 	.close = close_chaos,
 };

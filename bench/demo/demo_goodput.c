@@ -180,42 +180,6 @@ static int demo_goodput_run(struct trial *t)
 	return strcmp(trial_text(t, "traffic"), "kv") == 0 ? kv(t) : ep(t);
 }
 
-static const struct param params[] = {
-	PARAM("scenario", PARAM_SLOW_NAME, "",
-	      "one of the receiving GPU's sub-ports down, all of a plane, or a leaf switch",
-	      "healthy," DEMO_FAULTS),
-	PARAM("traffic", PARAM_NAME, "",
-	      "kv: transfers of 1 MB between two GPUs; ep: expert-parallel all-to-all among all",
-	      "kv,ep"),
-	PARAM("size", PARAM_BYTES, "bytes", "of a message of kv", "1M"),
-	PARAM("qps", PARAM_COUNT, "", "QPs of a pair, all planes together; 0: one per sub-port",
-	      "0"),
-	PARAM("depth", PARAM_COUNT, "", "messages of kv under way", "8"),
-	LIST_END};
-
-static const struct kpi kpis[] = {
-	{"of_optimum", "", "DUT-F", "goodput over the most that the fabric can then carry",
-	 BETTER_HIGHER, 0},
-	{"goodput", "MB/s", "DUT-N", "payload acknowledged, all of it verified", BETTER_HIGHER, 0},
-	{"optimum", "MB/s", "DUT-F", "what no strategy can beat on this fabric", BETTER_NONE, 0},
-	{"model", "", "DUT-F",
-	 "of_optimum that hashing as many flows twice, by the sender and by the leaf, leaves: "
-	 "median of draws",
-	 BETTER_NONE, 0},
-	{"model_p10", "", "DUT-F", "a tenth of the draws leaves less", BETTER_NONE, 0},
-	{"model_p90", "", "DUT-F", "a tenth of the draws leaves more", BETTER_NONE, 0},
-	{"idle", "%", "machine", "idle meanwhile", BETTER_NONE, 0},
-	{"idle_busiest_core", "%", "machine", "idle meanwhile, of the busiest core", BETTER_NONE,
-	 0},
-	{"verdict", "", "fared", "what farectl says of the path that suffers", BETTER_NONE, 0},
-	LIST_END};
-
-static const struct view views[] = {
-	VIEW(VIEW_BARS, "Goodput, of the optimum", "scenario", "strategy", "traffic", "of_optimum"),
-	VIEW(VIEW_TABLE, "Goodput", "scenario", "strategy", "traffic", "goodput", "optimum",
-	     "of_optimum", "model", "idle"),
-	VIEWS_END};
-
 const struct test test_demo_goodput = {
 	.id = "demo-goodput",
 	.name = "How much of what the fabric can carry arrives",
@@ -227,9 +191,39 @@ const struct test test_demo_goodput = {
 	.needs = NEED_TWO_SERVERS | NEED_FAULTS,
 	.trials = {5, 10, 30},
 	.seconds = {0.4, 0.4, 1}, /* trial_guard.h stands on 0.4 */
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(
+		PARAM("scenario", PARAM_SLOW_NAME, "",
+		      "one of the receiving GPU's sub-ports down, all of a plane, or a leaf switch",
+		      "healthy," DEMO_FAULTS),
+		PARAM("traffic", PARAM_NAME, "",
+		      "kv: transfers of 1 MB between two GPUs; ep: expert-parallel all-to-all "
+		      "among all",
+		      "kv,ep"),
+		PARAM("size", PARAM_BYTES, "bytes", "of a message of kv", "1M"),
+		PARAM("qps", PARAM_COUNT, "",
+		      "QPs of a pair, all planes together; 0: one per sub-port", "0"),
+		PARAM("depth", PARAM_COUNT, "", "messages of kv under way", "8")),
+	.kpis = KPIS({"of_optimum", "", "DUT-F",
+		      "goodput over the most that the fabric can then carry", BETTER_HIGHER, 0},
+		     {"goodput", "MB/s", "DUT-N", "payload acknowledged, all of it verified",
+		      BETTER_HIGHER, 0},
+		     {"optimum", "MB/s", "DUT-F", "what no strategy can beat on this fabric",
+		      BETTER_NONE, 0},
+		     {"model", "", "DUT-F",
+		      "of_optimum that hashing as many flows twice, by the sender and by the leaf, "
+		      "leaves: median of draws",
+		      BETTER_NONE, 0},
+		     {"model_p10", "", "DUT-F", "a tenth of the draws leaves less", BETTER_NONE, 0},
+		     {"model_p90", "", "DUT-F", "a tenth of the draws leaves more", BETTER_NONE, 0},
+		     {"idle", "%", "machine", "idle meanwhile", BETTER_NONE, 0},
+		     {"idle_busiest_core", "%", "machine", "idle meanwhile, of the busiest core",
+		      BETTER_NONE, 0},
+		     {"verdict", "", "fared", "what farectl says of the path that suffers",
+		      BETTER_NONE, 0}),
+	.views = VIEWS(VIEW(VIEW_BARS, "Goodput, of the optimum", "scenario", "strategy", "traffic",
+			    "of_optimum"),
+		       VIEW(VIEW_TABLE, "Goodput", "scenario", "strategy", "traffic", "goodput",
+			    "optimum", "of_optimum", "model", "idle")),
 	.run = demo_goodput_run,
 	.close = close_scenario,
 };

@@ -258,38 +258,29 @@ static int demo_plain_run(struct trial *t)
 
 static const char *const strategies[] = {"bgp-alone", "kernel-routes", NULL};
 
-static const struct kpi kpis[] = {
-	{"longest_gap", "ms", "DUT-N", "in which one of the connections received nothing",
-	 BETTER_LOWER, 0},
-	{"gap_ended", "", "DUT-N", "before the trial did", BETTER_NONE, 0},
-	{"of_before", "", "DUT-N", "what arrives, over what arrived before the fault", BETTER_NONE,
-	 0},
-	LIST_END};
-
-static const struct view views[] = {
-	VIEW(VIEW_LINES, "What an unmodified program receives around the fault", "s_since_fault",
-	     "strategy", NULL, "of_before"),
-	VIEW(VIEW_TABLE, "An unmodified program, and a plane that dies silently", NULL, "strategy",
-	     NULL, "longest_gap", "gap_ended"),
-	VIEWS_END};
-
 const struct test test_demo_plain = {
 	.id = "demo-plain",
 	.name = "An unmodified program, a plane dies silently",
 	.clause = "draft-calabria-bmwg-ai-fabric-inference-bench-02, 12.3",
 	.dut = "fared",
-	.summary =
-		"64 TCP connections of a program that knows nothing of fared, at a third of what "
-		"the links carry. A leaf drops everything from one moment on, with its links "
-		"up. bgp-alone: BGP's routes, which stay for the hold time (3 s) and graceful "
-		"restart (20 s), longer than what is shown; kernel-routes: fared's before them "
-		"(kernel_routes: on).",
+	.summary = "64 TCP connections of a program that knows nothing of fared, at a third of "
+		   "what the links carry. A leaf drops everything from one moment on, with its "
+		   "links up. bgp-alone: BGP's routes, which stay for the hold time (3 s) and "
+		   "graceful restart (20 s), longer than what is shown; kernel-routes: fared's "
+		   "before them (kernel_routes: on).",
 	.needs = NEED_TWO_SERVERS | NEED_FAULTS | NEED_ONE_MACHINE,
 	.strategies = strategies,
 	.trials = {1, 3, 10},
 	.seconds = {5, 5, 5},
-	.kpis = kpis,
-	.views = views,
+	.kpis = KPIS({"longest_gap", "ms", "DUT-N",
+		      "in which one of the connections received nothing", BETTER_LOWER, 0},
+		     {"gap_ended", "", "DUT-N", "before the trial did", BETTER_NONE, 0},
+		     {"of_before", "", "DUT-N", "what arrives, over what arrived before the fault",
+		      BETTER_NONE, 0}),
+	.views = VIEWS(VIEW(VIEW_LINES, "What an unmodified program receives around the fault",
+			    "s_since_fault", "strategy", NULL, "of_before"),
+		       VIEW(VIEW_TABLE, "An unmodified program, and a plane that dies silently",
+			    NULL, "strategy", NULL, "longest_gap", "gap_ended")),
 	.run = demo_plain_run,
 	.close = close_plain,
 };

@@ -88,29 +88,6 @@ static int demo_shift_run(struct trial *t)
 	return err ? err : healed;
 }
 
-static const struct param params[] = {PARAM("scenario", PARAM_NAME, "", "the fault", DEMO_FAULTS),
-				      LIST_END};
-
-static const struct kpi kpis[] = {
-	{"shift", "ms", "DUT-F",
-	 "from the command until goodput is back at 90% of what it settles at, for 200 ms "
-	 "(farelab's own running time is inside)",
-	 BETTER_LOWER, 0},
-	{"never", "", "DUT-F", "it was not, within 1.2 s", BETTER_LOWER, 0},
-	{"longest_gap", "ms", "DUT-N", "without a byte acknowledged", BETTER_LOWER, 0},
-	{"settled", "", "DUT-F", "goodput it settles at, of what the fault leaves", BETTER_HIGHER,
-	 0},
-	{"of_whole", "", "DUT-F", "goodput over the most that the fabric carried before the fault",
-	 BETTER_NONE, 0},
-	LIST_END};
-
-static const struct view views[] = {VIEW(VIEW_LINES, "Goodput around the fault", "ms_since_fault",
-					 "strategy", "scenario", "of_whole"),
-				    VIEW(VIEW_TABLE, "A fault in mid-transfer", "scenario",
-					 "strategy", NULL, "shift", "never", "longest_gap",
-					 "settled"),
-				    VIEWS_END};
-
 const struct test test_demo_shift = {
 	.id = "demo-shift",
 	.name = "A fault in mid-transfer",
@@ -121,8 +98,21 @@ const struct test test_demo_shift = {
 	.needs = NEED_TWO_SERVERS | NEED_FAULTS,
 	.trials = {2, 10, 20},
 	.seconds = {1.5, 1.5, 1.5},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(PARAM("scenario", PARAM_NAME, "", "the fault", DEMO_FAULTS)),
+	.kpis = KPIS({"shift", "ms", "DUT-F",
+		      "from the command until goodput is back at 90% of what it settles at, for "
+		      "200 ms (farelab's own running time is inside)",
+		      BETTER_LOWER, 0},
+		     {"never", "", "DUT-F", "it was not, within 1.2 s", BETTER_LOWER, 0},
+		     {"longest_gap", "ms", "DUT-N", "without a byte acknowledged", BETTER_LOWER, 0},
+		     {"settled", "", "DUT-F", "goodput it settles at, of what the fault leaves",
+		      BETTER_HIGHER, 0},
+		     {"of_whole", "", "DUT-F",
+		      "goodput over the most that the fabric carried before the fault", BETTER_NONE,
+		      0}),
+	.views = VIEWS(VIEW(VIEW_LINES, "Goodput around the fault", "ms_since_fault", "strategy",
+			    "scenario", "of_whole"),
+		       VIEW(VIEW_TABLE, "A fault in mid-transfer", "scenario", "strategy", NULL,
+			    "shift", "never", "longest_gap", "settled")),
 	.run = demo_shift_run,
 };

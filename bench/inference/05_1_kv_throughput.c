@@ -89,54 +89,42 @@ static int kv_throughput_run(struct trial *t)
 	return 0;
 }
 
-static const struct param params[] = {
-	PARAM("size", PARAM_BYTES, "bytes", "of a message", "64K,1M,4M", "64K,256K,1M,4M,16M",
-	      "64K,256K,1M,4M,16M,64M,256M,1G"),
-	PARAM("qps", PARAM_COUNT, "", "QPs of the pair", "8,32", "8,16,32,64,128",
-	      "1,4,8,16,32,64,128"),
-	PARAM_VERB,
-	PARAM("verify", PARAM_TEXT, "",
-	      "all: every byte of every message is made up and compared; sampled: of every 16th; "
-	      "header: 40 bytes of each",
-	      "all"),
-	PARAM("dst", PARAM_TEXT, "", "GPU that receives from GPU 0: last, s2, s2/g1", "last"),
-	LIST_END};
-
-static const struct kpi kpis[] = {
-	KPI_KV_BANDWIDTH,
-	KPI_OF_LINE,
-	KPI_LINE,
-	{"line_used", "%", "DUT-F",
-	 "bytes of all packets on the sender's links, of what they pass, mean of links",
-	 BETTER_NONE, 0},
-	{"CPU_sender", "%", "DUT-N", "of a core, the sending process", BETTER_LOWER, 0},
-	{"CPU_receiver", "%", "DUT-N", "of a core, the receiving process", BETTER_LOWER, 0},
-	{"GPU_to_NIC_overhead", "us", "DUT-PD", "of moving a block to the NIC", BETTER_LOWER, 0},
-	{"NIC_offload", "%", "DUT-N", "utilisation of the NIC's engines", BETTER_NONE, 0},
-	KPI_MODEL("KV_xfer_bandwidth", "MB/s"),
-	LIST_END};
-
-static const struct view views[] = {{VIEW_FIELDS(VIEW_LINES, "Throughput over message size", "size",
-						 "qps", "strategy", "KV_xfer_bandwidth"),
-				     .log_x = true, .reference = "line"},
-				    VIEW(VIEW_TABLE, "Throughput and CPU", "size", "qps",
-					 "strategy", "KV_xfer_bandwidth", "of_line", "line_used",
-					 "CPU_sender", "CPU_receiver", "model", "model_ratio"),
-				    VIEWS_END};
-
 const struct test test_5_1 = {
-	.id = "5.1",
+	INFERENCE_CLAUSE("5.1"),
 	.name = "Point-to-Point KV Cache Transfer Throughput",
-	.clause = DRAFT "5.1",
 	.dut = "DUT-F",
 	.summary = "One pair of GPUs, one-sided writes with notification, or reads, closed loop, "
-		   "every "
-		   "byte verified at the receiver.",
+		   "every byte verified at the receiver.",
 	.needs = NEED_TWO_SERVERS,
 	.trials = {3, 10, 20},
 	.seconds = {0.8, 4, 60},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(PARAM("size", PARAM_BYTES, "bytes", "of a message", "64K,1M,4M",
+			       "64K,256K,1M,4M,16M", "64K,256K,1M,4M,16M,64M,256M,1G"),
+			 PARAM("qps", PARAM_COUNT, "", "QPs of the pair", "8,32", "8,16,32,64,128",
+			       "1,4,8,16,32,64,128"),
+			 PARAM_VERB,
+			 PARAM("verify", PARAM_TEXT, "",
+			       "all: every byte of every message is made up and compared; sampled: "
+			       "of every 16th; header: 40 bytes of each",
+			       "all"),
+			 PARAM("dst", PARAM_TEXT, "",
+			       "GPU that receives from GPU 0: last, s2, s2/g1", "last")),
+	.kpis = KPIS(
+		KPI_KV_BANDWIDTH, KPI_OF_LINE, KPI_LINE,
+		{"line_used", "%", "DUT-F",
+		 "bytes of all packets on the sender's links, of what they pass, mean of links",
+		 BETTER_NONE, 0},
+		{"CPU_sender", "%", "DUT-N", "of a core, the sending process", BETTER_LOWER, 0},
+		{"CPU_receiver", "%", "DUT-N", "of a core, the receiving process", BETTER_LOWER, 0},
+		{"GPU_to_NIC_overhead", "us", "DUT-PD", "of moving a block to the NIC",
+		 BETTER_LOWER, 0},
+		{"NIC_offload", "%", "DUT-N", "utilisation of the NIC's engines", BETTER_NONE, 0},
+		KPI_MODEL("KV_xfer_bandwidth", "MB/s")),
+	.views = VIEWS({VIEW_FIELDS(VIEW_LINES, "Throughput over message size", "size", "qps",
+				    "strategy", "KV_xfer_bandwidth"),
+			.log_x = true, .reference = "line"},
+		       VIEW(VIEW_TABLE, "Throughput and CPU", "size", "qps", "strategy",
+			    "KV_xfer_bandwidth", "of_line", "line_used", "CPU_sender",
+			    "CPU_receiver", "model", "model_ratio")),
 	.run = kv_throughput_run,
 };

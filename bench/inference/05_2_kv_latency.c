@@ -80,49 +80,36 @@ static int kv_latency_run(struct trial *t)
 	return 0;
 }
 
-static const struct param params[] = {
-	PARAM("size", PARAM_BYTES, "bytes", "of a message", "64K,1M", "64K,1M,4M",
-	      "64K,1M,16M,256M"),
-	PARAM("load", PARAM_COUNT, "%", "of the pair's capacity, open loop beside it", "0,50,90",
-	      "0,25,50,75,90"),
-	PARAM_VERB,
-	PARAM("arrivals", PARAM_NAME, "",
-	      "closed: the next when the one before was notified; even: "
-	      "open loop, at 2% of the capacity",
-	      "closed", NULL, "closed,even"),
-	LIST_END};
-
-static const struct kpi kpis[] = {
-	KPI_KV_LATENCY,
-	{"Fabric_FCT", "us", "DUT-F", "until the sender knew of its completion", BETTER_LOWER,
-	 1e-3},
-	{"tail_spread", "us", "DUT-N", "P99 less P50 of a trial", BETTER_LOWER, 0},
-	KPI_MODEL("KV_xfer_latency", "us"),
-	LIST_END};
-
-static const struct view views[] = {VIEW(VIEW_TABLE, "Latency by size and load", "size", "load",
-					 "strategy", "KV_xfer_latency@p50", "KV_xfer_latency@p95",
-					 "KV_xfer_latency@p99", "KV_xfer_latency@p99.9",
-					 "tail_spread", "model", "model_ratio"),
-				    {VIEW_FIELDS(VIEW_CDF, "Distribution of latency", "load",
-						 "strategy", "size", "KV_xfer_latency"),
-				     .log_x = true},
-				    VIEWS_END};
-
 const struct test test_5_2 = {
-	.id = "5.2",
+	INFERENCE_CLAUSE("5.2"),
 	.name = "KV Cache Transfer Latency",
-	.clause = DRAFT "5.2",
 	.dut = "DUT-N",
-	.summary =
-		"One block at a time between two GPUs, timed from its post to its notification "
-		"at the receiver; other traffic of the same pair beside it. What it takes to make "
-		"a block up is left out.",
+	.summary = "One block at a time between two GPUs, timed from its post to its notification "
+		   "at the receiver; other traffic of the same pair beside it. What it takes to "
+		   "make a block up is left out.",
 	.needs = NEED_TWO_SERVERS,
 	.trials = {2, 10, 20},
 	.seconds = {1, 5, 120},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(PARAM("size", PARAM_BYTES, "bytes", "of a message", "64K,1M", "64K,1M,4M",
+			       "64K,1M,16M,256M"),
+			 PARAM("load", PARAM_COUNT, "%",
+			       "of the pair's capacity, open loop beside it", "0,50,90",
+			       "0,25,50,75,90"),
+			 PARAM_VERB,
+			 PARAM("arrivals", PARAM_NAME, "",
+			       "closed: the next when the one before was notified; even: open "
+			       "loop, at 2% of the capacity",
+			       "closed", NULL, "closed,even")),
+	.kpis = KPIS(KPI_KV_LATENCY,
+		     {"Fabric_FCT", "us", "DUT-F", "until the sender knew of its completion",
+		      BETTER_LOWER, 1e-3},
+		     {"tail_spread", "us", "DUT-N", "P99 less P50 of a trial", BETTER_LOWER, 0},
+		     KPI_MODEL("KV_xfer_latency", "us")),
+	.views = VIEWS(VIEW(VIEW_TABLE, "Latency by size and load", "size", "load", "strategy",
+			    "KV_xfer_latency@p50", "KV_xfer_latency@p95", "KV_xfer_latency@p99",
+			    "KV_xfer_latency@p99.9", "tail_spread", "model", "model_ratio"),
+		       {VIEW_FIELDS(VIEW_CDF, "Distribution of latency", "load", "strategy", "size",
+				    "KV_xfer_latency"),
+			.log_x = true}),
 	.run = kv_latency_run,
 };

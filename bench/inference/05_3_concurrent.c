@@ -53,43 +53,31 @@ static int concurrent_run(struct trial *t)
 	return err;
 }
 
-static const struct param params[] = {
-	PARAM("pairs", PARAM_COUNT, "",
-	      "that transfer at once; more than there are GPUs share them", "1,2,4,8",
-	      "1,2,4,8,16,32", "1,2,4,8,16,32,64,128"),
-	PARAM("size", PARAM_BYTES, "bytes", "of a message", "256K", "1M", "16M"), LIST_END};
-
-static const struct kpi kpis[] = {
-	KPI_KV_BANDWIDTH,
-	KPI_OF_LINE,
-	KPI_KV_LATENCY,
-	{"Fabric_FCT", "us", "DUT-F", "until the sender knew of its completion", BETTER_LOWER,
-	 1e-3},
-	KPI_JFI,
-	{"Link_utilization_max", "%", "DUT-F", "of the busiest sub-port", BETTER_NONE, 0},
-	KPI_MODEL("KV_xfer_bandwidth", "MB/s"),
-	LIST_END};
-
-static const struct view views[] = {
-	{VIEW_FIELDS(VIEW_DUAL, "Aggregate throughput and tail latency over pairs", "pairs",
-		     "strategy", NULL, "KV_xfer_bandwidth", "KV_xfer_latency@p99"),
-	 .log_x = true, .note = "JFI"},
-	VIEW(VIEW_TABLE, "Scaling", "pairs", "strategy", NULL, "KV_xfer_bandwidth", "of_line",
-	     "KV_xfer_latency@p50", "KV_xfer_latency@p99", "JFI", "Link_utilization_max", "model",
-	     "model_ratio"),
-	VIEWS_END};
-
 const struct test test_5_3 = {
-	.id = "5.3",
+	INFERENCE_CLAUSE("5.3"),
 	.name = "Concurrent KV Cache Transfer Scaling",
-	.clause = DRAFT "5.3",
 	.dut = "DUT-F",
 	.summary = "Pairs of prefill and decode GPUs, two blocks of each under way, closed loop.",
 	.needs = NEED_TWO_SERVERS,
 	.trials = {3, 10, 20},
 	.seconds = {1, 5, 60},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(PARAM("pairs", PARAM_COUNT, "",
+			       "that transfer at once; more than there are GPUs share them",
+			       "1,2,4,8", "1,2,4,8,16,32", "1,2,4,8,16,32,64,128"),
+			 PARAM("size", PARAM_BYTES, "bytes", "of a message", "256K", "1M", "16M")),
+	.kpis = KPIS(
+		KPI_KV_BANDWIDTH, KPI_OF_LINE, KPI_KV_LATENCY,
+		{"Fabric_FCT", "us", "DUT-F", "until the sender knew of its completion",
+		 BETTER_LOWER, 1e-3},
+		KPI_JFI,
+		{"Link_utilization_max", "%", "DUT-F", "of the busiest sub-port", BETTER_NONE, 0},
+		KPI_MODEL("KV_xfer_bandwidth", "MB/s")),
+	.views = VIEWS(
+		{VIEW_FIELDS(VIEW_DUAL, "Aggregate throughput and tail latency over pairs", "pairs",
+			     "strategy", NULL, "KV_xfer_bandwidth", "KV_xfer_latency@p99"),
+		 .log_x = true, .note = "JFI"},
+		VIEW(VIEW_TABLE, "Scaling", "pairs", "strategy", NULL, "KV_xfer_bandwidth",
+		     "of_line", "KV_xfer_latency@p50", "KV_xfer_latency@p99", "JFI",
+		     "Link_utilization_max", "model", "model_ratio")),
 	.run = concurrent_run,
 };

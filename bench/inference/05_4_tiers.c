@@ -95,31 +95,9 @@ static int tiers_derive(const struct test *test, struct rows *rows)
 	return err;
 }
 
-static const struct param params[] = {
-	PARAM("tier", PARAM_NAME, "", "memory of the sender, and of the receiver",
-	      "dram-dram,hbm-hbm,hbm-dram,dram-hbm,hbm-nvme,nvme-hbm,dram-nvme,nvme-dram"),
-	PARAM("size", PARAM_BYTES, "bytes", "of a message", "1M", "1M,4M,16M", "1M,16M,256M"),
-	LIST_END};
-
-static const struct kpi kpis[] = {
-	KPI_KV_BANDWIDTH,
-	KPI_KV_LATENCY,
-	{"tier_ratio", "", "DUT-PD", "throughput over that of " TIERS_BEST, BETTER_HIGHER, 0},
-	{"medium", "", "DUT-PD", "what the tier is made of, at the sender and at the receiver",
-	 BETTER_NONE, 0},
-	KPI_MODEL("KV_xfer_bandwidth", "MB/s"),
-	LIST_END};
-
-static const struct view views[] = {VIEW(VIEW_TABLE, "Tiers", "tier", "size", "strategy",
-					 "KV_xfer_bandwidth", "KV_xfer_latency@p50",
-					 "KV_xfer_latency@p99", "tier_ratio", "medium", "model",
-					 "model_ratio"),
-				    VIEWS_END};
-
 const struct test test_5_4 = {
-	.id = "5.4",
+	INFERENCE_CLAUSE("5.4"),
 	.name = "Multi-Tier Storage Transfer Characterization",
-	.clause = DRAFT "5.4",
 	.dut = "DUT-PD",
 	.summary = "Blocks between host memory (dram), dma-bufs (hbm) and files opened O_DIRECT "
 		   "(nvme); a block has arrived when its file has it. What is emulated stands "
@@ -127,9 +105,21 @@ const struct test test_5_4 = {
 	.needs = NEED_TWO_SERVERS,
 	.trials = {3, 10, 20},
 	.seconds = {0.8, 4, 60},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(
+		PARAM("tier", PARAM_NAME, "", "memory of the sender, and of the receiver",
+		      "dram-dram,hbm-hbm,hbm-dram,dram-hbm,hbm-nvme,nvme-hbm,dram-nvme,nvme-dram"),
+		PARAM("size", PARAM_BYTES, "bytes", "of a message", "1M", "1M,4M,16M",
+		      "1M,16M,256M")),
+	.kpis = KPIS(KPI_KV_BANDWIDTH, KPI_KV_LATENCY,
+		     {"tier_ratio", "", "DUT-PD", "throughput over that of " TIERS_BEST,
+		      BETTER_HIGHER, 0},
+		     {"medium", "", "DUT-PD",
+		      "what the tier is made of, at the sender and at the receiver", BETTER_NONE,
+		      0},
+		     KPI_MODEL("KV_xfer_bandwidth", "MB/s")),
+	.views = VIEWS(VIEW(VIEW_TABLE, "Tiers", "tier", "size", "strategy", "KV_xfer_bandwidth",
+			    "KV_xfer_latency@p50", "KV_xfer_latency@p99", "tier_ratio", "medium",
+			    "model", "model_ratio")),
 	.derive = tiers_derive,
 	.run = tiers_run,
 };

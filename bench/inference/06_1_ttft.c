@@ -42,56 +42,40 @@ static int ttft_run(struct trial *t)
 	return err;
 }
 
-static const struct param params[] = {
-	PARAM("prompt", PARAM_COUNT, "tokens", "of every request", "128,2048,16384",
-	      "128,512,1024,2048,4096,8192,16384"),
-	PARAM("pieces", PARAM_COUNT, "", "of a cache, each sent when its layers are computed", "1",
-	      "1,8"),
-	PARAM("page", PARAM_COUNT, "tokens", "of one message; 0: a piece is one message", "0",
-	      "0,256"),
-	PARAM("load", PARAM_NUMBER, "%", "of what prefill can do; 0: one request at a time", "40"),
-	PARAM_VERB,
-	LIST_END};
-
-static const struct kpi kpis[] = {
-	KPI_TTFT,
-	KPI_T_PREFILL,
-	KPI_T_TRANSFER,
-	KPI_T_DECODE_INIT,
-	KPI_FABRIC_FRACTION,
-	KPI_TTFT_FABRIC,
-	KPI_UNFINISHED,
-	KPI_OFFERED,
-	KPI_KV_LATENCY,
-	{"T_transfer_line", "ms", "DUT-PD", "S_KV over the links' rate", BETTER_NONE, 0},
-	{"T_transfer_theory", "ms", "DUT-PD",
-	 "S_KV over the links' rate, less what their token buckets pass at once", BETTER_NONE, 0},
-	KPI_MODEL("TTFT", "ms"),
-	LIST_END};
-
-static const struct view views[] = {
-	VIEW(VIEW_STACK, "TTFT by prompt length, decomposed (median)", "prompt", "strategy", NULL,
-	     "T_prefill@p50", "T_transfer@p50", "T_decode_init@p50"),
-	VIEW(VIEW_TABLE, "TTFT", "prompt", "strategy", NULL, "TTFT@p50", "TTFT@p95", "TTFT@p99",
-	     "T_prefill@p50", "T_decode_init@p50", "T_transfer@p50", "T_transfer@p95",
-	     "T_transfer@p99", "T_transfer_line", "T_transfer_theory", "fabric_fraction",
-	     "unfinished"),
-	VIEW(VIEW_TABLE, "TTFT beside the model", "prompt", "load", "strategy", "Offered_rate",
-	     "TTFT@p50", "model", "model_ratio"),
-	VIEWS_END};
-
 const struct test test_6_1 = {
-	.id = "6.1",
+	INFERENCE_CLAUSE("6.1"),
 	.name = "End-to-End Disaggregated TTFT",
-	.clause = DRAFT "6.1",
 	.dut = "SUT-E",
 	.summary = "A service of CFG-B on half of the GPUs for prefill, half for decode; Poisson "
 		   "arrivals, or one request at a time. Compute emulated.",
 	.needs = NEED_TWO_SERVERS,
 	.trials = {1, 10, 20},
 	.seconds = {4, 20, 60},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(PARAM("prompt", PARAM_COUNT, "tokens", "of every request",
+			       "128,2048,16384", "128,512,1024,2048,4096,8192,16384"),
+			 PARAM("pieces", PARAM_COUNT, "",
+			       "of a cache, each sent when its layers are computed", "1", "1,8"),
+			 PARAM("page", PARAM_COUNT, "tokens",
+			       "of one message; 0: a piece is one message", "0", "0,256"),
+			 PARAM("load", PARAM_NUMBER, "%",
+			       "of what prefill can do; 0: one request at a time", "40"),
+			 PARAM_VERB),
+	.kpis = KPIS(
+		KPI_TTFT, KPI_T_PREFILL, KPI_T_TRANSFER, KPI_T_DECODE_INIT, KPI_FABRIC_FRACTION,
+		KPI_TTFT_FABRIC, KPI_UNFINISHED, KPI_OFFERED, KPI_KV_LATENCY,
+		{"T_transfer_line", "ms", "DUT-PD", "S_KV over the links' rate", BETTER_NONE, 0},
+		{"T_transfer_theory", "ms", "DUT-PD",
+		 "S_KV over the links' rate, less what their token buckets pass at once",
+		 BETTER_NONE, 0},
+		KPI_MODEL("TTFT", "ms")),
+	.views = VIEWS(VIEW(VIEW_STACK, "TTFT by prompt length, decomposed (median)", "prompt",
+			    "strategy", NULL, "T_prefill@p50", "T_transfer@p50",
+			    "T_decode_init@p50"),
+		       VIEW(VIEW_TABLE, "TTFT", "prompt", "strategy", NULL, "TTFT@p50", "TTFT@p95",
+			    "TTFT@p99", "T_prefill@p50", "T_decode_init@p50", "T_transfer@p50",
+			    "T_transfer@p95", "T_transfer@p99", "T_transfer_line",
+			    "T_transfer_theory", "fabric_fraction", "unfinished"),
+		       VIEW(VIEW_TABLE, "TTFT beside the model", "prompt", "load", "strategy",
+			    "Offered_rate", "TTFT@p50", "model", "model_ratio")),
 	.run = ttft_run,
 };

@@ -95,50 +95,37 @@ static int ratio_derive(const struct test *test, struct rows *rows)
 	return err;
 }
 
-static const struct param params[] = {
-	PARAM("ratio", PARAM_TEXT, "", "prefill and decode workers, 12 in all; GPUs play several",
-	      "2P10D,6P6D,10P2D", "1P11D,2P10D,3P9D,4P8D,6P6D,8P4D,10P2D,11P1D"),
-	PARAM("rate", PARAM_NUMBER, "req/s", "Poisson", "20", "10,20,40"), LIST_END};
-
-static const struct kpi kpis[] = {
-	KPI_TTFT,
-	KPI_ITL,
-	KPI_TPS_OUTPUT,
-	KPI_GOODPUT,
-	{"on_front", "", "SUT-E",
-	 "1: no other ratio at this rate is as good in TTFT, ITL and TPS and better in one",
-	 BETTER_NONE, 0},
-	{"meets", "", "SUT-E", "1: TTFT is 500 ms at most, and ITL 50 ms, at that percentile",
-	 BETTER_NONE, 0},
-	{"front_percentile", "", "SUT-E",
-	 "of TTFT and ITL on that front: the highest of 99, 95, 50 that all ratios carry",
-	 BETTER_NONE, 0},
-	KPI_MODEL("TPS_output", "tokens/s"),
-	LIST_END};
-
-static const struct view views[] = {
-	VIEW(VIEW_PANELS, "xPyD by request rate", "ratio", "strategy", "rate", "TTFT@p99",
-	     "TPS_output"),
-	VIEW(VIEW_PANELS, "xPyD by request rate, ITL", "ratio", "strategy", "rate", "ITL@p99",
-	     "TPS_output"),
-	VIEW(VIEW_TABLE, "Ratios", "ratio", "rate", "strategy", "TTFT@p99", "ITL@p99", "TPS_output",
-	     "Inference_Goodput", "on_front", "meets", "front_percentile", "model", "model_ratio"),
-	VIEWS_END};
-
 const struct test test_6_2 = {
-	.id = "6.2",
+	INFERENCE_CLAUSE("6.2"),
 	.name = "xPyD Ratio Optimization",
-	.clause = DRAFT "6.2",
 	.dut = "SUT-E",
-	.summary =
-		"Twelve workers in all, played by the fabric's GPUs: prompts Zipf (1.0) over 128 "
-		"to 8,192 tokens, batches of 8; compute emulated.",
+	.summary = "Twelve workers in all, played by the fabric's GPUs: prompts Zipf (1.0) over "
+		   "128 to 8,192 tokens, batches of 8; compute emulated.",
 	.needs = NEED_TWO_SERVERS,
 	.trials = {1, 10, 20},
 	.seconds = {4, 20, 60},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(PARAM("ratio", PARAM_TEXT, "",
+			       "prefill and decode workers, 12 in all; GPUs play several",
+			       "2P10D,6P6D,10P2D", "1P11D,2P10D,3P9D,4P8D,6P6D,8P4D,10P2D,11P1D"),
+			 PARAM("rate", PARAM_NUMBER, "req/s", "Poisson", "20", "10,20,40")),
+	.kpis = KPIS(
+		KPI_TTFT, KPI_ITL, KPI_TPS_OUTPUT, KPI_GOODPUT,
+		{"on_front", "", "SUT-E",
+		 "1: no other ratio at this rate is as good in TTFT, ITL and TPS and better in one",
+		 BETTER_NONE, 0},
+		{"meets", "", "SUT-E",
+		 "1: TTFT is 500 ms at most, and ITL 50 ms, at that percentile", BETTER_NONE, 0},
+		{"front_percentile", "", "SUT-E",
+		 "of TTFT and ITL on that front: the highest of 99, 95, 50 that all ratios carry",
+		 BETTER_NONE, 0},
+		KPI_MODEL("TPS_output", "tokens/s")),
+	.views = VIEWS(VIEW(VIEW_PANELS, "xPyD by request rate", "ratio", "strategy", "rate",
+			    "TTFT@p99", "TPS_output"),
+		       VIEW(VIEW_PANELS, "xPyD by request rate, ITL", "ratio", "strategy", "rate",
+			    "ITL@p99", "TPS_output"),
+		       VIEW(VIEW_TABLE, "Ratios", "ratio", "rate", "strategy", "TTFT@p99",
+			    "ITL@p99", "TPS_output", "Inference_Goodput", "on_front", "meets",
+			    "front_percentile", "model", "model_ratio")),
 	.run = ratio_run,
 	.derive = ratio_derive,
 };

@@ -34,43 +34,28 @@ static int parallelism_run(struct trial *t)
 	return 0;
 }
 
-static const struct param params[] = {PARAM("shape", PARAM_NAME, "",
-					    "parallelism of prefill and of decode",
-					    "tp8-tp8,tp8-tp4dp2,tp4dp2-tp2dp4"),
-				      LIST_END};
-
-static const struct kpi kpis[] = {
-	KPI_TTFT,
-	KPI_ITL,
-	KPI_FABRIC_BW,
-	KPI_OFFERED,
-	{"worker_pairs", "", "SUT-E", "pairs of workers that may transfer", BETTER_NONE, 0},
-	{"flows", "", "DUT-F", "QPs between all of them", BETTER_NONE, 0},
-	{"peak_transfers", "", "DUT-F", "under way at once", BETTER_NONE, 0},
-	KPI_MODEL("ITL", "ms"),
-	LIST_END};
-
-static const struct view views[] = {
-	VIEW(VIEW_BARS, "TTFT by parallelism", "shape", "strategy", NULL, "TTFT@p99"),
-	VIEW(VIEW_TABLE, "Parallelism", "shape", "strategy", NULL, "worker_pairs", "flows",
-	     "peak_transfers", "fabric_bandwidth", "TTFT@p50", "TTFT@p99", "ITL@p50", "ITL@p99",
-	     "model", "model_ratio"),
-	VIEWS_END};
-
 const struct test test_6_3 = {
-	.id = "6.3",
+	INFERENCE_CLAUSE("6.3"),
 	.name = "Heterogeneous Parallelism Configuration",
-	.clause = DRAFT "6.3",
 	.dut = "SUT-E",
 	.summary = "A cache leaves in as many shards as the wider side has ranks; replicas of data "
 		   "parallel attention are decode workers of their own. Compute emulated, the same "
-		   "for "
-		   "all shapes.",
+		   "for all shapes.",
 	.needs = NEED_TWO_SERVERS,
 	.trials = {1, 10, 20},
 	.seconds = {4, 20, 60},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(PARAM("shape", PARAM_NAME, "", "parallelism of prefill and of decode",
+			       "tp8-tp8,tp8-tp4dp2,tp4dp2-tp2dp4")),
+	.kpis = KPIS(
+		KPI_TTFT, KPI_ITL, KPI_FABRIC_BW, KPI_OFFERED,
+		{"worker_pairs", "", "SUT-E", "pairs of workers that may transfer", BETTER_NONE, 0},
+		{"flows", "", "DUT-F", "QPs between all of them", BETTER_NONE, 0},
+		{"peak_transfers", "", "DUT-F", "under way at once", BETTER_NONE, 0},
+		KPI_MODEL("ITL", "ms")),
+	.views =
+		VIEWS(VIEW(VIEW_BARS, "TTFT by parallelism", "shape", "strategy", NULL, "TTFT@p99"),
+		      VIEW(VIEW_TABLE, "Parallelism", "shape", "strategy", NULL, "worker_pairs",
+			   "flows", "peak_transfers", "fabric_bandwidth", "TTFT@p50", "TTFT@p99",
+			   "ITL@p50", "ITL@p99", "model", "model_ratio")),
 	.run = parallelism_run,
 };

@@ -18,50 +18,30 @@ static int queue_depth_run(struct trial *t)
 	return err;
 }
 
-static const struct param params[] = {PARAM("over", PARAM_NUMBER, "",
-					    "arrivals over what prefill can do", "1.0,1.5,2.0",
-					    "1.0,1.25,1.5,1.75,2.0"),
-				      LIST_END};
-
-static const struct kpi kpis[] = {
-	{"burst_size", "KB", "DUT-PD", "transfers less than 20 ms apart, together", BETTER_NONE,
-	 1e-3},
-	{"burst_duration", "ms", "DUT-PD", "from the first to the last of a burst", BETTER_NONE,
-	 1e-6},
-	{"burst_gap", "ms", "DUT-PD", "between bursts", BETTER_NONE, 1e-6},
-	{"peak_bandwidth", "MB/s", "DUT-F", "payload in the busiest 10 ms", BETTER_NONE, 0},
-	KPI_FABRIC_BW,
-	KPI_KV_LATENCY,
-	KPI_TTFT,
-	KPI_OFFERED,
-	KPI_KV_BW,
-	KPI_UNFINISHED,
-	KPI_MARKS,
-	KPI_PAUSES,
-	KPI_MODEL("KV_BW", "MB/s"),
-	LIST_END};
-
-static const struct view views[] = {VIEW(VIEW_LINES, "Transfer latency over oversubscription",
-					 "over", "strategy", NULL, "KV_xfer_latency@p99"),
-				    VIEW(VIEW_TABLE, "Bursts", "over", "strategy", NULL,
-					 "burst_size@p50", "burst_duration@p50", "burst_gap@p50",
-					 "peak_bandwidth", "KV_BW", "KV_xfer_latency@p99",
-					 "ECN_marking_rate", "model", "model_ratio"),
-				    VIEWS_END};
-
 const struct test test_6_4 = {
-	.id = "6.4",
+	INFERENCE_CLAUSE("6.4"),
 	.name = "Prefill Queue Depth Impact on Transfer Latency",
-	.clause = DRAFT "6.4",
 	.dut = "SUT-E",
-	.summary =
-		"More requests than the emulated prefill can compute; bursts are of transfers as "
-		"they become due.",
+	.summary = "More requests than the emulated prefill can compute; bursts are of transfers "
+		   "as they become due.",
 	.needs = NEED_TWO_SERVERS,
 	.trials = {1, 10, 20},
 	.seconds = {4, 20, 60},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(PARAM("over", PARAM_NUMBER, "", "arrivals over what prefill can do",
+			       "1.0,1.5,2.0", "1.0,1.25,1.5,1.75,2.0")),
+	.kpis = KPIS(
+		{"burst_size", "KB", "DUT-PD", "transfers less than 20 ms apart, together",
+		 BETTER_NONE, 1e-3},
+		{"burst_duration", "ms", "DUT-PD", "from the first to the last of a burst",
+		 BETTER_NONE, 1e-6},
+		{"burst_gap", "ms", "DUT-PD", "between bursts", BETTER_NONE, 1e-6},
+		{"peak_bandwidth", "MB/s", "DUT-F", "payload in the busiest 10 ms", BETTER_NONE, 0},
+		KPI_FABRIC_BW, KPI_KV_LATENCY, KPI_TTFT, KPI_OFFERED, KPI_KV_BW, KPI_UNFINISHED,
+		KPI_MARKS, KPI_PAUSES, KPI_MODEL("KV_BW", "MB/s")),
+	.views = VIEWS(VIEW(VIEW_LINES, "Transfer latency over oversubscription", "over",
+			    "strategy", NULL, "KV_xfer_latency@p99"),
+		       VIEW(VIEW_TABLE, "Bursts", "over", "strategy", NULL, "burst_size@p50",
+			    "burst_duration@p50", "burst_gap@p50", "peak_bandwidth", "KV_BW",
+			    "KV_xfer_latency@p99", "ECN_marking_rate", "model", "model_ratio")),
 	.run = queue_depth_run,
 };

@@ -11,45 +11,34 @@ static int dispatch_test_run(struct trial *t)
 						  .stretch = trial_count(t, "stretch")});
 }
 
-static const struct param params[] = {
-	PARAM("config", PARAM_TEXT, "", "of table 7", "M1,M4", "M1,M2,M3,M4"),
-	PARAM("ep", PARAM_COUNT, "GPUs", "of the group", "2,4", "2,4,8", "8,16,32,48,64,96"),
-	PARAM("batch", PARAM_COUNT, "tokens", "of a GPU", "128", "32,128,512", "32,64,128,256,512"),
-	PARAM_STRETCH, LIST_END};
-
-static const struct kpi kpis[] = {KPI_EP_BANDWIDTH,
-				  KPI_EP_LATENCY,
-				  KPI_OF_LINE,
-				  {"GPU_idle", "us", "SUT-E",
-				   "that a GPU waits for a dispatch, from its own first post until "
-				   "all has arrived there, mean",
-				   BETTER_LOWER, 0},
-				  KPI_VOLUME,
-				  KPI_MODEL("EP_alltoall_bandwidth", "MB/s"),
-				  LIST_END};
-
-static const struct view views[] = {VIEW(VIEW_HEAT, "Throughput by group and batch", "batch", "ep",
-					 "strategy", "EP_alltoall_bandwidth"),
-				    VIEW(VIEW_TABLE, "Dispatch", "config", "ep", "strategy",
-					 "EP_alltoall_bandwidth", "EP_alltoall_latency@p50",
-					 "EP_alltoall_latency@p99", "GPU_idle", "of_line", "model",
-					 "model_ratio"),
-				    VIEW(VIEW_TABLE, "Bytes of a dispatch of one GPU", "config",
-					 "ep", NULL, "T_egress", "S_fabric"),
-				    VIEWS_END};
-
 const struct test test_7_1 = {
-	.id = "7.1",
+	INFERENCE_CLAUSE("7.1"),
 	.name = "AllToAll Dispatch Throughput",
-	.clause = DRAFT "7.1",
 	.dut = "DUT-F",
 	.summary = "Every GPU sends the embeddings of its tokens to the GPUs of the experts that a "
 		   "seeded top-k routing chose; a round begins when the one before has arrived.",
 	.needs = NEED_TWO_SERVERS,
 	.trials = {2, 10, 20},
 	.seconds = {0.6, 4, 60},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(PARAM("config", PARAM_TEXT, "", "of table 7", "M1,M4", "M1,M2,M3,M4"),
+			 PARAM("ep", PARAM_COUNT, "GPUs", "of the group", "2,4", "2,4,8",
+			       "8,16,32,48,64,96"),
+			 PARAM("batch", PARAM_COUNT, "tokens", "of a GPU", "128", "32,128,512",
+			       "32,64,128,256,512"),
+			 PARAM_STRETCH),
+	.kpis = KPIS(KPI_EP_BANDWIDTH, KPI_EP_LATENCY, KPI_OF_LINE,
+		     {"GPU_idle", "us", "SUT-E",
+		      "that a GPU waits for a dispatch, from its own first post until all has "
+		      "arrived there, mean",
+		      BETTER_LOWER, 0},
+		     KPI_VOLUME, KPI_MODEL("EP_alltoall_bandwidth", "MB/s")),
+	.views = VIEWS(VIEW(VIEW_HEAT, "Throughput by group and batch", "batch", "ep", "strategy",
+			    "EP_alltoall_bandwidth"),
+		       VIEW(VIEW_TABLE, "Dispatch", "config", "ep", "strategy",
+			    "EP_alltoall_bandwidth", "EP_alltoall_latency@p50",
+			    "EP_alltoall_latency@p99", "GPU_idle", "of_line", "model",
+			    "model_ratio"),
+		       VIEW(VIEW_TABLE, "Bytes of a dispatch of one GPU", "config", "ep", NULL,
+			    "T_egress", "S_fabric")),
 	.run = dispatch_test_run,
 };

@@ -25,49 +25,34 @@ static int routing_run(struct trial *t)
 						  .stretch = trial_count(t, "stretch")});
 }
 
-static const struct param params[] = {
-	PARAM("mode", PARAM_NAME, "", "normal: what was routed; low-latency: padded to the largest",
-	      "normal,low-latency"),
-	PARAM("routing", PARAM_NAME, "", "of table 8", "top-k,expert-choice,token-drop,aux-loss"),
-	PARAM("skew", PARAM_NUMBER, "", "exponent of the experts' popularity", "0.8", "0,0.8",
-	      "0,0.8"),
-	PARAM_STRETCH, LIST_END};
-
-static const struct kpi kpis[] = {
-	KPI_EP_LATENCY,
-	KPI_EP_BANDWIDTH,
-	KPI_OF_LINE,
-	{"imbalance", "", "DUT-F", "bytes to the busiest GPU over the mean", BETTER_LOWER, 0},
-	KPI_VOLUME,
-	KPI_MODEL("EP_alltoall_bandwidth", "MB/s"),
-	LIST_END};
-
-static const struct view views[] = {VIEW(VIEW_BARS, "Dispatch latency by routing", "routing",
-					 "strategy", "mode", "EP_alltoall_latency@p99"),
-				    VIEW(VIEW_TABLE, "Routing modes", "routing", "mode", "strategy",
-					 "EP_alltoall_latency@p50", "EP_alltoall_latency@p99",
-					 "EP_alltoall_bandwidth", "imbalance", "model",
-					 "model_ratio"),
-				    VIEW(VIEW_TABLE, "Bytes of a dispatch of one GPU", "routing",
-					 "mode", NULL, "T_egress", "S_fabric"),
-				    VIEWS_END};
-
 const struct test test_7_2 = {
-	.id = "7.2",
+	INFERENCE_CLAUSE("7.2"),
 	.name = "Routing Mode and Dispatch Mode Comparison",
-	.clause = DRAFT "7.2",
 	.dut = "DUT-F",
-	.summary =
-		"The dispatch of 7.1 (M3) under the routings of table 8, with experts of unequal "
-		"popularity; 256 tokens a GPU; low-latency: 8 (edition 05: 256), every pair padded "
-		"to the largest "
-		"that "
-		"this routing gives.",
+	.summary = "The dispatch of 7.1 (M3) under the routings of table 8, with experts of "
+		   "unequal popularity; 256 tokens a GPU; low-latency: 8 (edition 05: 256), every "
+		   "pair padded to the largest that this routing gives.",
 	.needs = NEED_TWO_SERVERS,
 	.trials = {2, 10, 20},
 	.seconds = {0.6, 4, 60},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(PARAM("mode", PARAM_NAME, "",
+			       "normal: what was routed; low-latency: padded to the largest",
+			       "normal,low-latency"),
+			 PARAM("routing", PARAM_NAME, "", "of table 8",
+			       "top-k,expert-choice,token-drop,aux-loss"),
+			 PARAM("skew", PARAM_NUMBER, "", "exponent of the experts' popularity",
+			       "0.8", "0,0.8", "0,0.8"),
+			 PARAM_STRETCH),
+	.kpis = KPIS(KPI_EP_LATENCY, KPI_EP_BANDWIDTH, KPI_OF_LINE,
+		     {"imbalance", "", "DUT-F", "bytes to the busiest GPU over the mean",
+		      BETTER_LOWER, 0},
+		     KPI_VOLUME, KPI_MODEL("EP_alltoall_bandwidth", "MB/s")),
+	.views = VIEWS(VIEW(VIEW_BARS, "Dispatch latency by routing", "routing", "strategy", "mode",
+			    "EP_alltoall_latency@p99"),
+		       VIEW(VIEW_TABLE, "Routing modes", "routing", "mode", "strategy",
+			    "EP_alltoall_latency@p50", "EP_alltoall_latency@p99",
+			    "EP_alltoall_bandwidth", "imbalance", "model", "model_ratio"),
+		       VIEW(VIEW_TABLE, "Bytes of a dispatch of one GPU", "routing", "mode", NULL,
+			    "T_egress", "S_fabric")),
 	.run = routing_run,
 };

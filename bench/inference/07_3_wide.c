@@ -54,47 +54,36 @@ static int wide_derive(const struct test *test, struct rows *rows)
 	return err;
 }
 
-static const struct param params[] = {
-	PARAM("ep", PARAM_COUNT, "GPUs", "of the group", "2,4,8", "2,4,8,16", "8,16,32,48,64,96"),
-	PARAM_STRETCH, LIST_END};
-
-static const struct kpi kpis[] = {
-	KPI_EP_LATENCY,
-	KPI_EP_BANDWIDTH,
-	{"scaling_efficiency", "", "DUT-F", "against the smallest group", BETTER_HIGHER, 0},
-	{"efficiency_EP16", "", "DUT-F", "latency of 16 GPUs over this one's, as -05 has it",
-	 BETTER_HIGHER, 0},
-	KPI_OF_LINE,
-	{"intra_fraction", "", "DUT-F",
-	 "of the bytes, between GPUs of one server: they cross no fabric, and are not sent",
-	 BETTER_NONE, 0},
-	KPI_VOLUME,
-	KPI_MODEL("EP_alltoall_bandwidth", "MB/s"),
-	LIST_END};
-
-static const struct view views[] = {
-	{VIEW_FIELDS(VIEW_LINES, "Dispatch latency over group size", "ep", "strategy", NULL,
-		     "EP_alltoall_latency@p50"),
-	 .log_x = true},
-	VIEW(VIEW_TABLE, "Scaling", "ep", "strategy", NULL, "EP_alltoall_latency@p50",
-	     "EP_alltoall_latency@p99", "EP_alltoall_bandwidth", "of_line", "intra_fraction",
-	     "scaling_efficiency", "efficiency_EP16", "model", "model_ratio"),
-	VIEW(VIEW_TABLE, "Bytes of a dispatch of one GPU", "ep", NULL, NULL, "T_egress",
-	     "S_fabric"),
-	VIEWS_END};
-
 const struct test test_7_3 = {
-	.id = "7.3",
+	INFERENCE_CLAUSE("7.3"),
 	.name = "Wide Expert Parallelism Scaling",
-	.clause = DRAFT "7.3",
 	.dut = "DUT-F",
 	.summary = "The dispatch of 7.1 (M4, 128 tokens a GPU) among ever more GPUs.",
 	.needs = NEED_TWO_SERVERS,
 	.trials = {3, 10, 20},
 	.seconds = {0.8, 4, 60},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(PARAM("ep", PARAM_COUNT, "GPUs", "of the group", "2,4,8", "2,4,8,16",
+			       "8,16,32,48,64,96"),
+			 PARAM_STRETCH),
+	.kpis = KPIS(
+		KPI_EP_LATENCY, KPI_EP_BANDWIDTH,
+		{"scaling_efficiency", "", "DUT-F", "against the smallest group", BETTER_HIGHER, 0},
+		{"efficiency_EP16", "", "DUT-F",
+		 "latency of 16 GPUs over this one's, as -05 has it", BETTER_HIGHER, 0},
+		KPI_OF_LINE,
+		{"intra_fraction", "", "DUT-F",
+		 "of the bytes, between GPUs of one server: they cross no fabric, and are not sent",
+		 BETTER_NONE, 0},
+		KPI_VOLUME, KPI_MODEL("EP_alltoall_bandwidth", "MB/s")),
+	.views = VIEWS({VIEW_FIELDS(VIEW_LINES, "Dispatch latency over group size", "ep",
+				    "strategy", NULL, "EP_alltoall_latency@p50"),
+			.log_x = true},
+		       VIEW(VIEW_TABLE, "Scaling", "ep", "strategy", NULL,
+			    "EP_alltoall_latency@p50", "EP_alltoall_latency@p99",
+			    "EP_alltoall_bandwidth", "of_line", "intra_fraction",
+			    "scaling_efficiency", "efficiency_EP16", "model", "model_ratio"),
+		       VIEW(VIEW_TABLE, "Bytes of a dispatch of one GPU", "ep", NULL, NULL,
+			    "T_egress", "S_fabric")),
 	.run = wide_run,
 	.derive = wide_derive,
 };

@@ -109,50 +109,33 @@ static int contention_derive(const struct test *test, struct rows *rows)
 	return err;
 }
 
-static const struct param params[] = {
-	PARAM("traffic", PARAM_NAME, "", "each alone, then both at once", "kv,ep,both"),
-	PARAM("load", PARAM_COUNT, "%", "of a GPU's line that KV transfers take", "50,75"),
-	LIST_END};
-
-static const struct kpi kpis[] = {
-	KPI_KV_LATENCY,
-	KPI_EP_LATENCY,
-	{"penalty_KV", "", "DUT-F", "P99 of KV transfers with dispatches over without",
-	 BETTER_LOWER, 0},
-	{"penalty_EP", "", "DUT-F", "P99 of dispatches with KV transfers over without",
-	 BETTER_LOWER, 0},
-	KPI_DROPS,
-	KPI_FABRIC_BW,
-	KPI_MARKS,
-	KPI_PAUSES,
-	KPI_VOLUME,
-	KPI_MODEL("fabric_bandwidth", "MB/s"),
-	LIST_END};
-
-static const struct view views[] = {
-	VIEW(VIEW_BARS, "P99 of dispatches, alone and beside KV transfers", "traffic", "strategy",
-	     "load", "EP_alltoall_latency@p99"),
-	VIEW(VIEW_TABLE, "Contention", "traffic", "load", "strategy", "KV_xfer_latency@p99",
-	     "EP_alltoall_latency@p99", "penalty_KV", "penalty_EP", "Packet_drop_rate",
-	     "ECN_marking_rate", "model", "model_ratio"),
-	VIEW(VIEW_TABLE, "Bytes of a dispatch of one GPU", "traffic", NULL, NULL, "T_egress",
-	     "S_fabric"),
-	VIEWS_END};
-
 const struct test test_7_4 = {
-	.id = "7.4",
+	INFERENCE_CLAUSE("7.4"),
 	.name = "Expert Parallelism and KV Cache Transfer Contention",
-	.clause = DRAFT "7.4",
 	.dut = "DUT-F",
 	.summary = "KV blocks of 256 KB at a rate (open loop) and a dispatch of M3 every 10 ms on "
-		   "the same "
-		   "links, each alone and together.",
+		   "the same links, each alone and together.",
 	.needs = NEED_TWO_SERVERS,
 	.trials = {2, 10, 20},
 	.seconds = {1, 5, 60},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(
+		PARAM("traffic", PARAM_NAME, "", "each alone, then both at once", "kv,ep,both"),
+		PARAM("load", PARAM_COUNT, "%", "of a GPU's line that KV transfers take", "50,75")),
+	.kpis = KPIS(KPI_KV_LATENCY, KPI_EP_LATENCY,
+		     {"penalty_KV", "", "DUT-F", "P99 of KV transfers with dispatches over without",
+		      BETTER_LOWER, 0},
+		     {"penalty_EP", "", "DUT-F", "P99 of dispatches with KV transfers over without",
+		      BETTER_LOWER, 0},
+		     KPI_DROPS, KPI_FABRIC_BW, KPI_MARKS, KPI_PAUSES, KPI_VOLUME,
+		     KPI_MODEL("fabric_bandwidth", "MB/s")),
+	.views = VIEWS(VIEW(VIEW_BARS, "P99 of dispatches, alone and beside KV transfers",
+			    "traffic", "strategy", "load", "EP_alltoall_latency@p99"),
+		       VIEW(VIEW_TABLE, "Contention", "traffic", "load", "strategy",
+			    "KV_xfer_latency@p99", "EP_alltoall_latency@p99", "penalty_KV",
+			    "penalty_EP", "Packet_drop_rate", "ECN_marking_rate", "model",
+			    "model_ratio"),
+		       VIEW(VIEW_TABLE, "Bytes of a dispatch of one GPU", "traffic", NULL, NULL,
+			    "T_egress", "S_fabric")),
 	.run = contention_run,
 	.derive = contention_derive,
 };

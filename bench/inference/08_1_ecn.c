@@ -36,41 +36,28 @@ static int ecn_run(struct trial *t)
 	return err;
 }
 
-static const struct param params[] = {
-	PARAM("senders", PARAM_COUNT, "", "prefill GPUs toward one decode GPU", "2,3", "2,4,8",
-	      "2,4,8,16,32"),
-	PARAM("threshold", PARAM_BYTES, "bytes", "at which the leaf marks", "100K", "100K,500K,1M",
-	      "100K,500K,1M,5M"),
-	LIST_END};
-
-static const struct kpi kpis[] = {
-	{"ECN_marking_rate", "%", "DUT-S", "packets to the receiver that left its leaves with CE",
-	 BETTER_NONE, 0},
-	{"marking_onset", "ms", "DUT-S", "from the first data packet to the first mark",
-	 BETTER_NONE, 0},
-	{"Buffer_utilization", "bytes", "DUT-S", "in the queue at the first mark", BETTER_NONE, 0},
-	KPI_KV_BANDWIDTH,
-	KPI_DROPS,
-	KPI_MODEL("KV_xfer_bandwidth", "MB/s"),
-	LIST_END};
-
-static const struct view views[] = {VIEW(VIEW_TABLE, "Marking", "senders", "threshold", "strategy",
-					 "ECN_marking_rate", "marking_onset", "Buffer_utilization",
-					 "KV_xfer_bandwidth", "model", "model_ratio"),
-				    VIEWS_END};
-
 const struct test test_8_1 = {
-	.id = "8.1",
+	INFERENCE_CLAUSE("8.1"),
 	.name = "ECN Marking Under Inference Incast",
-	.clause = DRAFT "8.1",
 	.dut = "DUT-S",
 	.summary = "Several GPUs send to one. Leaves mark by a virtual queue that drains as the "
 		   "shaper does (emulated; BPF at the leaf's egress).",
 	.needs = NEED_TWO_SERVERS | NEED_ECN,
 	.trials = {3, 10, 20},
 	.seconds = {1, 5, 60},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(PARAM("senders", PARAM_COUNT, "", "prefill GPUs toward one decode GPU",
+			       "2,3", "2,4,8", "2,4,8,16,32"),
+			 PARAM("threshold", PARAM_BYTES, "bytes", "at which the leaf marks", "100K",
+			       "100K,500K,1M", "100K,500K,1M,5M")),
+	.kpis = KPIS({"ECN_marking_rate", "%", "DUT-S",
+		      "packets to the receiver that left its leaves with CE", BETTER_NONE, 0},
+		     {"marking_onset", "ms", "DUT-S",
+		      "from the first data packet to the first mark", BETTER_NONE, 0},
+		     {"Buffer_utilization", "bytes", "DUT-S", "in the queue at the first mark",
+		      BETTER_NONE, 0},
+		     KPI_KV_BANDWIDTH, KPI_DROPS, KPI_MODEL("KV_xfer_bandwidth", "MB/s")),
+	.views = VIEWS(VIEW(VIEW_TABLE, "Marking", "senders", "threshold", "strategy",
+			    "ECN_marking_rate", "marking_onset", "Buffer_utilization",
+			    "KV_xfer_bandwidth", "model", "model_ratio")),
 	.run = ecn_run,
 };

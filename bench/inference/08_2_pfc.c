@@ -224,69 +224,58 @@ static bool pfc_fits(const struct topo *topo, const char *param, const char *lev
 	return strcmp(param, "threshold") != 0 || topo->pfc.xoff_bytes || strcmp(level, "0") == 0;
 }
 
-static const struct param params[] = {
-	PARAM("burst", PARAM_COUNT, "",
-	      "transfers at once to one GPU, of as many senders as share them evenly", "4,8",
-	      "4,8,16", "4,8,16,32"),
-	PARAM("window", PARAM_NUMBER, "ms", "in which they become due", "1", "0.1,1,10"),
-	PARAM("threshold", PARAM_BYTES, "bytes", "XOFF of an ingress port; 0: the fabric's own",
-	      "0", "10K,128K,1M", "10K,100K,1M"),
-	PARAM("size", PARAM_BYTES, "bytes", "of a transfer", "256K", NULL, "16M"), LIST_END};
-
-static const struct param added[] = {PARAM("class", PARAM_NAME, "",
-					   "data: DSCP 0, as transfers; control: DSCP 48",
-					   "data,control"),
-				     LIST_END};
-
-static const struct kpi kpis[] = {
-	KPI_PAUSES,
-	{"pause", "us", "DUT-S", "in which ports were paused, their sum; one class is",
-	 BETTER_LOWER, 0},
-	{"Paused", "%", "DUT-S",
-	 "of the time that the receiver's link needs for what arrived each sender was paused, mean",
-	 BETTER_NONE, 0},
-	{"blocking", "us", "DUT-S",
-	 "that small datagrams from one sender to another took longer than the fastest, mean",
-	 BETTER_LOWER, 0},
-	{"blocking_max", "us", "DUT-S", "the same, the longest", BETTER_LOWER, 0},
-	{"Probes_lost", "packets", "DUT-F", "of these datagrams, sent and not received",
-	 BETTER_LOWER, 0},
-	KPI_KV_LATENCY,
-	{"Buffer_utilization", "bytes", "DUT-S",
-	 "that came in by one port and were in the switch, at most", BETTER_LOWER, 0},
-	{"No_headroom", "packets", "DUT-S", "that leaves dropped for want of it", BETTER_LOWER, 0},
-	KPI_STORMS,
-	{"Reaction_max", "us", "DUT-S",
-	 "from XOFF to the stop of the sender's queue, the longest since the lab is up",
-	 BETTER_LOWER, 0},
-	KPI_DROPS,
-	KPI_MODEL("Paused", "%"),
-	LIST_END};
-
-static const struct view views[] = {
-	VIEW(VIEW_TABLE, "Pauses", "burst", "window", "threshold", "PFC_frame_count", "pause",
-	     "Paused", "model", "model_ratio", "KV_xfer_latency@p50", "KV_xfer_latency@p99",
-	     "Buffer_utilization", "Packet_drop_rate", "No_headroom", "Reaction_max"),
-	VIEW(VIEW_TABLE, "Other traffic by the same links", "class", "burst", "threshold",
-	     "blocking", "blocking_max", "Probes_lost"),
-	VIEWS_END};
-
 const struct test test_8_2 = {
-	.id = "8.2",
+	INFERENCE_CLAUSE("8.2"),
 	.name = "PFC Behavior Under Bursty KV Cache Transfers",
-	.clause = DRAFT "8.2",
 	.dut = "DUT-S",
-	.summary =
-		"Bursts of KV transfers, each due within a window, to one GPU, whose leaf pauses "
-		"who sends (emulated: BPF counts, an agent stops queues); small datagrams of two "
-		"classes beside them.",
+	.summary = "Bursts of KV transfers, each due within a window, to one GPU, whose leaf "
+		   "pauses who sends (emulated: BPF counts, an agent stops queues); small "
+		   "datagrams of two classes beside them.",
 	.needs = NEED_TWO_SERVERS,
 	.trials = {3, 10, 20},
 	.seconds = {2, 10, 60},
-	.params = params,
-	.added = added,
+	.params = PARAMS(
+		PARAM("burst", PARAM_COUNT, "",
+		      "transfers at once to one GPU, of as many senders as share them evenly",
+		      "4,8", "4,8,16", "4,8,16,32"),
+		PARAM("window", PARAM_NUMBER, "ms", "in which they become due", "1", "0.1,1,10"),
+		PARAM("threshold", PARAM_BYTES, "bytes",
+		      "XOFF of an ingress port; 0: the fabric's own", "0", "10K,128K,1M",
+		      "10K,100K,1M"),
+		PARAM("size", PARAM_BYTES, "bytes", "of a transfer", "256K", NULL, "16M")),
+	.added = PARAMS(PARAM("class", PARAM_NAME, "",
+			      "data: DSCP 0, as transfers; control: DSCP 48", "data,control")),
 	.fits = pfc_fits,
-	.kpis = kpis,
-	.views = views,
+	.kpis = KPIS(
+		KPI_PAUSES,
+		{"pause", "us", "DUT-S", "in which ports were paused, their sum; one class is",
+		 BETTER_LOWER, 0},
+		{"Paused", "%", "DUT-S",
+		 "of the time that the receiver's link needs for what arrived each sender was "
+		 "paused, mean",
+		 BETTER_NONE, 0},
+		{"blocking", "us", "DUT-S",
+		 "that small datagrams from one sender to another took longer than the fastest, "
+		 "mean",
+		 BETTER_LOWER, 0},
+		{"blocking_max", "us", "DUT-S", "the same, the longest", BETTER_LOWER, 0},
+		{"Probes_lost", "packets", "DUT-F", "of these datagrams, sent and not received",
+		 BETTER_LOWER, 0},
+		KPI_KV_LATENCY,
+		{"Buffer_utilization", "bytes", "DUT-S",
+		 "that came in by one port and were in the switch, at most", BETTER_LOWER, 0},
+		{"No_headroom", "packets", "DUT-S", "that leaves dropped for want of it",
+		 BETTER_LOWER, 0},
+		KPI_STORMS,
+		{"Reaction_max", "us", "DUT-S",
+		 "from XOFF to the stop of the sender's queue, the longest since the lab is up",
+		 BETTER_LOWER, 0},
+		KPI_DROPS, KPI_MODEL("Paused", "%")),
+	.views = VIEWS(VIEW(VIEW_TABLE, "Pauses", "burst", "window", "threshold", "PFC_frame_count",
+			    "pause", "Paused", "model", "model_ratio", "KV_xfer_latency@p50",
+			    "KV_xfer_latency@p99", "Buffer_utilization", "Packet_drop_rate",
+			    "No_headroom", "Reaction_max"),
+		       VIEW(VIEW_TABLE, "Other traffic by the same links", "class", "burst",
+			    "threshold", "blocking", "blocking_max", "Probes_lost")),
 	.run = pfc_run,
 };

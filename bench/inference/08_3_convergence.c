@@ -77,38 +77,24 @@ static int convergence_run(struct trial *t)
 	return load_add_marks(t);
 }
 
-static const struct param params[] = {
-	PARAM("first", PARAM_NAME, "", "which traffic is there before the other joins", "kv,ep"),
-	LIST_END};
-
-static const struct kpi kpis[] = {
-	{"convergence", "ms", "DUT-F", "until both rates stay within 5%", BETTER_LOWER, 0},
-	{"KV_bandwidth", "MB/s", "DUT-F", "of KV transfers, steady", BETTER_NONE, 0},
-	{"EP_bandwidth", "MB/s", "DUT-F", "of dispatches, steady", BETTER_NONE, 0},
-	KPI_JFI,
-	KPI_DROPS,
-	KPI_MARKS,
-	KPI_PAUSES,
-	KPI_MODEL("KV_bandwidth", "MB/s"),
-	LIST_END};
-
-static const struct view views[] = {VIEW(VIEW_TABLE, "Convergence", "first", "strategy", NULL,
-					 "convergence", "KV_bandwidth", "EP_bandwidth", "JFI",
-					 "Packet_drop_rate", "model", "model_ratio"),
-				    VIEWS_END};
-
 const struct test test_8_3 = {
-	.id = "8.3",
+	INFERENCE_CLAUSE("8.3"),
 	.name = "Congestion Control Convergence for Mixed Traffic",
-	.clause = DRAFT "8.3",
 	.dut = "DUT-F",
 	.summary = "KV transfers at 80% of the line and dispatches of M4; one joins the other. The "
 		   "soft provider's window is the congestion control, not DCQCN.",
 	.needs = NEED_TWO_SERVERS,
 	.trials = {2, 10, 20},
 	.seconds = {3, 9, 60},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(PARAM("first", PARAM_NAME, "",
+			       "which traffic is there before the other joins", "kv,ep")),
+	.kpis = KPIS(
+		{"convergence", "ms", "DUT-F", "until both rates stay within 5%", BETTER_LOWER, 0},
+		{"KV_bandwidth", "MB/s", "DUT-F", "of KV transfers, steady", BETTER_NONE, 0},
+		{"EP_bandwidth", "MB/s", "DUT-F", "of dispatches, steady", BETTER_NONE, 0}, KPI_JFI,
+		KPI_DROPS, KPI_MARKS, KPI_PAUSES, KPI_MODEL("KV_bandwidth", "MB/s")),
+	.views = VIEWS(VIEW(VIEW_TABLE, "Convergence", "first", "strategy", NULL, "convergence",
+			    "KV_bandwidth", "EP_bandwidth", "JFI", "Packet_drop_rate", "model",
+			    "model_ratio")),
 	.run = convergence_run,
 };

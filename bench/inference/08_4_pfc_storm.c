@@ -87,46 +87,9 @@ static int storm_run(struct trial *t)
 	return ring_storm_run(t, t->seconds * STORM_FLOOD_SHARE, storm_measure);
 }
 
-static const struct param params[] = {RING_STORM_PARAMS, LIST_END};
-
-static const struct kpi kpis[] = {
-	{"PFC_storm", "", "DUT-S",
-	 "1: the watchdog ended a pause, or ports were paused for good when no flood was sent",
-	 BETTER_LOWER, 0},
-	{"deadlock", "", "DUT-S",
-	 "1: after the flood, what switches held did not move for a second", BETTER_LOWER, 0},
-	{"Deadlock_possible", "", "",
-	 "1: buffers can wait for one another, and there is no watchdog", BETTER_NONE, 0},
-	{"pause_depth", "hops", "DUT-S",
-	 "links from a switch that paused to the farthest port that was, by way of others",
-	 BETTER_LOWER, 0},
-	{"zero_throughput", "ms", "DUT-F", "longest time without a byte of KV acknowledged",
-	 BETTER_LOWER, 0},
-	{"recovery", "ms", "DUT-F", "from setting a watchdog of 200 ms until switches held nothing",
-	 BETTER_LOWER, 0},
-	{"KV_due", "", "DUT-N", "KV transfers that became due", BETTER_NONE, 0},
-	{"KV_affected", "", "DUT-N",
-	 "of these, that took more than ten times what an idle link needs", BETTER_LOWER, 0},
-	KPI_KV_LATENCY,
-	KPI_RETRANSMISSIONS,
-	KPI_PAUSES,
-	KPI_DROPS,
-	RING_STORM_KPIS,
-	LIST_END};
-
-static const struct view views[] = {
-	VIEW(VIEW_TABLE, "Storm", "routes", "watchdog", NULL, "PFC_storm", "deadlock",
-	     "Deadlock_possible", "pause_depth", "zero_throughput", "recovery", "PFC_storms",
-	     "PFC_frame_count", "Held", "No_headroom", "Arrived"),
-	VIEW(VIEW_TABLE, "KV transfers meanwhile", "routes", "watchdog", NULL, "KV_due",
-	     "KV_affected", "KV_xfer_latency@p50", "KV_xfer_latency@p99", "retransmissions",
-	     "Packet_drop_rate"),
-	VIEWS_END};
-
 const struct test test_8_4 = {
-	.id = "8.4",
+	INFERENCE_CLAUSE("8.4"),
 	.name = "PFC Storm and Deadlock Resilience",
-	.clause = DRAFT "8.4",
 	.dut = "DUT-S",
 	.summary = "KV transfers at a tenth of the line by the paths of three flows of datagrams "
 		   "without congestion control, over leaves and spines that pause senders "
@@ -135,8 +98,35 @@ const struct test test_8_4 = {
 	.no_strategies = true,
 	.trials = {1, 3, 3},
 	.seconds = {10, 30, 300},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(RING_STORM_PARAMS),
+	.kpis = KPIS(
+		{"PFC_storm", "", "DUT-S",
+		 "1: the watchdog ended a pause, or ports were paused for good when no flood was "
+		 "sent",
+		 BETTER_LOWER, 0},
+		{"deadlock", "", "DUT-S",
+		 "1: after the flood, what switches held did not move for a second", BETTER_LOWER,
+		 0},
+		{"Deadlock_possible", "", "",
+		 "1: buffers can wait for one another, and there is no watchdog", BETTER_NONE, 0},
+		{"pause_depth", "hops", "DUT-S",
+		 "links from a switch that paused to the farthest port that was, by way of others",
+		 BETTER_LOWER, 0},
+		{"zero_throughput", "ms", "DUT-F", "longest time without a byte of KV acknowledged",
+		 BETTER_LOWER, 0},
+		{"recovery", "ms", "DUT-F",
+		 "from setting a watchdog of 200 ms until switches held nothing", BETTER_LOWER, 0},
+		{"KV_due", "", "DUT-N", "KV transfers that became due", BETTER_NONE, 0},
+		{"KV_affected", "", "DUT-N",
+		 "of these, that took more than ten times what an idle link needs", BETTER_LOWER,
+		 0},
+		KPI_KV_LATENCY, KPI_RETRANSMISSIONS, KPI_PAUSES, KPI_DROPS, RING_STORM_KPIS),
+	.views =
+		VIEWS(VIEW(VIEW_TABLE, "Storm", "routes", "watchdog", NULL, "PFC_storm", "deadlock",
+			   "Deadlock_possible", "pause_depth", "zero_throughput", "recovery",
+			   "PFC_storms", "PFC_frame_count", "Held", "No_headroom", "Arrived"),
+		      VIEW(VIEW_TABLE, "KV transfers meanwhile", "routes", "watchdog", NULL,
+			   "KV_due", "KV_affected", "KV_xfer_latency@p50", "KV_xfer_latency@p99",
+			   "retransmissions", "Packet_drop_rate")),
 	.run = storm_run,
 };

@@ -21,40 +21,28 @@ static int kv_aware_run(struct trial *t)
 	return err;
 }
 
-static const struct param params[] = {
-	PARAM("router", PARAM_NAME, "", "how workers are chosen", "round-robin,kv-aware"),
-	PARAM("rate", PARAM_NUMBER, "req/s", "Poisson", "10,50", "10,50,100", "10,50,100,200"),
-	LIST_END};
-
-static const struct kpi kpis[] = {{"memory_CV", "", "SUT-E",
-				   "coefficient of variation of decode workers' cache, mean over "
-				   "steps",
-				   BETTER_LOWER, 0},
-				  KPI_TTFT,
-				  KPI_ITL,
-				  {"evictions", "1/s", "SUT-E", "caches dropped", BETTER_LOWER, 0},
-				  KPI_GOODPUT,
-				  KPI_MODEL("Inference_Goodput", "tokens/s"),
-				  LIST_END};
-
-static const struct view views[] = {
-	VIEW(VIEW_BARS, "Tail TTFT by router", "rate", "router", "strategy", "TTFT@p99"),
-	VIEW(VIEW_TABLE, "Routing", "router", "rate", "strategy", "memory_CV", "TTFT@p99",
-	     "ITL@p99", "evictions", "Inference_Goodput", "model", "model_ratio"),
-	VIEWS_END};
-
 const struct test test_9_1 = {
-	.id = "9.1",
+	INFERENCE_CLAUSE("9.1"),
 	.name = "KV-Aware Request Routing Efficacy",
-	.clause = DRAFT "9.1",
 	.dut = "SUT-E",
 	.summary = "Four workers to a GPU in each pool; the KV-aware router takes the shortest "
 		   "prefill queue and the decode worker with least cache. Compute emulated.",
 	.needs = NEED_TWO_SERVERS,
 	.trials = {1, 10, 20},
 	.seconds = {4, 20, 60},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(
+		PARAM("router", PARAM_NAME, "", "how workers are chosen", "round-robin,kv-aware"),
+		PARAM("rate", PARAM_NUMBER, "req/s", "Poisson", "10,50", "10,50,100",
+		      "10,50,100,200")),
+	.kpis = KPIS({"memory_CV", "", "SUT-E",
+		      "coefficient of variation of decode workers' cache, mean over steps",
+		      BETTER_LOWER, 0},
+		     KPI_TTFT, KPI_ITL,
+		     {"evictions", "1/s", "SUT-E", "caches dropped", BETTER_LOWER, 0}, KPI_GOODPUT,
+		     KPI_MODEL("Inference_Goodput", "tokens/s")),
+	.views = VIEWS(
+		VIEW(VIEW_BARS, "Tail TTFT by router", "rate", "router", "strategy", "TTFT@p99"),
+		VIEW(VIEW_TABLE, "Routing", "router", "rate", "strategy", "memory_CV", "TTFT@p99",
+		     "ITL@p99", "evictions", "Inference_Goodput", "model", "model_ratio")),
 	.run = kv_aware_run,
 };

@@ -75,54 +75,44 @@ static int prefix_run(struct trial *t)
 	return err;
 }
 
-static const struct param params[] = {
-	PARAM("share", PARAM_COUNT, "%", "of requests that have a common prefix", "25,90",
-	      "25,50,75,90"),
-	PARAM("prefix", PARAM_COUNT, "tokens", "of the prefix", "256,2048", "256,512,1024,2048"),
-	PARAM("prefix_router", PARAM_NAME, "",
-	      "prefix: the worker that has most of it, whatever its load; prefix-load: where least "
-	      "is "
-	      "left to compute, with what waits there and without what is there",
-	      "prefix", "prefix,prefix-load"),
-	LIST_END};
-
-static const struct kpi kpis[] = {
-	{"Prefix_cache_hit_rate", "%", "SUT-E", "of look-ups at decode workers", BETTER_HIGHER, 0},
-	{"hit_rate_unaware", "%", "SUT-E", "the same by a router that looks at no prefix",
-	 BETTER_NONE, 0},
-	{"bandwidth_reduction", "%", "DUT-PD",
-	 "bytes of cache that were not sent, against the router that looks at no prefix",
-	 BETTER_HIGHER, 0},
-	{"TTFT_reduction", "ms", "SUT-E", "of the mean, at half of the capacity", BETTER_HIGHER, 0},
-	{"TPS_improvement", "%", "SUT-E", "of output tokens, with more requests than can be served",
-	 BETTER_HIGHER, 0},
-	KPI_MODEL("Prefix_cache_hit_rate", "%"),
-	LIST_END};
-
-static const struct view views[] = {
-	VIEW(VIEW_HEAT, "Bandwidth saved", "prefix", "share", "strategy", "bandwidth_reduction"),
-	VIEW(VIEW_TABLE, "Prefix cache", "share", "prefix", "strategy", "Prefix_cache_hit_rate",
-	     "hit_rate_unaware", "bandwidth_reduction", "TTFT_reduction", "TPS_improvement",
-	     "model", "model_ratio"),
-	VIEWS_END};
-
 const struct test test_9_2 = {
-	.id = "9.2",
+	INFERENCE_CLAUSE("9.2"),
 	.name = "Prefix-Aware Cache Hit Rate",
-	.clause = DRAFT "9.2",
 	.dut = "SUT-E",
 	.summary = "16 prefixes, 8 of which a worker keeps (least recently used goes); the same "
-		   "requests "
-		   "routed to workers that have their prefix, and by queue and memory alone. A "
-		   "prefill worker "
-		   "does not compute what it has, and a decode worker is not sent it. Compute "
-		   "emulated.",
+		   "requests routed to workers that have their prefix, and by queue and memory "
+		   "alone. A prefill worker does not compute what it has, and a decode worker is "
+		   "not sent it. Compute emulated.",
 	.needs = NEED_TWO_SERVERS,
 	.trials = {1, 10, 20},
 	.seconds = {2.5, 15, 60},
-	.params = params,
+	.params = PARAMS(PARAM("share", PARAM_COUNT, "%", "of requests that have a common prefix",
+			       "25,90", "25,50,75,90"),
+			 PARAM("prefix", PARAM_COUNT, "tokens", "of the prefix", "256,2048",
+			       "256,512,1024,2048"),
+			 PARAM("prefix_router", PARAM_NAME, "",
+			       "prefix: the worker that has most of it, whatever its load; "
+			       "prefix-load: where least is left to compute, with what waits there "
+			       "and without what is there",
+			       "prefix", "prefix,prefix-load")),
 	.ignores = prefix_ignores,
-	.kpis = kpis,
-	.views = views,
+	.kpis = KPIS(
+		{"Prefix_cache_hit_rate", "%", "SUT-E", "of look-ups at decode workers",
+		 BETTER_HIGHER, 0},
+		{"hit_rate_unaware", "%", "SUT-E", "the same by a router that looks at no prefix",
+		 BETTER_NONE, 0},
+		{"bandwidth_reduction", "%", "DUT-PD",
+		 "bytes of cache that were not sent, against the router that looks at no prefix",
+		 BETTER_HIGHER, 0},
+		{"TTFT_reduction", "ms", "SUT-E", "of the mean, at half of the capacity",
+		 BETTER_HIGHER, 0},
+		{"TPS_improvement", "%", "SUT-E",
+		 "of output tokens, with more requests than can be served", BETTER_HIGHER, 0},
+		KPI_MODEL("Prefix_cache_hit_rate", "%")),
+	.views = VIEWS(VIEW(VIEW_HEAT, "Bandwidth saved", "prefix", "share", "strategy",
+			    "bandwidth_reduction"),
+		       VIEW(VIEW_TABLE, "Prefix cache", "share", "prefix", "strategy",
+			    "Prefix_cache_hit_rate", "hit_rate_unaware", "bandwidth_reduction",
+			    "TTFT_reduction", "TPS_improvement", "model", "model_ratio")),
 	.run = prefix_run,
 };

@@ -43,32 +43,9 @@ static int load_balancing_run(struct trial *t)
 	return 0;
 }
 
-static const struct param params[] = {
-	PARAM("traffic", PARAM_NAME, "", "KV transfers, dispatches, or both", "kv,ep,mixed"),
-	LIST_END};
-
-static const struct kpi kpis[] = {
-	{"JFI", "", "DUT-F", "between the links of a server, mean of servers; 1 is even",
-	 BETTER_HIGHER, 0},
-	{"Link_utilization_max", "%", "DUT-F", "of the busiest sub-port, transmitting", BETTER_NONE,
-	 0},
-	{"Link_utilization_min", "%", "DUT-F", "of the idlest sub-port of those in use",
-	 BETTER_HIGHER, 0},
-	{"max_over_mean", "", "DUT-F", "busiest sub-port over the mean", BETTER_LOWER, 0},
-	KPI_FABRIC_BW,
-	KPI_MODEL("JFI", ""),
-	LIST_END};
-
-static const struct view views[] = {
-	VIEW(VIEW_BARS, "Evenness of links", "traffic", "strategy", NULL, "JFI"),
-	VIEW(VIEW_TABLE, "Links", "traffic", "strategy", NULL, "JFI", "Link_utilization_max",
-	     "Link_utilization_min", "max_over_mean", "fabric_bandwidth", "model", "model_ratio"),
-	VIEWS_END};
-
 const struct test test_9_3 = {
-	.id = "9.3",
+	INFERENCE_CLAUSE("9.3"),
 	.name = "ECMP and Dynamic Load Balancing Under Inference Traffic",
-	.clause = DRAFT "9.3",
 	.dut = "DUT-F",
 	.summary = "How evenly sub-ports are used, counted at the servers' interfaces; the ways to "
 		   "balance are the strategies. JFI is between the links of a server, the mean of "
@@ -76,8 +53,20 @@ const struct test test_9_3 = {
 	.needs = NEED_TWO_SERVERS,
 	.trials = {2, 10, 20},
 	.seconds = {1, 5, 60},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(PARAM("traffic", PARAM_NAME, "", "KV transfers, dispatches, or both",
+			       "kv,ep,mixed")),
+	.kpis = KPIS(
+		{"JFI", "", "DUT-F", "between the links of a server, mean of servers; 1 is even",
+		 BETTER_HIGHER, 0},
+		{"Link_utilization_max", "%", "DUT-F", "of the busiest sub-port, transmitting",
+		 BETTER_NONE, 0},
+		{"Link_utilization_min", "%", "DUT-F", "of the idlest sub-port of those in use",
+		 BETTER_HIGHER, 0},
+		{"max_over_mean", "", "DUT-F", "busiest sub-port over the mean", BETTER_LOWER, 0},
+		KPI_FABRIC_BW, KPI_MODEL("JFI", "")),
+	.views = VIEWS(VIEW(VIEW_BARS, "Evenness of links", "traffic", "strategy", NULL, "JFI"),
+		       VIEW(VIEW_TABLE, "Links", "traffic", "strategy", NULL, "JFI",
+			    "Link_utilization_max", "Link_utilization_min", "max_over_mean",
+			    "fabric_bandwidth", "model", "model_ratio")),
 	.run = load_balancing_run,
 };

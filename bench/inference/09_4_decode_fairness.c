@@ -34,41 +34,31 @@ static int decode_fairness_run(struct trial *t)
 	return err;
 }
 
-static const struct param params[] = {PARAM("decode", PARAM_COUNT, "",
-					    "decode workers; GPUs play several", "2,8", "8,16,32",
-					    "8,16,32,64"),
-				      LIST_END};
-
-static const struct kpi kpis[] = {
-	{"JFI_KV", "", "SUT-E", "Jain's index of bytes of cache received", BETTER_HIGHER, 0},
-	{"JFI_busy", "", "SUT-E", "of the share of steps with a batch", BETTER_HIGHER, 0},
-	{"JFI_decode", "", "SUT-E", "of output tokens", BETTER_HIGHER, 0},
-	{"max_min_KV", "", "SUT-E", "most over least, bytes", BETTER_LOWER, 0},
-	{"max_min_busy", "", "SUT-E", "most over least, share of steps", BETTER_LOWER, 0},
-	{"max_min_TPS", "", "SUT-E", "most over least, tokens", BETTER_LOWER, 0},
-	KPI_MODEL("JFI_decode", ""),
-	LIST_END};
-
-static const struct view views[] = {{VIEW_FIELDS(VIEW_LINES, "Fairness over decode workers",
-						 "decode", "strategy", NULL, "JFI_KV"),
-				     .log_x = true},
-				    VIEW(VIEW_TABLE, "Fairness", "decode", "strategy", NULL,
-					 "JFI_KV", "JFI_busy", "JFI_decode", "max_min_KV",
-					 "max_min_busy", "max_min_TPS", "model", "model_ratio"),
-				    VIEWS_END};
-
 const struct test test_9_4 = {
-	.id = "9.4",
+	INFERENCE_CLAUSE("9.4"),
 	.name = "Jain Fairness Index for Decode Worker Utilization",
-	.clause = DRAFT "9.4",
 	.dut = "SUT-E",
 	.summary = "How evenly the KV-aware router fills decode workers; busy means steps with a "
 		   "batch, since GPUs are emulated.",
 	.needs = NEED_TWO_SERVERS,
 	.trials = {1, 10, 20},
 	.seconds = {4, 20, 60},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(PARAM("decode", PARAM_COUNT, "", "decode workers; GPUs play several",
+			       "2,8", "8,16,32", "8,16,32,64")),
+	.kpis = KPIS(
+		{"JFI_KV", "", "SUT-E", "Jain's index of bytes of cache received", BETTER_HIGHER,
+		 0},
+		{"JFI_busy", "", "SUT-E", "of the share of steps with a batch", BETTER_HIGHER, 0},
+		{"JFI_decode", "", "SUT-E", "of output tokens", BETTER_HIGHER, 0},
+		{"max_min_KV", "", "SUT-E", "most over least, bytes", BETTER_LOWER, 0},
+		{"max_min_busy", "", "SUT-E", "most over least, share of steps", BETTER_LOWER, 0},
+		{"max_min_TPS", "", "SUT-E", "most over least, tokens", BETTER_LOWER, 0},
+		KPI_MODEL("JFI_decode", "")),
+	.views = VIEWS({VIEW_FIELDS(VIEW_LINES, "Fairness over decode workers", "decode",
+				    "strategy", NULL, "JFI_KV"),
+			.log_x = true},
+		       VIEW(VIEW_TABLE, "Fairness", "decode", "strategy", NULL, "JFI_KV",
+			    "JFI_busy", "JFI_decode", "max_min_KV", "max_min_busy", "max_min_TPS",
+			    "model", "model_ratio")),
 	.run = decode_fairness_run,
 };

@@ -19,38 +19,27 @@ static int prompt_lengths_run(struct trial *t)
 	return service_run_ttft(t, &o);
 }
 
-static const struct param params[] = {PARAM("prompt", PARAM_COUNT, "tokens", "of every request",
-					    "128,1024,8192",
-					    "128,256,512,1024,2048,4096,8192,16384"),
-				      PARAM("model", PARAM_TEXT, "", "of table 9", "CFG-B",
-					    "CFG-A,CFG-B,CFG-D", "CFG-A,CFG-B,CFG-C,CFG-D"),
-				      LIST_END};
-
-static const struct kpi kpis[] = {KPI_TTFT,	     KPI_T_PREFILL,	      KPI_T_TRANSFER,
-				  KPI_T_DECODE_INIT, KPI_FABRIC_FRACTION,     KPI_TTFT_FABRIC,
-				  KPI_UNFINISHED,    KPI_MODEL("TTFT", "ms"), LIST_END};
-
-static const struct view views[] = {
-	{VIEW_FIELDS(VIEW_SHADED, "TTFT over prompt length, transfer shaded", "prompt", NULL,
-		     "strategy", "TTFT@p50", "TTFT@p99", "T_transfer@p50"),
-	 .log_x = true},
-	VIEW(VIEW_TABLE, "TTFT", "prompt", "model", "strategy", "TTFT@p50", "TTFT@p95", "TTFT@p99",
-	     "T_transfer@p50", "T_transfer@p95", "T_transfer@p99", "fabric_fraction", "model",
-	     "model_ratio"),
-	VIEWS_END};
-
 const struct test test_10_1 = {
-	.id = "10.1",
+	INFERENCE_CLAUSE("10.1"),
 	.name = "TTFT Under Varying Prompt Lengths",
-	.clause = DRAFT "10.1",
 	.dut = "SUT-E",
 	.summary =
 		"One request at a time; a trial has as many as its time allows. Compute emulated.",
 	.needs = NEED_TWO_SERVERS,
 	.trials = {1, 10, 100},
 	.seconds = {3, 10, 30},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(PARAM("prompt", PARAM_COUNT, "tokens", "of every request", "128,1024,8192",
+			       "128,256,512,1024,2048,4096,8192,16384"),
+			 PARAM("model", PARAM_TEXT, "", "of table 9", "CFG-B", "CFG-A,CFG-B,CFG-D",
+			       "CFG-A,CFG-B,CFG-C,CFG-D")),
+	.kpis = KPIS(KPI_TTFT, KPI_T_PREFILL, KPI_T_TRANSFER, KPI_T_DECODE_INIT,
+		     KPI_FABRIC_FRACTION, KPI_TTFT_FABRIC, KPI_UNFINISHED, KPI_MODEL("TTFT", "ms")),
+	.views = VIEWS(
+		{VIEW_FIELDS(VIEW_SHADED, "TTFT over prompt length, transfer shaded", "prompt",
+			     NULL, "strategy", "TTFT@p50", "TTFT@p99", "T_transfer@p50"),
+		 .log_x = true},
+		VIEW(VIEW_TABLE, "TTFT", "prompt", "model", "strategy", "TTFT@p50", "TTFT@p95",
+		     "TTFT@p99", "T_transfer@p50", "T_transfer@p95", "T_transfer@p99",
+		     "fabric_fraction", "model", "model_ratio")),
 	.run = prompt_lengths_run,
 };

@@ -25,41 +25,28 @@ static int itl_run(struct trial *t)
 	return err;
 }
 
-static const struct param params[] = {
-	PARAM("load", PARAM_NAME, "",
-	      "of other traffic: none, half of the line, nine tenths and dispatches",
-	      "none,half,heavy"),
-	LIST_END};
-
-static const struct kpi kpis[] = {
-	KPI_ITL,
-	{"ITL_max", "ms", "SUT-E", "the longest of a trial", BETTER_LOWER, 0},
-	{"stalls", "tokens", "SUT-E", "more than 100 ms after the one before", BETTER_LOWER, 0},
-	KPI_ITL_FABRIC,
-	KPI_MODEL("ITL", "ms"),
-	LIST_END};
-
-static const struct view views[] = {
-	{VIEW_FIELDS(VIEW_CDF, "Time between tokens", NULL, "strategy", "load", "ITL"),
-	 .log_x = true},
-	VIEW(VIEW_TABLE, "ITL", "load", "strategy", NULL, "ITL@p50", "ITL@p95", "ITL@p99",
-	     "ITL@p99.9", "ITL_max", "stalls", "ITL_fabric@p50", "ITL_fabric@p99", "model",
-	     "model_ratio"),
-	VIEWS_END};
-
 const struct test test_10_2 = {
-	.id = "10.2",
+	INFERENCE_CLAUSE("10.2"),
 	.name = "ITL Characterization and Tail Latency",
-	.clause = DRAFT "10.2",
 	.dut = "SUT-E",
-	.summary =
-		"16 long outputs of CFG-A with experts (M3): a step of all decode GPUs is emulated "
-		"compute, a real dispatch and a real combine of one layer.",
+	.summary = "16 long outputs of CFG-A with experts (M3): a step of all decode GPUs is "
+		   "emulated compute, a real dispatch and a real combine of one layer.",
 	.needs = NEED_TWO_SERVERS,
 	.trials = {1, 10, 20},
 	.seconds = {5, 20, 120},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params =
+		PARAMS(PARAM("load", PARAM_NAME, "",
+			     "of other traffic: none, half of the line, nine tenths and dispatches",
+			     "none,half,heavy")),
+	.kpis = KPIS(KPI_ITL, {"ITL_max", "ms", "SUT-E", "the longest of a trial", BETTER_LOWER, 0},
+		     {"stalls", "tokens", "SUT-E", "more than 100 ms after the one before",
+		      BETTER_LOWER, 0},
+		     KPI_ITL_FABRIC, KPI_MODEL("ITL", "ms")),
+	.views = VIEWS(
+		{VIEW_FIELDS(VIEW_CDF, "Time between tokens", NULL, "strategy", "load", "ITL"),
+		 .log_x = true},
+		VIEW(VIEW_TABLE, "ITL", "load", "strategy", NULL, "ITL@p50", "ITL@p95", "ITL@p99",
+		     "ITL@p99.9", "ITL_max", "stalls", "ITL_fabric@p50", "ITL_fabric@p99", "model",
+		     "model_ratio")),
 	.run = itl_run,
 };

@@ -112,51 +112,32 @@ static int tenants_derive(const struct test *test, struct rows *rows)
 	return err;
 }
 
-static const struct param params[] = {PARAM("tenants", PARAM_NAME, "",
-					    "services on the fabric, each with its own GPUs",
-					    "alone,together"),
-				      LIST_END};
-
-static const struct param added[] = {
-	PARAM("tenant", PARAM_NAME, "", "whose requests", "first,second"), LIST_END};
-
-static const struct kpi kpis[] = {
-	KPI_TTFT,
-	KPI_ITL,
-	KPI_ITL_FABRIC,
-	KPI_E2E,
-	KPI_OFFERED,
-	{"penalty_TTFT", "%", "SUT-E", "of P99, with the other tenant", BETTER_LOWER, 0},
-	{"penalty_ITL", "%", "SUT-E", "of P99, with the other tenant", BETTER_LOWER, 0},
-	KPI_MODEL("TTFT", "ms"),
-	LIST_END};
-
-static const struct view views[] = {VIEW(VIEW_BARS, "Tail TTFT alone and beside another tenant",
-					 "tenants", "tenant", "strategy", "TTFT@p99"),
-				    VIEW(VIEW_TABLE, "Tenants", "tenants", "tenant", "strategy",
-					 "TTFT@p99", "ITL@p99", "E2E_latency@p99", "penalty_TTFT",
-					 "penalty_ITL", "model", "model_ratio"),
-				    VIEWS_END};
-
 const struct test test_10_3 = {
-	.id = "10.3",
+	INFERENCE_CLAUSE("10.3"),
 	.name = "End-to-End Latency Under Multi-Tenant Load",
-	.clause = DRAFT "10.3",
 	.dut = "SUT-E",
 	.summary =
 		"Two services, each with half of the GPUs of both pools, at half of what its "
-		"prefill "
-		"can compute: each alone, then both at once. What they share is the links between "
-		"leaves and spines: on one tier there is nothing. A tenant with one decode GPU has "
-		"no dispatch, and its ITL says nothing of the fabric. Compute emulated.",
+		"prefill can compute: each alone, then both at once. What they share is the links "
+		"between leaves and spines: on one tier there is nothing. A tenant with one decode "
+		"GPU has no dispatch, and its ITL says nothing of the fabric. Compute emulated.",
 	/* on one tier they share no link */
 	.needs = NEED_TWO_SERVERS | NEED_SPINES,
 	.trials = {2, 10, 20},
 	.seconds = {4, 20, 60},
-	.params = params,
-	.added = added,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(PARAM("tenants", PARAM_NAME, "",
+			       "services on the fabric, each with its own GPUs", "alone,together")),
+	.added = PARAMS(PARAM("tenant", PARAM_NAME, "", "whose requests", "first,second")),
+	.kpis = KPIS(
+		KPI_TTFT, KPI_ITL, KPI_ITL_FABRIC, KPI_E2E, KPI_OFFERED,
+		{"penalty_TTFT", "%", "SUT-E", "of P99, with the other tenant", BETTER_LOWER, 0},
+		{"penalty_ITL", "%", "SUT-E", "of P99, with the other tenant", BETTER_LOWER, 0},
+		KPI_MODEL("TTFT", "ms")),
+	.views = VIEWS(VIEW(VIEW_BARS, "Tail TTFT alone and beside another tenant", "tenants",
+			    "tenant", "strategy", "TTFT@p99"),
+		       VIEW(VIEW_TABLE, "Tenants", "tenants", "tenant", "strategy", "TTFT@p99",
+			    "ITL@p99", "E2E_latency@p99", "penalty_TTFT", "penalty_ITL", "model",
+			    "model_ratio")),
 	.run = tenants_run,
 	.derive = tenants_derive,
 };

@@ -71,46 +71,33 @@ static int congestion_derive(const struct test *test, struct rows *rows)
 	return err;
 }
 
-static const struct param params[] = {
-	PARAM("background", PARAM_COUNT, "%", "of the line, open loop", "0,50,75,90",
-	      "0,15,30,45,60,75,90,95",
-	      "0,5,10,15,20,25,30,35,40,45,50,55,60,65,70,75,80,85,90,95"),
-	LIST_END};
-
-static const struct kpi kpis[] = {
-	KPI_TTFT,
-	KPI_ITL,
-	KPI_T_TRANSFER,
-	{"degradation", "", "SUT-E", "P99 of TTFT over that without background", BETTER_LOWER, 0},
-	{"inflection", "%", "SUT-E",
-	 "first level from which on P99 of TTFT is beyond the noise of no background, and 10%",
-	 BETTER_HIGHER, 0},
-	KPI_OFFERED,
-	KPI_MODEL("TTFT", "ms"),
-	LIST_END};
-
-static const struct view views[] = {VIEW(VIEW_LINES, "Tail TTFT over background traffic",
-					 "background", "strategy", NULL, "TTFT@p99"),
-				    VIEW(VIEW_LINES, "Tail ITL over background traffic",
-					 "background", "strategy", NULL, "ITL@p99"),
-				    VIEW(VIEW_TABLE, "Congestion", "background", "strategy", NULL,
-					 "TTFT@p99", "ITL@p99", "T_transfer@p99", "degradation",
-					 "inflection", "model", "model_ratio"),
-				    VIEWS_END};
-
 const struct test test_10_4 = {
-	.id = "10.4",
+	INFERENCE_CLAUSE("10.4"),
 	.name = "Latency Sensitivity to Fabric Congestion",
-	.clause = DRAFT "10.4",
 	.dut = "SUT-E",
 	.summary =
 		"A service at a fixed rate beside Poisson traffic of every GPU. Compute emulated.",
 	.needs = NEED_TWO_SERVERS,
 	.trials = {1, 10, 20},
 	.seconds = {3, 15, 60},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(PARAM("background", PARAM_COUNT, "%", "of the line, open loop",
+			       "0,50,75,90", "0,15,30,45,60,75,90,95",
+			       "0,5,10,15,20,25,30,35,40,45,50,55,60,65,70,75,80,85,90,95")),
+	.kpis = KPIS(KPI_TTFT, KPI_ITL, KPI_T_TRANSFER,
+		     {"degradation", "", "SUT-E", "P99 of TTFT over that without background",
+		      BETTER_LOWER, 0},
+		     {"inflection", "%", "SUT-E",
+		      "first level from which on P99 of TTFT is beyond the noise of no background, "
+		      "and 10%",
+		      BETTER_HIGHER, 0},
+		     KPI_OFFERED, KPI_MODEL("TTFT", "ms")),
+	.views = VIEWS(VIEW(VIEW_LINES, "Tail TTFT over background traffic", "background",
+			    "strategy", NULL, "TTFT@p99"),
+		       VIEW(VIEW_LINES, "Tail ITL over background traffic", "background",
+			    "strategy", NULL, "ITL@p99"),
+		       VIEW(VIEW_TABLE, "Congestion", "background", "strategy", NULL, "TTFT@p99",
+			    "ITL@p99", "T_transfer@p99", "degradation", "inflection", "model",
+			    "model_ratio")),
 	.run = congestion_run,
 	.derive = congestion_derive,
 };

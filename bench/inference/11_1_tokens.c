@@ -84,59 +84,37 @@ static int tokens_run(struct trial *t)
 	return err;
 }
 
-static const struct param params[] = {
-	PARAM("ttft", PARAM_NUMBER, "ms", "objective of TTFT P99", "500"),
-	PARAM("itl", PARAM_NUMBER, "ms", "objective of ITL P99", "50"), LIST_END};
-
-static const struct param added[] = {PARAM("rate", PARAM_NUMBER, "req/s", "of requests, tried", ""),
-				     LIST_END};
-
-static const struct kpi kpis[] = {
-	{"Request_Rate", "req/s", "SUT-E", "highest rate that meets both objectives", BETTER_HIGHER,
-	 0},
-	KPI_TPS_OUTPUT,
-	KPI_TPS_INPUT,
-	KPI_GOODPUT,
-	KPI_TTFT,
-	KPI_ITL,
-	KPI_E2E,
-	KPI_TPS_PER_GPU,
-	KPI_KV_BW,
-	KPI_TTFT_P99,
-	{"ITL_p99", "ms", "SUT-E", "at a rate that was tried", BETTER_LOWER, 0},
-	{"TPS_at_rate", "tokens/s", "SUT-E", "output tokens at a rate that was tried", BETTER_NONE,
-	 0},
-	{"Link_utilization", "%", "DUT-F", "payload of all traffic over all GPUs' lines",
-	 BETTER_NONE, 0},
-	KPI_MODEL("TPS_output", "tokens/s"),
-	LIST_END};
-
-static const struct view views[] = {
-	VIEW(VIEW_TABLE, "At the bound", "strategy", NULL, NULL, "Request_Rate", "TPS_output",
-	     "TPS_per_GPU", "TPS_input", "Inference_Goodput", "TTFT@p99", "ITL@p99",
-	     "E2E_latency@p99", "Link_utilization", "model", "model_ratio"),
-	VIEW(VIEW_DUAL, "Tail TTFT and output tokens over the rates tried", "rate", "strategy",
-	     NULL, "TTFT_p99", "TPS_at_rate"),
-	VIEW(VIEW_TABLE, "The rates tried", "rate", "strategy", NULL, "TTFT_p99", "ITL_p99",
-	     "TPS_at_rate"),
-	VIEW(VIEW_BARS, "Output tokens a second at the bound", "strategy", NULL, NULL,
-	     "TPS_output"),
-	VIEWS_END};
-
 const struct test test_11_1 = {
-	.id = "11.1",
+	INFERENCE_CLAUSE("11.1"),
 	.name = "Aggregate Tokens Per Second",
-	.clause = DRAFT "11.1",
 	.dut = "SUT-E",
-	.summary =
-		"The highest rate within the objectives, by five steps of a binary search. Compute "
-		"emulated.",
+	.summary = "The highest rate within the objectives, by five steps of a binary search. "
+		   "Compute emulated.",
 	.needs = NEED_TWO_SERVERS,
 	.trials = {1, 5, 20},
 	.seconds = {3, 20, 60},
-	.params = params,
-	.added = added,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(PARAM("ttft", PARAM_NUMBER, "ms", "objective of TTFT P99", "500"),
+			 PARAM("itl", PARAM_NUMBER, "ms", "objective of ITL P99", "50")),
+	.added = PARAMS(PARAM("rate", PARAM_NUMBER, "req/s", "of requests, tried", "")),
+	.kpis = KPIS({"Request_Rate", "req/s", "SUT-E", "highest rate that meets both objectives",
+		      BETTER_HIGHER, 0},
+		     KPI_TPS_OUTPUT, KPI_TPS_INPUT, KPI_GOODPUT, KPI_TTFT, KPI_ITL, KPI_E2E,
+		     KPI_TPS_PER_GPU, KPI_KV_BW, KPI_TTFT_P99,
+		     {"ITL_p99", "ms", "SUT-E", "at a rate that was tried", BETTER_LOWER, 0},
+		     {"TPS_at_rate", "tokens/s", "SUT-E", "output tokens at a rate that was tried",
+		      BETTER_NONE, 0},
+		     {"Link_utilization", "%", "DUT-F",
+		      "payload of all traffic over all GPUs' lines", BETTER_NONE, 0},
+		     KPI_MODEL("TPS_output", "tokens/s")),
+	.views = VIEWS(VIEW(VIEW_TABLE, "At the bound", "strategy", NULL, NULL, "Request_Rate",
+			    "TPS_output", "TPS_per_GPU", "TPS_input", "Inference_Goodput",
+			    "TTFT@p99", "ITL@p99", "E2E_latency@p99", "Link_utilization", "model",
+			    "model_ratio"),
+		       VIEW(VIEW_DUAL, "Tail TTFT and output tokens over the rates tried", "rate",
+			    "strategy", NULL, "TTFT_p99", "TPS_at_rate"),
+		       VIEW(VIEW_TABLE, "The rates tried", "rate", "strategy", NULL, "TTFT_p99",
+			    "ITL_p99", "TPS_at_rate"),
+		       VIEW(VIEW_BARS, "Output tokens a second at the bound", "strategy", NULL,
+			    NULL, "TPS_output")),
 	.run = tokens_run,
 };

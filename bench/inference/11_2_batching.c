@@ -20,42 +20,27 @@ static int batching_run(struct trial *t)
 	return err;
 }
 
-static const struct param params[] = {
-	PARAM("batch", PARAM_COUNT, "requests", "that a decode worker steps at once", "1,8,64",
-	      "1,4,16,64,128", "1,4,8,16,32,64,128"),
-	PARAM("batching", PARAM_NAME, "", "when new requests join", "static,continuous"), LIST_END};
-
-static const struct kpi kpis[] = {
-	KPI_TPS_OUTPUT,
-	KPI_TTFT,
-	KPI_FABRIC_BW,
-	{"peak_transfers", "", "DUT-PD", "under way at once", BETTER_NONE, 0},
-	KPI_TPS_PER_GPU,
-	KPI_OFFERED,
-	KPI_MODEL("TPS_output", "tokens/s"),
-	LIST_END};
-
-static const struct view views[] = {{VIEW_FIELDS(VIEW_LINES, "Output tokens over batch size",
-						 "batch", "batching", "strategy", "TPS_output"),
-				     .log_x = true},
-				    VIEW(VIEW_TABLE, "Batching", "batch", "batching", "strategy",
-					 "Offered_rate", "TPS_output", "TPS_per_GPU", "TTFT@p99",
-					 "fabric_bandwidth", "peak_transfers", "model",
-					 "model_ratio"),
-				    VIEWS_END};
-
 const struct test test_11_2 = {
-	.id = "11.2",
+	INFERENCE_CLAUSE("11.2"),
 	.name = "Batch Size Scaling and Continuous Batching Impact",
-	.clause = DRAFT "11.2",
 	.dut = "SUT-E",
 	.summary = "Batches of decode workers, refilled at every step or only when all have ended. "
 		   "Compute emulated: a step's time does not depend on the batch.",
 	.needs = NEED_TWO_SERVERS,
 	.trials = {1, 5, 20},
 	.seconds = {3, 15, 60},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(
+		PARAM("batch", PARAM_COUNT, "requests", "that a decode worker steps at once",
+		      "1,8,64", "1,4,16,64,128", "1,4,8,16,32,64,128"),
+		PARAM("batching", PARAM_NAME, "", "when new requests join", "static,continuous")),
+	.kpis = KPIS(KPI_TPS_OUTPUT, KPI_TTFT, KPI_FABRIC_BW,
+		     {"peak_transfers", "", "DUT-PD", "under way at once", BETTER_NONE, 0},
+		     KPI_TPS_PER_GPU, KPI_OFFERED, KPI_MODEL("TPS_output", "tokens/s")),
+	.views = VIEWS({VIEW_FIELDS(VIEW_LINES, "Output tokens over batch size", "batch",
+				    "batching", "strategy", "TPS_output"),
+			.log_x = true},
+		       VIEW(VIEW_TABLE, "Batching", "batch", "batching", "strategy", "Offered_rate",
+			    "TPS_output", "TPS_per_GPU", "TTFT@p99", "fabric_bandwidth",
+			    "peak_transfers", "model", "model_ratio")),
 	.run = batching_run,
 };

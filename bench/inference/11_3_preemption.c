@@ -22,42 +22,30 @@ static int preemption_run(struct trial *t)
 	return err;
 }
 
-static const struct param params[] = {
-	PARAM("over", PARAM_COUNT, "%", "of the rate of test 11.1", "110,200", "110,125,150,200"),
-	LIST_END};
-
-static const struct kpi kpis[] = {
-	KPI_OFFERED,
-	KPI_GOODPUT,
-	KPI_TPS_OUTPUT,
-	{"evictions", "1/s", "SUT-E", "caches dropped for want of memory", BETTER_LOWER, 0},
-	{"preemptions", "1/s", "SUT-E", "requests that began anew", BETTER_LOWER, 0},
-	{"wasted_bandwidth", "MB/s", "DUT-F", "of caches that were dropped", BETTER_LOWER, 0},
-	{"efficiency", "", "SUT-E", "Inference_Goodput over TPS_output", BETTER_HIGHER, 0},
-	KPI_MODEL("TPS_output", "tokens/s"),
-	LIST_END};
-
-static const struct view views[] = {
-	VIEW(VIEW_LINES, "Goodput over load", "over", "strategy", NULL, "Inference_Goodput"),
-	VIEW(VIEW_TABLE, "Preemption", "over", "strategy", NULL, "Offered_rate",
-	     "Inference_Goodput", "TPS_output", "efficiency", "evictions", "preemptions",
-	     "wasted_bandwidth", "model", "model_ratio"),
-	VIEWS_END};
-
 const struct test test_11_3 = {
-	.id = "11.3",
+	INFERENCE_CLAUSE("11.3"),
 	.name = "Goodput Under Preemption and Eviction",
-	.clause = DRAFT "11.3",
 	.dut = "SUT-E",
 	.summary = "More load than 11.1 found possible by the same strategy, and 12,000 tokens of "
-		   "cache at a decode "
-		   "worker; "
-		   "who came last is preempted and computed anew. Compute emulated.",
+		   "cache at a decode worker; who came last is preempted and computed anew. "
+		   "Compute emulated.",
 	.needs = NEED_TWO_SERVERS,
 	.trials = {1, 10, 20},
 	.seconds = {4, 20, 60},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(PARAM("over", PARAM_COUNT, "%", "of the rate of test 11.1", "110,200",
+			       "110,125,150,200")),
+	.kpis = KPIS(
+		KPI_OFFERED, KPI_GOODPUT, KPI_TPS_OUTPUT,
+		{"evictions", "1/s", "SUT-E", "caches dropped for want of memory", BETTER_LOWER, 0},
+		{"preemptions", "1/s", "SUT-E", "requests that began anew", BETTER_LOWER, 0},
+		{"wasted_bandwidth", "MB/s", "DUT-F", "of caches that were dropped", BETTER_LOWER,
+		 0},
+		{"efficiency", "", "SUT-E", "Inference_Goodput over TPS_output", BETTER_HIGHER, 0},
+		KPI_MODEL("TPS_output", "tokens/s")),
+	.views = VIEWS(VIEW(VIEW_LINES, "Goodput over load", "over", "strategy", NULL,
+			    "Inference_Goodput"),
+		       VIEW(VIEW_TABLE, "Preemption", "over", "strategy", NULL, "Offered_rate",
+			    "Inference_Goodput", "TPS_output", "efficiency", "evictions",
+			    "preemptions", "wasted_bandwidth", "model", "model_ratio")),
 	.run = preemption_run,
 };

@@ -48,42 +48,29 @@ static int scale_run(struct trial *t)
 	return err;
 }
 
-static const struct param params[] = {
-	PARAM("gpus", PARAM_COUNT, "", "that take part", "2,4,8", "2,4,8,16,32", "2,4,8,16,32,64"),
-	LIST_END};
-
-static const struct kpi kpis[] = {
-	{"KV_xfer_bandwidth", "MB/s", "DUT-F", "payload acknowledged, for a pair", BETTER_HIGHER,
-	 0},
-	KPI_KV_LATENCY,
-	KPI_EP_LATENCY,
-	KPI_EP_BANDWIDTH,
-	{"Link_utilization_max", "%", "DUT-F", "of the busiest sub-port, KV transfers", BETTER_NONE,
-	 0},
-	{"control_convergence", "ms", "DUT-F", "of the control plane", BETTER_LOWER, 0},
-	KPI_MODEL("KV_xfer_bandwidth", "MB/s"),
-	LIST_END};
-
-static const struct view views[] = {{VIEW_FIELDS(VIEW_DUAL, "Scale", "gpus", "strategy", NULL,
-						 "KV_xfer_bandwidth", "EP_alltoall_latency@p99"),
-				     .log_x = true},
-				    VIEW(VIEW_TABLE, "Scale", "gpus", "strategy", NULL,
-					 "KV_xfer_bandwidth", "KV_xfer_latency@p99",
-					 "EP_alltoall_latency@p99", "EP_alltoall_bandwidth",
-					 "model", "model_ratio"),
-				    VIEWS_END};
-
 const struct test test_12_1 = {
-	.id = "12.1",
+	INFERENCE_CLAUSE("12.1"),
 	.name = "Fabric Scale Limits for Inference Clusters",
-	.clause = DRAFT "12.1",
 	.dut = "DUT-F",
 	.summary = "Half of ever more GPUs transfer to the other half, then all dispatch.",
 	.needs = NEED_TWO_SERVERS,
 	.trials = {1, 10, 20},
 	.seconds = {0.8, 5, 60},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(PARAM("gpus", PARAM_COUNT, "", "that take part", "2,4,8", "2,4,8,16,32",
+			       "2,4,8,16,32,64")),
+	.kpis = KPIS(
+		{"KV_xfer_bandwidth", "MB/s", "DUT-F", "payload acknowledged, for a pair",
+		 BETTER_HIGHER, 0},
+		KPI_KV_LATENCY, KPI_EP_LATENCY, KPI_EP_BANDWIDTH,
+		{"Link_utilization_max", "%", "DUT-F", "of the busiest sub-port, KV transfers",
+		 BETTER_NONE, 0},
+		{"control_convergence", "ms", "DUT-F", "of the control plane", BETTER_LOWER, 0},
+		KPI_MODEL("KV_xfer_bandwidth", "MB/s")),
+	.views = VIEWS({VIEW_FIELDS(VIEW_DUAL, "Scale", "gpus", "strategy", NULL,
+				    "KV_xfer_bandwidth", "EP_alltoall_latency@p99"),
+			.log_x = true},
+		       VIEW(VIEW_TABLE, "Scale", "gpus", "strategy", NULL, "KV_xfer_bandwidth",
+			    "KV_xfer_latency@p99", "EP_alltoall_latency@p99",
+			    "EP_alltoall_bandwidth", "model", "model_ratio")),
 	.run = scale_run,
 };

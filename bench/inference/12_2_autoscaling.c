@@ -252,54 +252,45 @@ static int autoscaling_run(struct trial *t)
 	return err ? err : healed;
 }
 
-static const struct param params[] = {
-	PARAM("event", PARAM_NAME, "", "servers join or leave", "up,down"),
-	PARAM("pool", PARAM_NAME, "", "whose half changes", "decode,prefill"), LIST_END};
-
-static const struct kpi kpis[] = {
-	{"fabric_convergence", "ms", "DUT-F",
-	 "from the first link's command until libfare of all GPUs has all paths, or none to who "
-	 "left",
-	 BETTER_LOWER, 0},
-	{"first_transfer", "ms", "DUT-PD",
-	 "from then until the first block of a new pair arrived, QPs connected", BETTER_LOWER,
-	 1e-6},
-	{"steady_state", "ms", "SUT-E",
-	 "from the command to scale until throughput stays within 10% of what it becomes (means "
-	 "of 500 ms)",
-	 BETTER_LOWER, 0},
-	{"drain", "ms", "SUT-E", "from the command to leave until all has arrived", BETTER_LOWER,
-	 0},
-	{"throughput_before", "MB/s", "DUT-F", "payload of all pairs", BETTER_HIGHER, 0},
-	{"throughput_after", "MB/s", "DUT-F", "the same, in the last quarter", BETTER_HIGHER, 0},
-	KPI_KV_LATENCY,
-	{"worst_latency", "ms", "DUT-N", "of the blocks of pairs that stay", BETTER_LOWER, 0},
-	KPI_DROPS,
-	KPI_MODEL("throughput_after", "MB/s"),
-	LIST_END};
-
-static const struct view views[] = {
-	VIEW(VIEW_BARS, "Time to steady state", "event", "pool", NULL, "steady_state"),
-	VIEW(VIEW_TABLE, "Scaling", "event", "pool", NULL, "fabric_convergence",
-	     "first_transfer@p50", "steady_state", "drain", "throughput_before", "throughput_after",
-	     "KV_xfer_latency@p50", "worst_latency", "Packet_drop_rate", "model", "model_ratio"),
-	VIEWS_END};
-
 const struct test test_12_2 = {
-	.id = "12.2",
+	INFERENCE_CLAUSE("12.2"),
 	.name = "Dynamic Autoscaling Response Time",
-	.clause = DRAFT "12.2",
 	.dut = "SUT-E",
 	.summary = "Half of a pool's servers join or leave under closed-loop transfers of 256 KiB: "
 		   "their links come up or go down, BGP follows. QPs to those who join are opened "
-		   "anew; "
-		   "who leaves is drained first.",
+		   "anew; who leaves is drained first.",
 	.needs = NEED_TWO_SERVERS | NEED_FAULTS,
 	.no_strategies = true,
 	.trials = {1, 10, 20},
 	.seconds = {8, 15, 60},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(PARAM("event", PARAM_NAME, "", "servers join or leave", "up,down"),
+			 PARAM("pool", PARAM_NAME, "", "whose half changes", "decode,prefill")),
+	.kpis = KPIS(
+		{"fabric_convergence", "ms", "DUT-F",
+		 "from the first link's command until libfare of all GPUs has all paths, or none "
+		 "to who left",
+		 BETTER_LOWER, 0},
+		{"first_transfer", "ms", "DUT-PD",
+		 "from then until the first block of a new pair arrived, QPs connected",
+		 BETTER_LOWER, 1e-6},
+		{"steady_state", "ms", "SUT-E",
+		 "from the command to scale until throughput stays within 10% of what it becomes "
+		 "(means of 500 ms)",
+		 BETTER_LOWER, 0},
+		{"drain", "ms", "SUT-E", "from the command to leave until all has arrived",
+		 BETTER_LOWER, 0},
+		{"throughput_before", "MB/s", "DUT-F", "payload of all pairs", BETTER_HIGHER, 0},
+		{"throughput_after", "MB/s", "DUT-F", "the same, in the last quarter",
+		 BETTER_HIGHER, 0},
+		KPI_KV_LATENCY,
+		{"worst_latency", "ms", "DUT-N", "of the blocks of pairs that stay", BETTER_LOWER,
+		 0},
+		KPI_DROPS, KPI_MODEL("throughput_after", "MB/s")),
+	.views = VIEWS(
+		VIEW(VIEW_BARS, "Time to steady state", "event", "pool", NULL, "steady_state"),
+		VIEW(VIEW_TABLE, "Scaling", "event", "pool", NULL, "fabric_convergence",
+		     "first_transfer@p50", "steady_state", "drain", "throughput_before",
+		     "throughput_after", "KV_xfer_latency@p50", "worst_latency", "Packet_drop_rate",
+		     "model", "model_ratio")),
 	.run = autoscaling_run,
 };

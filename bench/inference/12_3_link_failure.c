@@ -139,46 +139,33 @@ static int link_failure_run(struct trial *t)
 	return err ? err : healed;
 }
 
-static const struct param params[] = {PARAM("failure", PARAM_NAME, "", "links that are cut",
-					    "decode-link,dual-decode-link,leaf-spine,spine-spine"),
-				      LIST_END};
-
-static const struct kpi kpis[] = {
-	{"disruption", "ms", "DUT-F", "longest time below half of the rate afterwards",
-	 BETTER_LOWER, 0},
-	{"convergence", "ms", "DUT-F",
-	 "until the rate stays within 10% of what it becomes (means of 100 ms)", BETTER_LOWER, 0},
-	{"capacity_kept", "%", "DUT-F", "rate afterwards over before", BETTER_HIGHER, 0},
-	{"TTFT_degradation", "ms", "SUT-E", "worst TTFT of the second after, less worst before",
-	 BETTER_LOWER, 0},
-	KPI_TTFT,
-	KPI_ITL,
-	KPI_TPS_OUTPUT,
-	KPI_OFFERED,
-	KPI_DROPS,
-	KPI_MODEL("capacity_kept", "%"),
-	LIST_END};
-
-static const struct view views[] = {
-	VIEW(VIEW_BARS, "Disruption of bulk transfers", "failure", "strategy", NULL, "disruption"),
-	VIEW(VIEW_TABLE, "Link failures", "failure", "strategy", NULL, "disruption", "convergence",
-	     "capacity_kept", "TTFT_degradation", "TTFT@p99", "TPS_output", "Packet_drop_rate",
-	     "model", "model_ratio"),
-	VIEWS_END};
-
 const struct test test_12_3 = {
-	.id = "12.3",
+	INFERENCE_CLAUSE("12.3"),
 	.name = "Link Failure Convergence Impact on Serving",
-	.clause = DRAFT "12.3",
 	.dut = "DUT-F",
-	.summary = "A link of the decode GPU's leaf is cut under bulk transfers, healed, and cut "
-		   "again "
-		   "under a service at 80% of its bound. Times begin when the command is given.",
+	.summary =
+		"A link of the decode GPU's leaf is cut under bulk transfers, healed, and cut "
+		"again under a service at 80% of its bound. Times begin when the command is given.",
 	.needs = NEED_TWO_SERVERS | NEED_FAULTS,
 	.trials = {2, 10, 20},
 	.seconds = {3, 10, 60},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(PARAM("failure", PARAM_NAME, "", "links that are cut",
+			       "decode-link,dual-decode-link,leaf-spine,spine-spine")),
+	.kpis = KPIS(
+		{"disruption", "ms", "DUT-F", "longest time below half of the rate afterwards",
+		 BETTER_LOWER, 0},
+		{"convergence", "ms", "DUT-F",
+		 "until the rate stays within 10% of what it becomes (means of 100 ms)",
+		 BETTER_LOWER, 0},
+		{"capacity_kept", "%", "DUT-F", "rate afterwards over before", BETTER_HIGHER, 0},
+		{"TTFT_degradation", "ms", "SUT-E",
+		 "worst TTFT of the second after, less worst before", BETTER_LOWER, 0},
+		KPI_TTFT, KPI_ITL, KPI_TPS_OUTPUT, KPI_OFFERED, KPI_DROPS,
+		KPI_MODEL("capacity_kept", "%")),
+	.views = VIEWS(VIEW(VIEW_BARS, "Disruption of bulk transfers", "failure", "strategy", NULL,
+			    "disruption"),
+		       VIEW(VIEW_TABLE, "Link failures", "failure", "strategy", NULL, "disruption",
+			    "convergence", "capacity_kept", "TTFT_degradation", "TTFT@p99",
+			    "TPS_output", "Packet_drop_rate", "model", "model_ratio")),
 	.run = link_failure_run,
 };

@@ -14,36 +14,9 @@ static int sustained_derive(const struct test *test, struct rows *rows)
 	return err ? err : soak_variation(rows, test->id, "TTFT_p99", "TTFT_variation");
 }
 
-static const struct kpi kpis[] = {
-	KPI_AT_S,
-	KPI_TTFT_P99,
-	KPI_ITL,
-	KPI_TPS_OUTPUT,
-	KPI_OFFERED,
-	KPI_KV_LATENCY,
-	KPI_FABRIC_BW,
-	KPI_RETRANSMISSIONS,
-	{"QP_errors", "", "DUT-N", "paths of QP groups that died", BETTER_LOWER, 0},
-	{"flaps", "", "DUT-S", "BGP sessions of leaves that ended", BETTER_LOWER, 0},
-	{"slope_TTFT", "ms/h", "SUT-E", "growth of TTFT_p99, least squares", BETTER_LOWER, 0},
-	{"TTFT_variation", "%", "SUT-E",
-	 "largest less smallest TTFT_p99 of the samples, over their median: to be looked into "
-	 "above 1",
-	 BETTER_LOWER, 0},
-	KPI_MODEL("TPS_output", "tokens/s"),
-	LIST_END};
-
-static const struct view views[] = {
-	VIEW(VIEW_TREND, "TTFT over time", "at_s", "strategy", NULL, "TTFT_p99"),
-	VIEW(VIEW_TABLE, "Samples", "strategy", NULL, NULL, "TTFT_p99", "ITL@p99", "TPS_output",
-	     "KV_xfer_latency@p99", "retransmissions", "QP_errors", "flaps", "slope_TTFT",
-	     "TTFT_variation", "model", "model_ratio"),
-	VIEWS_END};
-
 const struct test test_13_1 = {
-	.id = "13.1",
+	INFERENCE_CLAUSE("13.1"),
 	.name = "24-Hour Sustained Inference Load",
-	.clause = DRAFT "13.1",
 	.dut = "SUT-E",
 	.summary = "A service at 80% of its bound, sampled again and again; how long stands in the "
 		   "run's table. Compute emulated.",
@@ -51,8 +24,21 @@ const struct test test_13_1 = {
 	.trials = {4, 60, 96},
 	.seconds = {3, 30, 900},
 	.sample_s = 60,
-	.kpis = kpis,
-	.views = views,
+	.kpis = KPIS(KPI_AT_S, KPI_TTFT_P99, KPI_ITL, KPI_TPS_OUTPUT, KPI_OFFERED, KPI_KV_LATENCY,
+		     KPI_FABRIC_BW, KPI_RETRANSMISSIONS,
+		     {"QP_errors", "", "DUT-N", "paths of QP groups that died", BETTER_LOWER, 0},
+		     {"flaps", "", "DUT-S", "BGP sessions of leaves that ended", BETTER_LOWER, 0},
+		     {"slope_TTFT", "ms/h", "SUT-E", "growth of TTFT_p99, least squares",
+		      BETTER_LOWER, 0},
+		     {"TTFT_variation", "%", "SUT-E",
+		      "largest less smallest TTFT_p99 of the samples, over their median: to be "
+		      "looked into above 1",
+		      BETTER_LOWER, 0},
+		     KPI_MODEL("TPS_output", "tokens/s")),
+	.views = VIEWS(VIEW(VIEW_TREND, "TTFT over time", "at_s", "strategy", NULL, "TTFT_p99"),
+		       VIEW(VIEW_TABLE, "Samples", "strategy", NULL, NULL, "TTFT_p99", "ITL@p99",
+			    "TPS_output", "KV_xfer_latency@p99", "retransmissions", "QP_errors",
+			    "flaps", "slope_TTFT", "TTFT_variation", "model", "model_ratio")),
 	.run = sustained_run,
 	.derive = sustained_derive,
 };

@@ -40,36 +40,29 @@ static int memory_derive(const struct test *test, struct rows *rows)
 	return err ? err : soak_slope(rows, test->id, "descriptors", "slope_descriptors");
 }
 
-static const struct kpi kpis[] = {
-	KPI_AT_S,
-	{"worker_memory", "KiB", "DUT-N", "resident, all workers", BETTER_LOWER, 0},
-	{"fared_memory", "KiB", "DUT-N", "resident, all daemons", BETTER_LOWER, 0},
-	{"descriptors", "", "DUT-N", "open, all workers and daemons", BETTER_LOWER, 0},
-	{"slope_worker", "KiB/h", "DUT-N", "growth, least squares", BETTER_LOWER, 0},
-	{"slope_fared", "KiB/h", "DUT-N", "growth, least squares", BETTER_LOWER, 0},
-	{"slope_descriptors", "1/h", "DUT-N", "growth, least squares", BETTER_LOWER, 0},
-	{"GPU_memory", "MiB", "SUT-E", "of the accelerators", BETTER_LOWER, 0},
-	LIST_END};
-
-static const struct view views[] = {VIEW(VIEW_TREND, "Memory over time", "at_s", "strategy", NULL,
-					 "worker_memory", "fared_memory"),
-				    VIEW(VIEW_TABLE, "Memory", "strategy", NULL, NULL,
-					 "worker_memory", "slope_worker", "fared_memory",
-					 "slope_fared", "descriptors", "slope_descriptors"),
-				    VIEWS_END};
-
 const struct test test_13_2 = {
-	.id = "13.2",
+	INFERENCE_CLAUSE("13.2"),
 	.name = "KV Cache Memory Leak Detection",
-	.clause = DRAFT "13.2",
 	.dut = "SUT-E",
 	.summary = "The service of 13.1; memory and descriptors of workers and daemons after each "
 		   "sample.",
 	.needs = NEED_TWO_SERVERS | NEED_ONE_MACHINE,
 	.trials = {4, 60, 96},
 	.seconds = {1.5, 30, 900},
-	.kpis = kpis,
-	.views = views,
+	.kpis = KPIS(
+		KPI_AT_S,
+		{"worker_memory", "KiB", "DUT-N", "resident, all workers", BETTER_LOWER, 0},
+		{"fared_memory", "KiB", "DUT-N", "resident, all daemons", BETTER_LOWER, 0},
+		{"descriptors", "", "DUT-N", "open, all workers and daemons", BETTER_LOWER, 0},
+		{"slope_worker", "KiB/h", "DUT-N", "growth, least squares", BETTER_LOWER, 0},
+		{"slope_fared", "KiB/h", "DUT-N", "growth, least squares", BETTER_LOWER, 0},
+		{"slope_descriptors", "1/h", "DUT-N", "growth, least squares", BETTER_LOWER, 0},
+		{"GPU_memory", "MiB", "SUT-E", "of the accelerators", BETTER_LOWER, 0}),
+	.views = VIEWS(VIEW(VIEW_TREND, "Memory over time", "at_s", "strategy", NULL,
+			    "worker_memory", "fared_memory"),
+		       VIEW(VIEW_TABLE, "Memory", "strategy", NULL, NULL, "worker_memory",
+			    "slope_worker", "fared_memory", "slope_fared", "descriptors",
+			    "slope_descriptors")),
 	.run = memory_run,
 	.derive = memory_derive,
 };

@@ -55,42 +55,26 @@ static int stability_run(struct trial *t)
 	return middle && !err ? fabric_settle(t->fabric) : err;
 }
 
-static const struct param added[] = {PARAM("flap", PARAM_NAME, "",
-					   "whether a link was down for a second in the sample",
-					   "no,yes"),
-				     LIST_END};
-
-static const struct kpi kpis[] = {
-	KPI_AT_S,
-	{"QP_transitions", "", "DUT-N", "paths of QP groups that died or were rebuilt",
-	 BETTER_LOWER, 0},
-	KPI_RETRANSMISSIONS,
-	KPI_TTFT_P99,
-	KPI_TPS_OUTPUT,
-	KPI_OFFERED,
-	{"FEC_errors", "", "DUT-S", "of links", BETTER_LOWER, 0},
-	{"Buffer_utilization", "%", "DUT-S", "of switches", BETTER_NONE, 0},
-	KPI_MODEL("TPS_output", "tokens/s"),
-	LIST_END};
-
-static const struct view views[] = {VIEW(VIEW_TREND, "TTFT over time; a link flaps in the middle",
-					 "at_s", "strategy", NULL, "TTFT_p99"),
-				    VIEW(VIEW_TABLE, "Stability", "flap", "strategy", NULL,
-					 "QP_transitions", "retransmissions", "TTFT_p99", "model",
-					 "model_ratio"),
-				    VIEWS_END};
-
 const struct test test_13_3 = {
-	.id = "13.3",
+	INFERENCE_CLAUSE("13.3"),
 	.name = "Long-Running Serving Stability",
-	.clause = DRAFT "13.3",
 	.dut = "SUT-E",
 	.summary = "The service of 13.1; in the sample in the middle a link is down for a second.",
 	.needs = NEED_TWO_SERVERS | NEED_FAULTS,
 	.trials = {3, 60, 96},
 	.seconds = {4, 30, 900},
-	.added = added,
-	.kpis = kpis,
-	.views = views,
+	.added = PARAMS(PARAM("flap", PARAM_NAME, "",
+			      "whether a link was down for a second in the sample", "no,yes")),
+	.kpis = KPIS(KPI_AT_S,
+		     {"QP_transitions", "", "DUT-N", "paths of QP groups that died or were rebuilt",
+		      BETTER_LOWER, 0},
+		     KPI_RETRANSMISSIONS, KPI_TTFT_P99, KPI_TPS_OUTPUT, KPI_OFFERED,
+		     {"FEC_errors", "", "DUT-S", "of links", BETTER_LOWER, 0},
+		     {"Buffer_utilization", "%", "DUT-S", "of switches", BETTER_NONE, 0},
+		     KPI_MODEL("TPS_output", "tokens/s")),
+	.views = VIEWS(VIEW(VIEW_TREND, "TTFT over time; a link flaps in the middle", "at_s",
+			    "strategy", NULL, "TTFT_p99"),
+		       VIEW(VIEW_TABLE, "Stability", "flap", "strategy", NULL, "QP_transitions",
+			    "retransmissions", "TTFT_p99", "model", "model_ratio")),
 	.run = stability_run,
 };

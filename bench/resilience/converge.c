@@ -33,22 +33,6 @@ static int converge_run(struct trial *t)
 	return err ? err : down;
 }
 
-static const struct param params[] = {PARAM("topology", PARAM_TEXT, "",
-					    "of farelab(8), installed or a file", "4x4x2.yaml",
-					    "4x4x2.yaml,64x4x2.yaml"),
-				      LIST_END};
-
-static const struct kpi kpis[] = {
-	{"converged", "s", "DUT-F",
-	 "from nothing until every server's bgpd and kernel have routes toward every GPU over "
-	 "every plane",
-	 BETTER_LOWER, 0},
-	LIST_END};
-
-static const struct view views[] = {
-	VIEW(VIEW_BARS, "From nothing to converged", "topology", NULL, NULL, "converged"),
-	VIEW(VIEW_TABLE, "Convergence", "topology", NULL, NULL, "converged"), VIEWS_END};
-
 const struct test test_converge = {
 	.id = "converge",
 	.name = "From nothing to converged",
@@ -61,8 +45,14 @@ const struct test test_converge = {
 	.no_fabric = true,
 	.trials = {3, 3, 10},
 	.seconds = {10, 10, 10},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(PARAM("topology", PARAM_TEXT, "", "of farelab(8), installed or a file",
+			       "4x4x2.yaml", "4x4x2.yaml,64x4x2.yaml")),
+	.kpis = KPIS({"converged", "s", "DUT-F",
+		      "from nothing until every server's bgpd and kernel have routes toward every "
+		      "GPU over every plane",
+		      BETTER_LOWER, 0}),
+	.views = VIEWS(
+		VIEW(VIEW_BARS, "From nothing to converged", "topology", NULL, NULL, "converged"),
+		VIEW(VIEW_TABLE, "Convergence", "topology", NULL, NULL, "converged")),
 	.run = converge_run,
 };

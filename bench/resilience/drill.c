@@ -385,60 +385,10 @@ static int drill_run(struct trial *t)
 	return err ? err : fabric_settle(t->fabric);
 }
 
-static const struct param params[] = {
-	PARAM("plan", PARAM_TEXT, "", "of farelab(8), installed or a file", "random.yaml"),
-	PARAM("faults", PARAM_COUNT, "",
-	      "random ones, instead of the plan's number (0: the plan's)", "25", "200", "1000"),
-	LIST_END};
-
 #define COUNTED(name, what)                                                                        \
 	{                                                                                          \
 		name, "", "DUT-F", what, BETTER_LOWER, 0                                           \
 	}
-
-static const struct kpi kpis[] = {
-	{"seed", "", "", "of what the plan leaves to chance", BETTER_NONE, 0},
-	{"faults", "", "DUT-F", "injected", BETTER_NONE, 0},
-	COUNTED("not_healed", "faults that were not"),
-	{"messages", "", "DUT-N", "each checked byte by byte", BETTER_NONE, 0},
-	COUNTED("lost", "messages"),
-	{"replayed", "", "DUT-N", "chunks sent again", BETTER_NONE, 0},
-	COUNTED("needless_flows", "flows moved needlessly"),
-	COUNTED("needless_weights", "weights lowered that no fault explains"),
-	{"goodput", "Gb/s", "DUT-F", "of all GPUs before the first fault", BETTER_HIGHER, 0},
-	{"goodput_after", "", "DUT-F",
-	 "of four seconds once all weights are back, over that before the first fault",
-	 BETTER_HIGHER, 0},
-	{"converged", "s", "DUT-F", "until the lab had, after the last was healed", BETTER_LOWER,
-	 0},
-	{"weights_back", "s", "DUT-F", "until all weights were back, after that", BETTER_LOWER, 0},
-	{"all_back", "", "DUT-F", "they were", BETTER_HIGHER, 0},
-	{"duration", "s", "", "of the whole drill", BETTER_NONE, 0},
-	{"fared_memory", "KiB", "DUT-F", "resident at the end, of a daemon", BETTER_LOWER, 0},
-	{"slope_fared", "KiB/h", "DUT-F",
-	 "growth of a daemon by least squares, without the first quarter", BETTER_LOWER, 0},
-	{"slope_descriptors", "1/h", "DUT-F", "the same of its descriptors", BETTER_LOWER, 0},
-	{"count", "", "DUT-F", "faults of a kind", BETTER_NONE, 0},
-	{"hole_median", "ms", "DUT-F",
-	 "longest time that any GPU had nothing acknowledged, from a fault until a second after it "
-	 "was healed; faults overlap, and one may be charged with another's cost",
-	 BETTER_LOWER, 0},
-	{"hole_max", "ms", "DUT-F", "the same, of the worst fault", BETTER_LOWER, 0},
-	{"dip_median", "", "DUT-F",
-	 "goodput of all GPUs in the worst tenth of a second of that time, of the healthy one",
-	 BETTER_HIGHER, 0},
-	{"dip_worst", "", "DUT-F", "the same, of the worst fault", BETTER_HIGHER, 0},
-	LIST_END};
-
-static const struct view views[] = {VIEW(VIEW_TABLE, "The drill", "faults", NULL, NULL, "messages",
-					 "lost", "replayed", "needless_flows", "needless_weights",
-					 "goodput_after", "converged", "weights_back", "duration"),
-				    VIEW(VIEW_TABLE, "The daemons", "faults", NULL, NULL,
-					 "fared_memory", "slope_fared", "slope_descriptors"),
-				    VIEW(VIEW_TABLE, "What faults cost", "fault", NULL, NULL,
-					 "count", "hole_median", "hole_max", "dip_median",
-					 "dip_worst"),
-				    VIEWS_END};
 
 const struct test test_drill = {
 	.id = "drill",
@@ -451,8 +401,54 @@ const struct test test_drill = {
 	.no_strategies = true,
 	.trials = {1, 1, 1},
 	.seconds = {60, 400, 1500},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(
+		PARAM("plan", PARAM_TEXT, "", "of farelab(8), installed or a file", "random.yaml"),
+		PARAM("faults", PARAM_COUNT, "",
+		      "random ones, instead of the plan's number (0: the plan's)", "25", "200",
+		      "1000")),
+	.kpis = KPIS(
+		{"seed", "", "", "of what the plan leaves to chance", BETTER_NONE, 0},
+		{"faults", "", "DUT-F", "injected", BETTER_NONE, 0},
+		COUNTED("not_healed", "faults that were not"),
+		{"messages", "", "DUT-N", "each checked byte by byte", BETTER_NONE, 0},
+		COUNTED("lost", "messages"),
+		{"replayed", "", "DUT-N", "chunks sent again", BETTER_NONE, 0},
+		COUNTED("needless_flows", "flows moved needlessly"),
+		COUNTED("needless_weights", "weights lowered that no fault explains"),
+		{"goodput", "Gb/s", "DUT-F", "of all GPUs before the first fault", BETTER_HIGHER,
+		 0},
+		{"goodput_after", "", "DUT-F",
+		 "of four seconds once all weights are back, over that before the first fault",
+		 BETTER_HIGHER, 0},
+		{"converged", "s", "DUT-F", "until the lab had, after the last was healed",
+		 BETTER_LOWER, 0},
+		{"weights_back", "s", "DUT-F", "until all weights were back, after that",
+		 BETTER_LOWER, 0},
+		{"all_back", "", "DUT-F", "they were", BETTER_HIGHER, 0},
+		{"duration", "s", "", "of the whole drill", BETTER_NONE, 0},
+		{"fared_memory", "KiB", "DUT-F", "resident at the end, of a daemon", BETTER_LOWER,
+		 0},
+		{"slope_fared", "KiB/h", "DUT-F",
+		 "growth of a daemon by least squares, without the first quarter", BETTER_LOWER, 0},
+		{"slope_descriptors", "1/h", "DUT-F", "the same of its descriptors", BETTER_LOWER,
+		 0},
+		{"count", "", "DUT-F", "faults of a kind", BETTER_NONE, 0},
+		{"hole_median", "ms", "DUT-F",
+		 "longest time that any GPU had nothing acknowledged, from a fault until a second "
+		 "after it was healed; faults overlap, and one may be charged with another's cost",
+		 BETTER_LOWER, 0},
+		{"hole_max", "ms", "DUT-F", "the same, of the worst fault", BETTER_LOWER, 0},
+		{"dip_median", "", "DUT-F",
+		 "goodput of all GPUs in the worst tenth of a second of that time, of the healthy "
+		 "one",
+		 BETTER_HIGHER, 0},
+		{"dip_worst", "", "DUT-F", "the same, of the worst fault", BETTER_HIGHER, 0}),
+	.views = VIEWS(VIEW(VIEW_TABLE, "The drill", "faults", NULL, NULL, "messages", "lost",
+			    "replayed", "needless_flows", "needless_weights", "goodput_after",
+			    "converged", "weights_back", "duration"),
+		       VIEW(VIEW_TABLE, "The daemons", "faults", NULL, NULL, "fared_memory",
+			    "slope_fared", "slope_descriptors"),
+		       VIEW(VIEW_TABLE, "What faults cost", "fault", NULL, NULL, "count",
+			    "hole_median", "hole_max", "dip_median", "dip_worst")),
 	.run = drill_run,
 };

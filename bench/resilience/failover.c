@@ -229,21 +229,6 @@ static int failover_run(struct trial *t)
 	return 0;
 }
 
-static const struct param params[] = {
-	PARAM("scenario", PARAM_NAME, "", "what breaks, and is healed",
-	      "local-sub-port,remote-sub-port,remote-plane,leaf-killed,leaf-gray,leaf-gray-one-way,"
-	      "leaf-loss-5,flap-1hz,flap-20hz,bgpd-killed,fared-killed,two-faults"),
-	PARAM("traffic", PARAM_NAME, "", "meanwhile", "kv,ep"),
-	PARAM("max_stolen", PARAM_NUMBER, "%",
-	      "a trial is made again if a hypervisor took more of the machine, unless it went "
-	      "wrong",
-	      "100"),
-	PARAM("max_stall", PARAM_NUMBER, "ms",
-	      "and if a core stood still for longer shortly before the decision (0: nobody "
-	      "watches), by a process of real-time priority on each core",
-	      "0"),
-	LIST_END};
-
 #define MS_KPI(name, what)                                                                         \
 	{                                                                                          \
 		name, "ms", "DUT-F", what, BETTER_LOWER, 0                                         \
@@ -257,48 +242,6 @@ static const struct param params[] = {
 		name, "", "DUT-F", what, BETTER_LOWER, 0                                           \
 	}
 
-static const struct kpi kpis[] = {
-	MS_KPI("kernel", "from the injection until the kernel tells the server that lost its link"),
-	MS_KPI("decide",
-	       "from the injection until all servers concerned have new weights for applications; "
-	       "where they never came, as long as the fault lasted"),
-	MS_KPI("decide_after_kernel", "the same from the kernel's event"),
-	MS_KPI("move", "from the injection until goodput is at 90% of what it settles at"),
-	MS_KPI("gap", "longest time without a byte acknowledged"),
-	RATIO_KPI("settled", "goodput under the fault, of the healthy one"),
-	MS_KPI("back", "from the heal until links and kernel routes are as before"),
-	MS_KPI("hold", "from then until the first of the weight is back"),
-	MS_KPI("ramp", "from then until all of it is"),
-	MS_KPI("weights", "from the heal until all weights are back"),
-	MS_KPI("restore",
-	       "from links and routes being back until goodput is 98% of the healthy one"),
-	RATIO_KPI("after", "goodput at the end of the trial, of the healthy one"),
-	COUNT_KPI("undecided", "a decision was due, and never came"),
-	COUNT_KPI("backoff", "a path went down more than once"),
-	RATIO_KPI("back_at_all", "weights and goodput came back"),
-	{"messages", "", "DUT-F", "each checked byte by byte", BETTER_NONE, 0},
-	COUNT_KPI("lost", "messages"),
-	COUNT_KPI("needless",
-		  "flows moved, and weights lowered on planes that nothing happened to"),
-	{"replayed", "", "DUT-F", "chunks sent again", BETTER_NONE, 0},
-	{"stolen", "%", "machine", "by a hypervisor, while there was traffic", BETTER_NONE, 0},
-	{"stalled", "ms", "machine", "a core stood still at most, until the decision", BETTER_NONE,
-	 0},
-	RATIO_KPI("goodput", "around the injection, of the healthy one, first trial"),
-	RATIO_KPI("goodput_healed", "around the heal"),
-	LIST_END};
-
-static const struct view views[] = {
-	VIEW(VIEW_TABLE, "Under the fault", "scenario", "strategy", "traffic", "kernel", "decide",
-	     "move", "gap", "settled", "undecided"),
-	VIEW(VIEW_TABLE, "After healing", "scenario", "strategy", "traffic", "back", "hold", "ramp",
-	     "restore", "after", "backoff", "lost", "needless"),
-	VIEW(VIEW_LINES, "Goodput around the injection", "at_ms", "strategy", "scenario",
-	     "goodput"),
-	VIEW(VIEW_LINES, "Goodput around the heal", "at_ms", "strategy", "scenario",
-	     "goodput_healed"),
-	VIEWS_END};
-
 const struct test test_failover = {
 	.id = "failover",
 	.name = "What a fault costs",
@@ -311,9 +254,59 @@ const struct test test_failover = {
 	.needs = NEED_TWO_SERVERS | NEED_FAULTS,
 	.trials = {20, 20, 20},
 	.seconds = {1, 1, 1},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(
+		PARAM("scenario", PARAM_NAME, "", "what breaks, and is healed",
+		      "local-sub-port,remote-sub-port,remote-plane,leaf-killed,leaf-gray,"
+		      "leaf-gray-one-way,leaf-loss-5,flap-1hz,flap-20hz,bgpd-killed,fared-killed,"
+		      "two-faults"),
+		PARAM("traffic", PARAM_NAME, "", "meanwhile", "kv,ep"),
+		PARAM("max_stolen", PARAM_NUMBER, "%",
+		      "a trial is made again if a hypervisor took more of the machine, unless it "
+		      "went wrong",
+		      "100"),
+		PARAM("max_stall", PARAM_NUMBER, "ms",
+		      "and if a core stood still for longer shortly before the decision (0: nobody "
+		      "watches), by a process of real-time priority on each core",
+		      "0")),
+	.kpis = KPIS(
+		MS_KPI("kernel",
+		       "from the injection until the kernel tells the server that lost its link"),
+		MS_KPI("decide",
+		       "from the injection until all servers concerned have new weights for "
+		       "applications; where they never came, as long as the fault lasted"),
+		MS_KPI("decide_after_kernel", "the same from the kernel's event"),
+		MS_KPI("move", "from the injection until goodput is at 90% of what it settles at"),
+		MS_KPI("gap", "longest time without a byte acknowledged"),
+		RATIO_KPI("settled", "goodput under the fault, of the healthy one"),
+		MS_KPI("back", "from the heal until links and kernel routes are as before"),
+		MS_KPI("hold", "from then until the first of the weight is back"),
+		MS_KPI("ramp", "from then until all of it is"),
+		MS_KPI("weights", "from the heal until all weights are back"),
+		MS_KPI("restore",
+		       "from links and routes being back until goodput is 98% of the healthy one"),
+		RATIO_KPI("after", "goodput at the end of the trial, of the healthy one"),
+		COUNT_KPI("undecided", "a decision was due, and never came"),
+		COUNT_KPI("backoff", "a path went down more than once"),
+		RATIO_KPI("back_at_all", "weights and goodput came back"),
+		{"messages", "", "DUT-F", "each checked byte by byte", BETTER_NONE, 0},
+		COUNT_KPI("lost", "messages"),
+		COUNT_KPI("needless",
+			  "flows moved, and weights lowered on planes that nothing happened to"),
+		{"replayed", "", "DUT-F", "chunks sent again", BETTER_NONE, 0},
+		{"stolen", "%", "machine", "by a hypervisor, while there was traffic", BETTER_NONE,
+		 0},
+		{"stalled", "ms", "machine", "a core stood still at most, until the decision",
+		 BETTER_NONE, 0},
+		RATIO_KPI("goodput", "around the injection, of the healthy one, first trial"),
+		RATIO_KPI("goodput_healed", "around the heal")),
+	.views = VIEWS(VIEW(VIEW_TABLE, "Under the fault", "scenario", "strategy", "traffic",
+			    "kernel", "decide", "move", "gap", "settled", "undecided"),
+		       VIEW(VIEW_TABLE, "After healing", "scenario", "strategy", "traffic", "back",
+			    "hold", "ramp", "restore", "after", "backoff", "lost", "needless"),
+		       VIEW(VIEW_LINES, "Goodput around the injection", "at_ms", "strategy",
+			    "scenario", "goodput"),
+		       VIEW(VIEW_LINES, "Goodput around the heal", "at_ms", "strategy", "scenario",
+			    "goodput_healed")),
 	.run = failover_run,
 	.close = failover_close_all,
 };

@@ -9,6 +9,8 @@
 #include "suite/test.h"
 
 #define DRAFT "draft-calabria-bmwg-ai-fabric-inference-bench-02, "
+/* Of a test of that draft: its number is that of its clause. */
+#define INFERENCE_CLAUSE(number) .id = number, .clause = DRAFT number
 
 #define KPI_TTFT KPI("TTFT", "ms", "SUT-E", "from arrival to the first token", BETTER_LOWER, 1e-6)
 #define KPI_ITL	 KPI("ITL", "ms", "SUT-E", "between a request's tokens", BETTER_LOWER, 1e-6)

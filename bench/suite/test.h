@@ -127,6 +127,10 @@ struct view {
 	{                                                                                          \
 		.title = NULL                                                                      \
 	}
+/* A test's lists, with their ends. */
+#define PARAMS(...) ((const struct param[]){__VA_ARGS__, LIST_END})
+#define KPIS(...)   ((const struct kpi[]){__VA_ARGS__, LIST_END})
+#define VIEWS(...)  ((const struct view[]){__VA_ARGS__, VIEWS_END})
 
 /* What a test needs of the fabric; the fabric says what it can do (fabric/fabric.h). */
 enum need {

@@ -115,47 +115,37 @@ static int throughput_run(struct trial *t)
 	return err;
 }
 
-static const struct param params[] = {
-	PARAM("size", PARAM_BYTES, "bytes", "of a message", "64K", "1K,4K,64K,1M",
-	      "64,256,1K,4K,64K,256K,1M,4M"),
-	PARAM("qps", PARAM_COUNT, "", "QPs of a pair", "8", "8,16,32", "1,4,16,32"),
-	PARAM("pairs", PARAM_COUNT, "", "of hosts; more than there are GPUs share them", "1", "1,2",
-	      "1,2,4,8,16,32,64"),
-	PARAM("direction", PARAM_NAME, "", "of the writes of a pair", "one", "one,both"), LIST_END};
-
-static const struct kpi kpis[] = {
-	{"Throughput", "Gb/s", "DUT-F",
-	 "payload offered at the highest rate without loss, all pairs, both directions",
-	 BETTER_HIGHER, 0},
-	{"Throughput_measured", "Gb/s", "DUT-F", "payload acknowledged at that rate", BETTER_HIGHER,
-	 0},
-	{"Efficiency", "%", "DUT-F", "Throughput over what headers leave of the lines",
-	 BETTER_HIGHER, 0},
-	TRAINING_LINKS,
-	KPI_MODEL("Throughput", "Gb/s"),
-	LIST_END};
-
-static const struct view views[] = {
-	VIEW(VIEW_TABLE, "Throughput by size and QPs", "size", "qps", "strategy", "Throughput",
-	     "Throughput_measured", "Efficiency", "Link_utilization_max", "Link_utilization_min",
-	     "Link_utilization_mean", "model", "model_ratio"),
-	{VIEW_FIELDS(VIEW_LINES, "Throughput over message size", "size", "qps", "strategy",
-		     "Throughput"),
-	 .log_x = true, .reference = "model"},
-	VIEWS_END};
-
 const struct test test_t5_1 = {
-	.id = "T5.1",
+	TRAINING_CLAUSE("5.1"),
 	.name = "Baseline RDMA Write Throughput",
-	.clause = TRAINING_DRAFT "5.1",
 	.dut = "DUT-F",
 	.summary = "Pairs of GPUs write at an even rate; the highest without loss by halving (RFC "
 		   "2544, 26.1), ten steps, six in profile quick.",
 	.needs = NEED_TWO_SERVERS,
 	.trials = {1, 5, 20},
 	.seconds = {0.8, 4, 60},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(
+		PARAM("size", PARAM_BYTES, "bytes", "of a message", "64K", "1K,4K,64K,1M",
+		      "64,256,1K,4K,64K,256K,1M,4M"),
+		PARAM("qps", PARAM_COUNT, "", "QPs of a pair", "8", "8,16,32", "1,4,16,32"),
+		PARAM("pairs", PARAM_COUNT, "", "of hosts; more than there are GPUs share them",
+		      "1", "1,2", "1,2,4,8,16,32,64"),
+		PARAM("direction", PARAM_NAME, "", "of the writes of a pair", "one", "one,both")),
+	.kpis = KPIS(
+		{"Throughput", "Gb/s", "DUT-F",
+		 "payload offered at the highest rate without loss, all pairs, both directions",
+		 BETTER_HIGHER, 0},
+		{"Throughput_measured", "Gb/s", "DUT-F", "payload acknowledged at that rate",
+		 BETTER_HIGHER, 0},
+		{"Efficiency", "%", "DUT-F", "Throughput over what headers leave of the lines",
+		 BETTER_HIGHER, 0},
+		TRAINING_LINKS, KPI_MODEL("Throughput", "Gb/s")),
+	.views = VIEWS(VIEW(VIEW_TABLE, "Throughput by size and QPs", "size", "qps", "strategy",
+			    "Throughput", "Throughput_measured", "Efficiency",
+			    "Link_utilization_max", "Link_utilization_min", "Link_utilization_mean",
+			    "model", "model_ratio"),
+		       {VIEW_FIELDS(VIEW_LINES, "Throughput over message size", "size", "qps",
+				    "strategy", "Throughput"),
+			.log_x = true, .reference = "model"}),
 	.run = throughput_run,
 };

@@ -97,54 +97,43 @@ static int latency_derive(const struct test *test, struct rows *rows)
 	return err;
 }
 
-static const struct param params[] = {
-	PARAM("load", PARAM_NAME, "", "beside the messages that are timed: none, or T5.1's rate",
-	      "none,full"),
-	PARAM("size", PARAM_BYTES, "bytes", "of a message", "64K", "1K,4K,64K,1M",
-	      "64,256,1K,4K,64K,256K,1M,4M"),
-	PARAM("qps", PARAM_COUNT, "", "QPs of the load", "8", "8,16,32", "1,4,16,32"),
-	PARAM("pairs", PARAM_COUNT, "", "of hosts", "1"),
-	PARAM("direction", PARAM_NAME, "", "of the writes", "one"),
-	LIST_END};
-
-static const struct kpi kpis[] = {
-	{"One_direction", "us", "DUT-F",
-	 "from when a message was due until its receiver was notified", BETTER_LOWER, 1e-3},
-	{"Round_trip", "us", "DUT-F", "until the sender had its acknowledgement", BETTER_LOWER,
-	 1e-3},
-	{"Round_trip_min", "us", "DUT-F", "the shortest", BETTER_LOWER, 0},
-	{"Round_trip_mean", "us", "DUT-F", "of a trial", BETTER_LOWER, 0},
-	{"Loaded_factor", "", "DUT-F", "median round trip under load over that without",
-	 BETTER_LOWER, 0},
-	KPI_MODEL("One_direction", "us"),
-	LIST_END};
-
-static const struct view views[] = {
-	VIEW(VIEW_TABLE, "Round trip by size", "size", "load", "strategy", "Round_trip_min",
-	     "Round_trip_mean", "Round_trip@p50", "Round_trip@p95", "Round_trip@p99",
-	     "Round_trip@p99.9", "Round_trip@max", "Loaded_factor"),
-	VIEW(VIEW_TABLE, "One direction by size", "size", "load", "strategy", "One_direction@p50",
-	     "One_direction@p95", "One_direction@p99", "One_direction@p99.9", "One_direction@max",
-	     "model", "model_ratio"),
-	{VIEW_FIELDS(VIEW_CDF, "Distribution of the round trip", "load", "strategy", "size",
-		     "Round_trip"),
-	 .log_x = true},
-	VIEWS_END};
-
 const struct test test_t5_2 = {
-	.id = "T5.2",
+	TRAINING_CLAUSE("5.2"),
 	.name = "Latency",
-	.clause = TRAINING_DRAFT "5.2",
 	.dut = "DUT-F",
 	.summary = "Writes of a pair at 1% of the load are timed, alone and at the rate that T5.1 "
-		   "found "
-		   "in the same run. Both ends of a lab read one clock.",
+		   "found in the same run. Both ends of a lab read one clock.",
 	.needs = NEED_TWO_SERVERS,
 	.trials = {1, 5, 20},
 	.seconds = {2, 10, 120},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(
+		PARAM("load", PARAM_NAME, "",
+		      "beside the messages that are timed: none, or T5.1's rate", "none,full"),
+		PARAM("size", PARAM_BYTES, "bytes", "of a message", "64K", "1K,4K,64K,1M",
+		      "64,256,1K,4K,64K,256K,1M,4M"),
+		PARAM("qps", PARAM_COUNT, "", "QPs of the load", "8", "8,16,32", "1,4,16,32"),
+		PARAM("pairs", PARAM_COUNT, "", "of hosts", "1"),
+		PARAM("direction", PARAM_NAME, "", "of the writes", "one")),
+	.kpis = KPIS({"One_direction", "us", "DUT-F",
+		      "from when a message was due until its receiver was notified", BETTER_LOWER,
+		      1e-3},
+		     {"Round_trip", "us", "DUT-F", "until the sender had its acknowledgement",
+		      BETTER_LOWER, 1e-3},
+		     {"Round_trip_min", "us", "DUT-F", "the shortest", BETTER_LOWER, 0},
+		     {"Round_trip_mean", "us", "DUT-F", "of a trial", BETTER_LOWER, 0},
+		     {"Loaded_factor", "", "DUT-F",
+		      "median round trip under load over that without", BETTER_LOWER, 0},
+		     KPI_MODEL("One_direction", "us")),
+	.views =
+		VIEWS(VIEW(VIEW_TABLE, "Round trip by size", "size", "load", "strategy",
+			   "Round_trip_min", "Round_trip_mean", "Round_trip@p50", "Round_trip@p95",
+			   "Round_trip@p99", "Round_trip@p99.9", "Round_trip@max", "Loaded_factor"),
+		      VIEW(VIEW_TABLE, "One direction by size", "size", "load", "strategy",
+			   "One_direction@p50", "One_direction@p95", "One_direction@p99",
+			   "One_direction@p99.9", "One_direction@max", "model", "model_ratio"),
+		      {VIEW_FIELDS(VIEW_CDF, "Distribution of the round trip", "load", "strategy",
+				   "size", "Round_trip"),
+		       .log_x = true}),
 	.run = rtt_run,
 	.derive = latency_derive,
 };

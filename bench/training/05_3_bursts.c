@@ -107,33 +107,9 @@ static int bursts_run(struct trial *t)
 	return err;
 }
 
-static const struct param params[] = {
-	PARAM("senders", PARAM_COUNT, "", "to one GPU", "2,3", NULL, "2,4,8,16,32"),
-	PARAM("size", PARAM_BYTES, "bytes", "of a datagram, each a frame", "4K", "1K,4K",
-	      "64,256,1K,4K"),
-	LIST_END};
-
-static const struct kpi kpis[] = {
-	{"Burst_frames", "frames", "DUT-F", "of a sender, the longest burst that lost none",
-	 BETTER_HIGHER, 0},
-	{"Burst_bytes", "bytes", "DUT-F", "of a sender, with headers", BETTER_HIGHER, 0},
-	{"Burst_total", "bytes", "DUT-F", "of all senders", BETTER_HIGHER, 0},
-	{"Lost", "packets", "DUT-F", "of all bursts that were tried", BETTER_NONE, 0},
-	{"Lost_uncounted", "packets", "DUT-F",
-	 "of these, less what the lab's counters have; 0 is right", BETTER_NONE, 0},
-	KPI_MODEL("Burst_bytes", "bytes"),
-	LIST_END};
-
-static const struct view views[] = {
-	VIEW(VIEW_LINES, "Burst over the incast ratio", "senders", "size", NULL, "Burst_bytes"),
-	VIEW(VIEW_TABLE, "Bursts", "senders", "size", NULL, "Burst_frames", "Burst_bytes",
-	     "Burst_total", "model", "model_ratio", "Lost", "Lost_uncounted"),
-	VIEWS_END};
-
 const struct test test_t5_3 = {
-	.id = "T5.3",
+	TRAINING_CLAUSE("5.3"),
 	.name = "Back-to-Back Burst Absorption",
-	.clause = TRAINING_DRAFT "5.3",
 	.dut = "DUT-F",
 	.summary = "Several GPUs begin at once to send datagrams to one, as fast as their links "
 		   "take them, without congestion control; the longest burst of which none is "
@@ -142,8 +118,23 @@ const struct test test_t5_3 = {
 	.no_strategies = true,
 	.trials = {1, 5, 5},
 	.seconds = {2, 10, 60},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params =
+		PARAMS(PARAM("senders", PARAM_COUNT, "", "to one GPU", "2,3", NULL, "2,4,8,16,32"),
+		       PARAM("size", PARAM_BYTES, "bytes", "of a datagram, each a frame", "4K",
+			     "1K,4K", "64,256,1K,4K")),
+	.kpis = KPIS(
+		{"Burst_frames", "frames", "DUT-F", "of a sender, the longest burst that lost none",
+		 BETTER_HIGHER, 0},
+		{"Burst_bytes", "bytes", "DUT-F", "of a sender, with headers", BETTER_HIGHER, 0},
+		{"Burst_total", "bytes", "DUT-F", "of all senders", BETTER_HIGHER, 0},
+		{"Lost", "packets", "DUT-F", "of all bursts that were tried", BETTER_NONE, 0},
+		{"Lost_uncounted", "packets", "DUT-F",
+		 "of these, less what the lab's counters have; 0 is right", BETTER_NONE, 0},
+		KPI_MODEL("Burst_bytes", "bytes")),
+	.views = VIEWS(VIEW(VIEW_LINES, "Burst over the incast ratio", "senders", "size", NULL,
+			    "Burst_bytes"),
+		       VIEW(VIEW_TABLE, "Bursts", "senders", "size", NULL, "Burst_frames",
+			    "Burst_bytes", "Burst_total", "model", "model_ratio", "Lost",
+			    "Lost_uncounted")),
 	.run = bursts_run,
 };

@@ -239,32 +239,9 @@ static int uet_collectives_run(struct trial *t)
 			BETTER_LOWER, 1e-3                                                         \
 	}
 
-static const struct param throughput_params[] = {
-	PROVIDER,
-	SERVICE("rud", "rud,rod", "rod,rud,rudi,uud"),
-	PARAM("size", PARAM_BYTES, "bytes", "of a write", "1M", "64K,1M,4M", "1M,4M"),
-	PARAM("endpoints", PARAM_COUNT, "", "of the writing end, 16 writes outstanding on each",
-	      "1,4", "1,4,16", "1,4,16,32"),
-	PARAM("direction", PARAM_NAME, "", "one end writes, or both", "one", "one,both"),
-	LIST_END};
-
-static const struct kpi throughput_kpis[] = {
-	{"Throughput", "Gb/s", "DUT-F", "payload", BETTER_HIGHER, 0},
-	{"Efficiency", "%", "DUT-F", "payload over what the sub-ports let through", BETTER_HIGHER,
-	 0},
-	SETUP_KPI,
-	PROVIDER_KPI,
-	LIST_END};
-
-static const struct view throughput_views[] = {VIEW(VIEW_TABLE, "Throughput by provider",
-						    "endpoints", "provider", "size", "Throughput",
-						    "Efficiency", "Setup_time@p50", "Provider"),
-					       VIEWS_END};
-
 const struct test test_t6_1 = {
-	.id = "T6.1",
+	TRAINING_CLAUSE("6.1"),
 	.name = "UET Throughput by Transport Service",
-	.clause = TRAINING_DRAFT "6.1",
 	.dut = "DUT-F",
 	.summary =
 		"fi_write() from one server into another's memory, by the provider that is named.",
@@ -272,37 +249,25 @@ const struct test test_t6_1 = {
 	.no_strategies = true,
 	.trials = {1, 3, 3},
 	.seconds = {1, 5, 60},
-	.params = throughput_params,
-	.kpis = throughput_kpis,
-	.views = throughput_views,
+	.params = PARAMS(
+		PROVIDER, SERVICE("rud", "rud,rod", "rod,rud,rudi,uud"),
+		PARAM("size", PARAM_BYTES, "bytes", "of a write", "1M", "64K,1M,4M", "1M,4M"),
+		PARAM("endpoints", PARAM_COUNT, "",
+		      "of the writing end, 16 writes outstanding on each", "1,4", "1,4,16",
+		      "1,4,16,32"),
+		PARAM("direction", PARAM_NAME, "", "one end writes, or both", "one", "one,both")),
+	.kpis = KPIS({"Throughput", "Gb/s", "DUT-F", "payload", BETTER_HIGHER, 0},
+		     {"Efficiency", "%", "DUT-F", "payload over what the sub-ports let through",
+		      BETTER_HIGHER, 0},
+		     SETUP_KPI, PROVIDER_KPI),
+	.views = VIEWS(VIEW(VIEW_TABLE, "Throughput by provider", "endpoints", "provider", "size",
+			    "Throughput", "Efficiency", "Setup_time@p50", "Provider")),
 	.run = throughput_run,
 };
 
-static const struct param latency_params[] = {
-	PROVIDER,
-	SERVICE("rud", "rud,rod", "rod,rud"),
-	PARAM("size", PARAM_BYTES, "bytes", "of a write", "8", "8,4K,64K"),
-	PARAM("load", PARAM_NAME, "",
-	      "zero: one write at a time; steady: another endpoint has 16 outstanding; first: the "
-	      "first write of a new endpoint",
-	      "zero,first", "zero,steady,first"),
-	PARAM("endpoints", PARAM_COUNT, "", "whose first write is timed", "8", "64"),
-	LIST_END};
-
-static const struct kpi latency_kpis[] = {
-	{"Latency", "us", "DUT-F", "of a write, until it is complete", BETTER_LOWER, 1e-3},
-	PROVIDER_KPI,
-	LIST_END};
-
-static const struct view latency_views[] = {
-	VIEW(VIEW_TABLE, "Latency by provider", "load", "provider", "size", "Latency@p50",
-	     "Latency@p99", "Provider"),
-	VIEW(VIEW_CDF, "Latency", "load", "provider", "size", "Latency"), VIEWS_END};
-
 const struct test test_t6_2 = {
-	.id = "T6.2",
+	TRAINING_CLAUSE("6.2"),
 	.name = "UET Latency Characterization",
-	.clause = TRAINING_DRAFT "6.2",
 	.dut = "DUT-F",
 	.summary = "fi_write() until it is complete: at zero load, beside a load, and the first of "
 		   "an endpoint.",
@@ -310,87 +275,77 @@ const struct test test_t6_2 = {
 	.no_strategies = true,
 	.trials = {1, 3, 3},
 	.seconds = {1, 5, 60},
-	.params = latency_params,
-	.kpis = latency_kpis,
-	.views = latency_views,
+	.params = PARAMS(
+		PROVIDER, SERVICE("rud", "rud,rod", "rod,rud"),
+		PARAM("size", PARAM_BYTES, "bytes", "of a write", "8", "8,4K,64K"),
+		PARAM("load", PARAM_NAME, "",
+		      "zero: one write at a time; steady: another endpoint has 16 outstanding; "
+		      "first: the first write of a new endpoint",
+		      "zero,first", "zero,steady,first"),
+		PARAM("endpoints", PARAM_COUNT, "", "whose first write is timed", "8", "64")),
+	.kpis = KPIS(
+		{"Latency", "us", "DUT-F", "of a write, until it is complete", BETTER_LOWER, 1e-3},
+		PROVIDER_KPI),
+	.views = VIEWS(VIEW(VIEW_TABLE, "Latency by provider", "load", "provider", "size",
+			    "Latency@p50", "Latency@p99", "Provider"),
+		       VIEW(VIEW_CDF, "Latency", "load", "provider", "size", "Latency")),
 	.run = uet_latency_run,
 };
 
-static const struct param setup_params[] = {
-	PROVIDER, PARAM("size", PARAM_BYTES, "bytes", "of a write", "4K", "64K"),
-	PARAM("endpoints", PARAM_COUNT, "", "set up one after the other", "16", "100,1000",
-	      "100,1000,10000,100000"),
-	PARAM("most", PARAM_COUNT, "endpoints", "at which the search for the most of them ends",
-	      "4", "64", "1024"),
-	LIST_END};
-
-static const struct kpi setup_kpis[] = {
-	{"Setup_rate", "1/s", "DUT-F", "endpoints set up, each with a first write", BETTER_HIGHER,
-	 0},
-	SETUP_KPI,
-	{"First_write", "us", "DUT-F", "of an endpoint: data behind, or before, the handshake",
-	 BETTER_LOWER, 1e-3},
-	{"Most_endpoints", "", "DUT-F",
-	 "that together carry at least 90% of what one does; doubled until they do not",
-	 BETTER_HIGHER, 0},
-	PROVIDER_KPI,
-	LIST_END};
-
-static const struct view setup_views[] = {
-	VIEW(VIEW_TABLE, "Set-up of endpoints by provider", "endpoints", "provider", NULL,
-	     "Setup_rate", "Setup_time@p50", "First_write@p50", "Most_endpoints", "Provider"),
-	VIEWS_END};
-
 const struct test test_t6_7 = {
-	.id = "T6.7",
+	TRAINING_CLAUSE("6.7"),
 	.name = "UET PDC Scalability and Connection Setup Rate",
-	.clause = TRAINING_DRAFT "6.7",
 	.dut = "DUT-F",
 	.summary = "Endpoints are set up one after the other; then more and more of them write.",
 	.needs = NEED_TWO_SERVERS,
 	.no_strategies = true,
 	.trials = {1, 3, 3},
 	.seconds = {0.5, 2, 10},
-	.params = setup_params,
-	.kpis = setup_kpis,
-	.views = setup_views,
+	.params = PARAMS(PROVIDER, PARAM("size", PARAM_BYTES, "bytes", "of a write", "4K", "64K"),
+			 PARAM("endpoints", PARAM_COUNT, "", "set up one after the other", "16",
+			       "100,1000", "100,1000,10000,100000"),
+			 PARAM("most", PARAM_COUNT, "endpoints",
+			       "at which the search for the most of them ends", "4", "64", "1024")),
+	.kpis = KPIS(
+		{"Setup_rate", "1/s", "DUT-F", "endpoints set up, each with a first write",
+		 BETTER_HIGHER, 0},
+		SETUP_KPI,
+		{"First_write", "us", "DUT-F",
+		 "of an endpoint: data behind, or before, the handshake", BETTER_LOWER, 1e-3},
+		{"Most_endpoints", "", "DUT-F",
+		 "that together carry at least 90% of what one does; doubled until they do not",
+		 BETTER_HIGHER, 0},
+		PROVIDER_KPI),
+	.views = VIEWS(VIEW(VIEW_TABLE, "Set-up of endpoints by provider", "endpoints", "provider",
+			    NULL, "Setup_rate", "Setup_time@p50", "First_write@p50",
+			    "Most_endpoints", "Provider")),
 	.run = setup_run,
 };
 
-static const struct param absent_params[] = {
-	PARAM("provider", PARAM_TEXT, "",
-	      "of libfabric, by name; uet: the first whose name has that in it", "uet"),
-	LIST_END};
-
-/* What the text asks for first. */
-static const struct kpi spraying_kpis[] = {
-	{"JFI", "", "DUT-F", "of the links of a tier", BETTER_HIGHER, 0}, LIST_END};
-static const struct kpi incast_kpis[] = {
-	{"Throughput", "Gb/s", "DUT-F", "at the receiver", BETTER_HIGHER, 0}, LIST_END};
-static const struct kpi link_layer_kpis[] = {
-	{"Retry_latency", "ns", "DUT-F", "of a frame that was lost", BETTER_LOWER, 0}, LIST_END};
-static const struct kpi collectives_kpis[] = {
-	{"BusBW", "Gb/s", "SUT-E", "as of T9.1", BETTER_HIGHER, 0}, LIST_END};
-
-static const struct view no_views[] = {VIEWS_END};
-
-#define ABSENT(number, title, measured, does)                                                      \
+/* Of the KPIs the text's first. */
+#define ABSENT(number, title, does, ...)                                                           \
 	const struct test test_t6_##number = {                                                     \
-		.id = "T6." #number,                                                               \
+		TRAINING_CLAUSE("6." #number),                                                     \
 		.name = (title),                                                                   \
-		.clause = TRAINING_DRAFT "6." #number,                                             \
 		.dut = "DUT-F",                                                                    \
 		.summary = "Says what of it is missing here.",                                     \
 		.needs = NEED_TWO_SERVERS,                                                         \
 		.no_strategies = true,                                                             \
 		.trials = {1, 1, 1},                                                               \
-		.params = absent_params,                                                           \
-		.kpis = (measured),                                                                \
-		.views = no_views,                                                                 \
+		.params = PARAMS(                                                                  \
+			PARAM("provider", PARAM_TEXT, "",                                          \
+			      "of libfabric, by name; uet: the first whose name has that in it",   \
+			      "uet")),                                                             \
+		.kpis = KPIS({__VA_ARGS__}),                                                       \
+		.views = (const struct view[]){VIEWS_END},                                         \
 		.run = (does),                                                                     \
 	}
 
-ABSENT(3, "Packet Spray Efficacy Under UET RUD", spraying_kpis, spraying_run);
-ABSENT(4, "UET Congestion Control Benchmarks", incast_kpis, incast_run);
-ABSENT(5, "Link Layer Enhancement Benchmarks", link_layer_kpis, link_layer_run);
-ABSENT(6, "UET Collective Communication Performance", collectives_kpis, uet_collectives_run);
+ABSENT(3, "Packet Spray Efficacy Under UET RUD", spraying_run, "JFI", "", "DUT-F",
+       "of the links of a tier", BETTER_HIGHER, 0);
+ABSENT(4, "UET Congestion Control Benchmarks", incast_run, "Throughput", "Gb/s", "DUT-F",
+       "at the receiver", BETTER_HIGHER, 0);
+ABSENT(5, "Link Layer Enhancement Benchmarks", link_layer_run, "Retry_latency", "ns", "DUT-F",
+       "of a frame that was lost", BETTER_LOWER, 0);
+ABSENT(6, "UET Collective Communication Performance", uet_collectives_run, "BusBW", "Gb/s", "SUT-E",
+       "as of T9.1", BETTER_HIGHER, 0);

@@ -75,43 +75,9 @@ static int ecn_run(struct trial *t)
 	return err;
 }
 
-static const struct param params[] = {
-	PARAM("threshold", PARAM_BYTES, "bytes", "from which on leaves mark", "100K", NULL,
-	      "100K,1M,5M"),
-	PARAM("senders", PARAM_COUNT, "", "to one GPU", "3", "2,3", "2,4,8"), LIST_END};
-
-static const struct kpi kpis[] = {
-	{"ECN_marking_ratio", "%", "DUT-S", "packets to the receiver that left with CE",
-	 BETTER_NONE, 0},
-	{"Marked_below", "packets", "DUT-S", "that met a queue below the threshold; 0 is right",
-	 BETTER_LOWER, 0},
-	{"Marked_above", "%", "DUT-S", "of those that met a queue above the ramp; 100 is right",
-	 BETTER_HIGHER, 0},
-	{"Deviation", "%", "DUT-S",
-	 "of the share in a part of the ramp from its closed form, the worst", BETTER_LOWER, 0},
-	{"Deviation_allowed", "%", "DUT-S",
-	 "of that part: its half width, and 95% of draws of so many packets, all parts "
-	 "together",
-	 BETTER_NONE, 0},
-	{"P_mark", "%", "DUT-S", "share marked in a part of the ramp", BETTER_NONE, 0},
-	{"P_mark_model", "%", "", "in its middle, closed form", BETTER_NONE, 0},
-	{"Throughput", "Gb/s", "DUT-F", "payload acknowledged", BETTER_NONE, 0},
-	KPI_DROPS,
-	KPI_MODEL("ECN_marking_ratio", "%"),
-	LIST_END};
-
-static const struct view views[] = {VIEW(VIEW_TABLE, "Marking", "senders", "threshold", "strategy",
-					 "ECN_marking_ratio", "Marked_below", "Marked_above",
-					 "Deviation", "Deviation_allowed", "Throughput",
-					 "Packet_drop_rate", "model", "model_ratio"),
-				    VIEW(VIEW_TABLE, "Share marked over the queue", "queue_KiB",
-					 "senders", "strategy", "P_mark", "P_mark_model"),
-				    VIEWS_END};
-
 const struct test test_t7_1 = {
-	.id = "T7.1",
+	TRAINING_CLAUSE("7.1"),
 	.name = "ECN Marking Accuracy",
-	.clause = TRAINING_DRAFT "7.1",
 	.dut = "DUT-S",
 	.summary =
 		"Several GPUs write to one; which packets leaves mark by the queue that they met, "
@@ -119,8 +85,31 @@ const struct test test_t7_1 = {
 	.needs = NEED_TWO_SERVERS | NEED_ECN,
 	.trials = {1, 10, 20},
 	.seconds = {2, 10, 60},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(PARAM("threshold", PARAM_BYTES, "bytes", "from which on leaves mark",
+			       "100K", NULL, "100K,1M,5M"),
+			 PARAM("senders", PARAM_COUNT, "", "to one GPU", "3", "2,3", "2,4,8")),
+	.kpis = KPIS({"ECN_marking_ratio", "%", "DUT-S",
+		      "packets to the receiver that left with CE", BETTER_NONE, 0},
+		     {"Marked_below", "packets", "DUT-S",
+		      "that met a queue below the threshold; 0 is right", BETTER_LOWER, 0},
+		     {"Marked_above", "%", "DUT-S",
+		      "of those that met a queue above the ramp; 100 is right", BETTER_HIGHER, 0},
+		     {"Deviation", "%", "DUT-S",
+		      "of the share in a part of the ramp from its closed form, the worst",
+		      BETTER_LOWER, 0},
+		     {"Deviation_allowed", "%", "DUT-S",
+		      "of that part: its half width, and 95% of draws of so many packets, all "
+		      "parts together",
+		      BETTER_NONE, 0},
+		     {"P_mark", "%", "DUT-S", "share marked in a part of the ramp", BETTER_NONE, 0},
+		     {"P_mark_model", "%", "", "in its middle, closed form", BETTER_NONE, 0},
+		     {"Throughput", "Gb/s", "DUT-F", "payload acknowledged", BETTER_NONE, 0},
+		     KPI_DROPS, KPI_MODEL("ECN_marking_ratio", "%")),
+	.views = VIEWS(VIEW(VIEW_TABLE, "Marking", "senders", "threshold", "strategy",
+			    "ECN_marking_ratio", "Marked_below", "Marked_above", "Deviation",
+			    "Deviation_allowed", "Throughput", "Packet_drop_rate", "model",
+			    "model_ratio"),
+		       VIEW(VIEW_TABLE, "Share marked over the queue", "queue_KiB", "senders",
+			    "strategy", "P_mark", "P_mark_model")),
 	.run = ecn_run,
 };

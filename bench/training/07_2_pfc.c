@@ -124,43 +124,9 @@ static int pfc_run(struct trial *t)
 	return err ? err : undone;
 }
 
-static const struct param params[] = {
-	PARAM("senders", PARAM_COUNT, "", "to one GPU, each at the rate of its link", "2,3", NULL,
-	      "2,4,8,16,32,64"),
-	PARAM("headroom", PARAM_NAME, "", "lab: what its topology has; none: 0", "lab,none"),
-	LIST_END};
-
-static const struct kpi kpis[] = {
-	{"PFC_pause_count", "frames/s", "DUT-S", "pause frames of all ports; XON is none",
-	 BETTER_LOWER, 0},
-	{"Paused", "%", "DUT-S",
-	 "of the time that the receiver's link was busy each sender was paused, mean", BETTER_NONE,
-	 0},
-	{"Port_pause_frames", "frames", "DUT-S", "that a port sent", BETTER_NONE, 0},
-	{"Port_paused", "%", "DUT-S", "of that time a port was paused", BETTER_NONE, 0},
-	{"Throughput", "%", "DUT-F", "of the receiver's link, headers included", BETTER_HIGHER, 0},
-	{"Packets_lost", "packets", "DUT-F", "sent, and not received", BETTER_LOWER, 0},
-	{"No_headroom", "packets", "DUT-S", "that leaves dropped for want of it", BETTER_LOWER, 0},
-	KPI_STORMS,
-	{"Reaction", "us", "DUT-S", "from XOFF to the stop of the sender's queue, mean",
-	 BETTER_LOWER, 0},
-	{"Reaction_max", "us", "DUT-S", "the longest since the lab is up", BETTER_LOWER, 0},
-	KPI_DROPS,
-	KPI_MODEL("Paused", "%"),
-	LIST_END};
-
-static const struct view views[] = {
-	VIEW(VIEW_TABLE, "Incast", "senders", "headroom", NULL, "PFC_pause_count", "Paused",
-	     "model", "model_ratio", "Throughput", "Packets_lost", "No_headroom",
-	     "Packet_drop_rate", "PFC_storms", "Reaction", "Reaction_max"),
-	VIEW(VIEW_TABLE, "Ports", "port", "senders", "headroom", "Port_pause_frames",
-	     "Port_paused"),
-	VIEWS_END};
-
 const struct test test_t7_2 = {
-	.id = "T7.2",
+	TRAINING_CLAUSE("7.2"),
 	.name = "PFC Behavior Under Incast",
-	.clause = TRAINING_DRAFT "7.2",
 	.dut = "DUT-S",
 	.summary = "Several GPUs send datagrams to one without congestion control; the leaf pauses "
 		   "them (emulated: BPF counts, an agent stops queues), with headroom and without.",
@@ -168,8 +134,34 @@ const struct test test_t7_2 = {
 	.no_strategies = true,
 	.trials = {1, 5, 20},
 	.seconds = {3, 10, 60},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params =
+		PARAMS(PARAM("senders", PARAM_COUNT, "", "to one GPU, each at the rate of its link",
+			     "2,3", NULL, "2,4,8,16,32,64"),
+		       PARAM("headroom", PARAM_NAME, "", "lab: what its topology has; none: 0",
+			     "lab,none")),
+	.kpis = KPIS(
+		{"PFC_pause_count", "frames/s", "DUT-S", "pause frames of all ports; XON is none",
+		 BETTER_LOWER, 0},
+		{"Paused", "%", "DUT-S",
+		 "of the time that the receiver's link was busy each sender was paused, mean",
+		 BETTER_NONE, 0},
+		{"Port_pause_frames", "frames", "DUT-S", "that a port sent", BETTER_NONE, 0},
+		{"Port_paused", "%", "DUT-S", "of that time a port was paused", BETTER_NONE, 0},
+		{"Throughput", "%", "DUT-F", "of the receiver's link, headers included",
+		 BETTER_HIGHER, 0},
+		{"Packets_lost", "packets", "DUT-F", "sent, and not received", BETTER_LOWER, 0},
+		{"No_headroom", "packets", "DUT-S", "that leaves dropped for want of it",
+		 BETTER_LOWER, 0},
+		KPI_STORMS,
+		{"Reaction", "us", "DUT-S", "from XOFF to the stop of the sender's queue, mean",
+		 BETTER_LOWER, 0},
+		{"Reaction_max", "us", "DUT-S", "the longest since the lab is up", BETTER_LOWER, 0},
+		KPI_DROPS, KPI_MODEL("Paused", "%")),
+	.views = VIEWS(VIEW(VIEW_TABLE, "Incast", "senders", "headroom", NULL, "PFC_pause_count",
+			    "Paused", "model", "model_ratio", "Throughput", "Packets_lost",
+			    "No_headroom", "Packet_drop_rate", "PFC_storms", "Reaction",
+			    "Reaction_max"),
+		       VIEW(VIEW_TABLE, "Ports", "port", "senders", "headroom", "Port_pause_frames",
+			    "Port_paused")),
 	.run = pfc_run,
 };

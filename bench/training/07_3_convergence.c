@@ -176,57 +176,45 @@ static int convergence_run(struct trial *t)
 	return load_add_marks(t);
 }
 
-static const struct param params[] = {
-	PARAM("flows", PARAM_COUNT, "", "that send at first; as many join them", "4", "4,16",
-	      "4,16,64,256"),
-	PARAM("control", PARAM_NAME, "", "of the soft provider: DCQCN's rate, or its own window",
-	      "dcqcn,window"),
-	PARAM("g", PARAM_NUMBER, "", "gain of DCQCN's alpha, up to 1; 0: 1/256", "0"),
-	PARAM("timer", PARAM_NUMBER, "ms",
-	      "between increases; 10/11 of it between CNPs; 0.01 to 10000; 0: 0.055, below 40 Gb/s "
-	      "longer in proportion",
-	      "0"),
-	PARAM("counter", PARAM_BYTES, "bytes",
-	      "sent between increases, 1000 to 1,000,000,000; 0: 10,000,000", "0"),
-	PARAM("rai", PARAM_NUMBER, "Mb/s", "additive increase; 0: a thousandth of the line", "0"),
-	LIST_END};
-
-static const struct kpi kpis[] = {
-	{"Convergence", "ms", "DUT-F",
-	 "from when they join until the rate of each, of at most 16 groups of flows, a mean of so "
-	 "many ms, stays within 10% of the fair share",
-	 BETTER_LOWER, 0},
-	{"Parameters", "", "DUT-F", "of DCQCN, as the QPs had them", BETTER_NONE, 0},
-	KPI_JFI,
-	{"JFI_then", "", "DUT-F", "of the groups, in an eighth of the time after they join",
-	 BETTER_HIGHER, 0},
-	{"Flow_rate", "Mb/s", "DUT-F", "payload of a flow in the second half of that time",
-	 BETTER_NONE, 0},
-	KPI_DROPS,
-	KPI_MARKS,
-	KPI_PAUSES,
-	KPI_MODEL("Flow_rate", "Mb/s"),
-	LIST_END};
-
-static const struct view views[] = {
-	VIEW(VIEW_TABLE, "Convergence by what is averaged", "mean_ms", "control", "timer",
-	     "Convergence"),
-	VIEW(VIEW_TABLE, "Convergence", "flows", "control", "strategy", "Parameters", "JFI",
-	     "Flow_rate", "ECN_marking_rate", "Packet_drop_rate", "model", "model_ratio"),
-	VIEW(VIEW_TABLE, "JFI over time", "after_ms", "control", "flows", "JFI_then"), VIEWS_END};
-
 const struct test test_t7_3 = {
-	.id = "T7.3",
+	TRAINING_CLAUSE("7.3"),
 	.name = "DCQCN Convergence",
-	.clause = TRAINING_DRAFT "7.3",
 	.dut = "DUT-F",
 	.summary = "Flows to one GPU; as many join. DCQCN with the published parameters, intervals "
 		   "in proportion to the line, and the soft provider's window beside it.",
 	.needs = NEED_TWO_SERVERS | NEED_ECN,
 	.trials = {1, 10, 20},
 	.seconds = {12, 30, 60},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(
+		PARAM("flows", PARAM_COUNT, "", "that send at first; as many join them", "4",
+		      "4,16", "4,16,64,256"),
+		PARAM("control", PARAM_NAME, "",
+		      "of the soft provider: DCQCN's rate, or its own window", "dcqcn,window"),
+		PARAM("g", PARAM_NUMBER, "", "gain of DCQCN's alpha, up to 1; 0: 1/256", "0"),
+		PARAM("timer", PARAM_NUMBER, "ms",
+		      "between increases; 10/11 of it between CNPs; 0.01 to 10000; 0: 0.055, below "
+		      "40 Gb/s longer in proportion",
+		      "0"),
+		PARAM("counter", PARAM_BYTES, "bytes",
+		      "sent between increases, 1000 to 1,000,000,000; 0: 10,000,000", "0"),
+		PARAM("rai", PARAM_NUMBER, "Mb/s", "additive increase; 0: a thousandth of the line",
+		      "0")),
+	.kpis = KPIS({"Convergence", "ms", "DUT-F",
+		      "from when they join until the rate of each, of at most 16 groups of flows, "
+		      "a mean of so many ms, stays within 10% of the fair share",
+		      BETTER_LOWER, 0},
+		     {"Parameters", "", "DUT-F", "of DCQCN, as the QPs had them", BETTER_NONE, 0},
+		     KPI_JFI,
+		     {"JFI_then", "", "DUT-F",
+		      "of the groups, in an eighth of the time after they join", BETTER_HIGHER, 0},
+		     {"Flow_rate", "Mb/s", "DUT-F",
+		      "payload of a flow in the second half of that time", BETTER_NONE, 0},
+		     KPI_DROPS, KPI_MARKS, KPI_PAUSES, KPI_MODEL("Flow_rate", "Mb/s")),
+	.views = VIEWS(
+		VIEW(VIEW_TABLE, "Convergence by what is averaged", "mean_ms", "control", "timer",
+		     "Convergence"),
+		VIEW(VIEW_TABLE, "Convergence", "flows", "control", "strategy", "Parameters", "JFI",
+		     "Flow_rate", "ECN_marking_rate", "Packet_drop_rate", "model", "model_ratio"),
+		VIEW(VIEW_TABLE, "JFI over time", "after_ms", "control", "flows", "JFI_then")),
 	.run = convergence_run,
 };

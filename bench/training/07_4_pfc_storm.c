@@ -27,34 +27,9 @@ static int storm_run(struct trial *t)
 	return ring_storm_run(t, t->seconds, storm_measure);
 }
 
-static const struct param params[] = {RING_STORM_PARAMS, LIST_END};
-
-static const struct kpi kpis[] = {
-	{"Deadlock", "", "DUT-S",
-	 "1: when nobody sent any more, what switches held did not move for a second", BETTER_LOWER,
-	 0},
-	{"Deadlock_expected", "", "", "1: buffers wait for one another, and there is no watchdog",
-	 BETTER_NONE, 0},
-	{"PFC_pause_count", "frames/s", "DUT-S", "pause frames of all ports; XON is none",
-	 BETTER_LOWER, 0},
-	{"Ports_paused", "", "DUT-S", "when nobody sent any more", BETTER_LOWER, 0},
-	{"Zero_throughput", "ms", "DUT-F", "longest time in which a flow got nothing", BETTER_LOWER,
-	 0},
-	{"Recovery", "ms", "DUT-F", "from setting a watchdog of 200 ms until switches held nothing",
-	 BETTER_LOWER, 0},
-	RING_STORM_KPIS,
-	LIST_END};
-
-static const struct view views[] = {VIEW(VIEW_TABLE, "Storms", "routes", "watchdog", NULL,
-					 "Deadlock", "Deadlock_expected", "PFC_storms",
-					 "PFC_pause_count", "Ports_paused", "Held", "No_headroom",
-					 "Arrived", "Zero_throughput", "Recovery"),
-				    VIEWS_END};
-
 const struct test test_t7_4 = {
-	.id = "T7.4",
+	TRAINING_CLAUSE("7.4"),
 	.name = "PFC Storm and Deadlock Resilience",
-	.clause = TRAINING_DRAFT "7.4",
 	.dut = "DUT-S",
 	.summary = "Three flows of datagrams without congestion control over three leaves and "
 		   "spines that pause senders (emulated), by a tree and by a ring, with a watchdog "
@@ -63,8 +38,23 @@ const struct test test_t7_4 = {
 	.no_strategies = true,
 	.trials = {1, 3, 3},
 	.seconds = {4, 10, 300},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(RING_STORM_PARAMS),
+	.kpis = KPIS({"Deadlock", "", "DUT-S",
+		      "1: when nobody sent any more, what switches held did not move for a second",
+		      BETTER_LOWER, 0},
+		     {"Deadlock_expected", "", "",
+		      "1: buffers wait for one another, and there is no watchdog", BETTER_NONE, 0},
+		     {"PFC_pause_count", "frames/s", "DUT-S",
+		      "pause frames of all ports; XON is none", BETTER_LOWER, 0},
+		     {"Ports_paused", "", "DUT-S", "when nobody sent any more", BETTER_LOWER, 0},
+		     {"Zero_throughput", "ms", "DUT-F", "longest time in which a flow got nothing",
+		      BETTER_LOWER, 0},
+		     {"Recovery", "ms", "DUT-F",
+		      "from setting a watchdog of 200 ms until switches held nothing", BETTER_LOWER,
+		      0},
+		     RING_STORM_KPIS),
+	.views = VIEWS(VIEW(VIEW_TABLE, "Storms", "routes", "watchdog", NULL, "Deadlock",
+			    "Deadlock_expected", "PFC_storms", "PFC_pause_count", "Ports_paused",
+			    "Held", "No_headroom", "Arrived", "Zero_throughput", "Recovery")),
 	.run = storm_run,
 };

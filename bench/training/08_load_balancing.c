@@ -204,16 +204,8 @@ static const struct kpi kpis[] = {
 		"Link_utilization_min", "Link_utilization_mean", "goodput", "retransmissions"
 
 static const struct view sweep_views[] = {
-	{VIEW_LINES,
-	 "Fairness of uplinks over QPs",
-	 "qps",
-	 "strategy",
-	 NULL,
-	 {"JFI"},
-	 true,
-	 false,
-	 "JFI_model",
-	 NULL},
+	{VIEW_FIELDS(VIEW_LINES, "Fairness of uplinks over QPs", "qps", "strategy", NULL, "JFI"),
+	 .log_x = true, .reference = "JFI_model"},
 	VIEW(VIEW_TABLE, "Uplinks", "qps", "strategy", NULL, BALANCE_TABLE),
 	VIEWS_END};
 static const struct view gap_views[] = {

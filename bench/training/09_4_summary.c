@@ -26,35 +26,25 @@ static int summary_run(struct trial *t)
 	return 0;
 }
 
-static const struct param params[] = {
-	PARAM("collective", PARAM_NAME, "", "of T9.1 to T9.3", "allreduce,alltoall,allgather"),
-	PARAM("size", PARAM_BYTES, "bytes", "of each rank's vector", "8M", "64M", "1G"),
-	PARAM("ranks", PARAM_COUNT, "accelerators", "a rank on each GPU", "4", "4", "128,512"),
-	TRAINING_BALANCE,
-	TRAINING_FABRIC,
-	LIST_END};
-
-static const struct kpi kpis[] = {
-	{"BusBW", "Gb/s", "DUT-F", "median of the trials", BETTER_HIGHER, 0},
-	{"of_optimum", "", "DUT-F", "median of the trials", BETTER_HIGHER, 0},
-	LIST_END};
-
-static const struct view views[] = {
-	VIEW(VIEW_TABLE, "Bus bandwidth by how leaves spread, and by transport (table 11)",
-	     "collective", "balance", "strategy", "BusBW", "of_optimum"),
-	VIEWS_END};
-
 const struct test test_t9_4 = {
-	.id = "T9.4",
+	TRAINING_CLAUSE("9.4"),
 	.name = "Collective Communication Library Bus Bandwidth Summary",
-	.clause = TRAINING_DRAFT "9.4",
 	.dut = "DUT-F",
 	.summary = "The table of what T9.1 to T9.3 found in the same run.",
 	.strategies = mpi_strategies,
 	.trials = {1, 1, 1},
-	.params = params,
+	.params = PARAMS(
+		PARAM("collective", PARAM_NAME, "", "of T9.1 to T9.3",
+		      "allreduce,alltoall,allgather"),
+		PARAM("size", PARAM_BYTES, "bytes", "of each rank's vector", "8M", "64M", "1G"),
+		PARAM("ranks", PARAM_COUNT, "accelerators", "a rank on each GPU", "4", "4",
+		      "128,512"),
+		TRAINING_BALANCE, TRAINING_FABRIC),
 	.fits = training_fits,
-	.kpis = kpis,
-	.views = views,
+	.kpis = KPIS({"BusBW", "Gb/s", "DUT-F", "median of the trials", BETTER_HIGHER, 0},
+		     {"of_optimum", "", "DUT-F", "median of the trials", BETTER_HIGHER, 0}),
+	.views = VIEWS(VIEW(VIEW_TABLE,
+			    "Bus bandwidth by how leaves spread, and by transport (table 11)",
+			    "collective", "balance", "strategy", "BusBW", "of_optimum")),
 	.run = summary_run,
 };

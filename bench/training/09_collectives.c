@@ -361,16 +361,9 @@ static const struct view views[] = {
 	     "busbw", "wrong"),
 	VIEW(VIEW_BARS, "Bus bandwidth over the fluid optimum", "size", "strategy", "fabric",
 	     "of_optimum"),
-	{VIEW_LINES,
-	 "Bus bandwidth by accelerators",
-	 "ranks",
-	 "strategy",
-	 "size",
-	 {"BusBW"},
-	 true,
-	 false,
-	 NULL,
-	 NULL},
+	{VIEW_FIELDS(VIEW_LINES, "Bus bandwidth by accelerators", "ranks", "strategy", "size",
+		     "BusBW"),
+	 .log_x = true},
 	VIEW(VIEW_TABLE, "Iterations and links", "size", "strategy", "fabric", "JCT@p50", "JCT@p95",
 	     "JCT@p99", "Link_utilization_max", "Link_utilization_min", "Link_utilization_mean",
 	     "Packet_drop_rate", "ECN_marking_rate", "PFC_frame_count", "Fabric_bytes"),
@@ -402,5 +395,4 @@ const struct test test_t9_3 = COLLECTIVE_TEST(
 
 const struct test test_collectives = COLLECTIVE_TEST(
 	"collectives", "Collectives beside those of the training draft", "9", more_params,
-	"MPI_Reduce_scatter(), MPI_Bcast() and MPI_Sendrecv() as T9.1 has "
-	"MPI_Allreduce().");
+	"MPI_Reduce_scatter(), MPI_Bcast() and MPI_Sendrecv() as T9.1 has MPI_Allreduce().");

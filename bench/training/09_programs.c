@@ -129,33 +129,6 @@ static int programs_run(struct trial *t)
 	return programs_measure(t, c, path, is_osu, ranks, bytes);
 }
 
-static const struct param params[] = {
-	PARAM("program", PARAM_NAME, "", "nccl-tests (or rccl-tests), OSU micro-benchmarks",
-	      "nccl-tests,osu"),
-	PARAM("operation", PARAM_NAME, "", "of the library", "allreduce,alltoall,allgather",
-	      "allreduce,alltoall,allgather,reduce_scatter,bcast,sendrecv"),
-	PARAM("size", PARAM_BYTES, "bytes", "of each rank's vector", "1M", "1M,8M,64M",
-	      "1M,8M,64M,256M,1G,4G"),
-	PARAM("ranks", PARAM_COUNT, "accelerators", "a rank on each GPU", "4", "4",
-	      "8,16,32,64,128,256,512,1024"),
-	TRAINING_BALANCE,
-	LIST_END};
-
-static const struct kpi kpis[] = {
-	{"time_mean", "ms", "SUT-E", "of an iteration, as the program prints it", BETTER_LOWER, 0},
-	{"time_min", "ms", "SUT-E", "of a rank, where the program has it", BETTER_LOWER, 0},
-	{"time_max", "ms", "SUT-E", "of a rank, where the program has it", BETTER_LOWER, 0},
-	{"algbw", "GB/s", "SUT-E", "a rank's bytes over the mean time", BETTER_HIGHER, 0},
-	{"busbw", "GB/s", "SUT-E", "algbw times algo_factor", BETTER_HIGHER, 0},
-	{"wrong", "", "SUT-E", "numbers that were wrong", BETTER_LOWER, 0},
-	LIST_END};
-
-static const struct view views[] = {VIEW(VIEW_TABLE, "As the programs print it", "size", "place",
-					 "strategy", "time_mean", "algbw", "busbw"),
-				    VIEW(VIEW_TABLE, "Ranks, and what was checked", "size",
-					 "program", "strategy", "time_min", "time_max", "wrong"),
-				    VIEWS_END};
-
 const struct test test_collectives_programs = {
 	.id = "collectives-programs",
 	.name = "Collectives by nccl-tests, rccl-tests and OSU micro-benchmarks",
@@ -166,9 +139,28 @@ const struct test test_collectives_programs = {
 	.needs = NEED_TWO_SERVERS,
 	.strategies = mpi_strategies,
 	.trials = {1, 3, 3},
-	.params = params,
+	.params = PARAMS(
+		PARAM("program", PARAM_NAME, "", "nccl-tests (or rccl-tests), OSU micro-benchmarks",
+		      "nccl-tests,osu"),
+		PARAM("operation", PARAM_NAME, "", "of the library", "allreduce,alltoall,allgather",
+		      "allreduce,alltoall,allgather,reduce_scatter,bcast,sendrecv"),
+		PARAM("size", PARAM_BYTES, "bytes", "of each rank's vector", "1M", "1M,8M,64M",
+		      "1M,8M,64M,256M,1G,4G"),
+		PARAM("ranks", PARAM_COUNT, "accelerators", "a rank on each GPU", "4", "4",
+		      "8,16,32,64,128,256,512,1024"),
+		TRAINING_BALANCE),
 	.fits = training_fits,
-	.kpis = kpis,
-	.views = views,
+	.kpis = KPIS(
+		{"time_mean", "ms", "SUT-E", "of an iteration, as the program prints it",
+		 BETTER_LOWER, 0},
+		{"time_min", "ms", "SUT-E", "of a rank, where the program has it", BETTER_LOWER, 0},
+		{"time_max", "ms", "SUT-E", "of a rank, where the program has it", BETTER_LOWER, 0},
+		{"algbw", "GB/s", "SUT-E", "a rank's bytes over the mean time", BETTER_HIGHER, 0},
+		{"busbw", "GB/s", "SUT-E", "algbw times algo_factor", BETTER_HIGHER, 0},
+		{"wrong", "", "SUT-E", "numbers that were wrong", BETTER_LOWER, 0}),
+	.views = VIEWS(VIEW(VIEW_TABLE, "As the programs print it", "size", "place", "strategy",
+			    "time_mean", "algbw", "busbw"),
+		       VIEW(VIEW_TABLE, "Ranks, and what was checked", "size", "program",
+			    "strategy", "time_min", "time_max", "wrong")),
 	.run = programs_run,
 };

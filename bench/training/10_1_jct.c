@@ -71,70 +71,54 @@ static int jct_run(struct trial *t)
 	return err;
 }
 
-static const struct param params[] = {
-	PARAM("compute", PARAM_NUMBER, "ms", "of an iteration, slept", "10,100", "10,50,100",
-	      "10,50,100,500"),
-	PARAM("size", PARAM_BYTES, "bytes",
-	      "of the all-reduce of an iteration; divided by the scale", "256M,1G", "256M,1G,4G"),
-	PARAM("ranks", PARAM_COUNT, "accelerators", "a rank on each GPU", "4", "4",
-	      "64,128,256,512,1024"),
-	TRAINING_BALANCE,
-	PARAM("order", PARAM_NAME, "",
-	      "the all-reduce after the compute, or MPI_Iallreduce() of the iteration meanwhile",
-	      "after,meanwhile"),
-	PARAM("stretch", PARAM_NUMBER, "",
-	      "compute and bytes are multiplied by it, so that shapers' buckets matter less", "20",
-	      "50", "1"),
-	LIST_END};
-
-static const struct kpi kpis[] = {
-	{"JCT", "s", "SUT-E", "all iterations", BETTER_LOWER, 0},
-	{"Roofline", "s", "SUT-E",
-	 "iterations times compute and S times algo_factor at the line rate", BETTER_NONE, 0},
-	{"JCT_ratio", "", "SUT-E", "JCT over the roofline", BETTER_LOWER, 0},
-	{"JCT_ratio_shaped", "", "SUT-E",
-	 "JCT over the roofline less what shapers let pass at once after the compute", BETTER_LOWER,
-	 0},
-	{"Effective_Comm_Overhead", "s", "SUT-E", "JCT less all compute", BETTER_LOWER, 0},
-	{"Overlap_Fraction", "", "SUT-E",
-	 "of meanwhile: 1 less that over the roofline's communication; 1: hidden by the compute",
-	 BETTER_HIGHER, 0},
-	{"Algorithm", "", "SUT-E", "forced, and read back", BETTER_NONE, 0},
-	LIST_END};
-
-static const struct view views[] = {VIEW(VIEW_TABLE, "Synthetic JCT", "compute", "strategy", "size",
-					 "JCT_ratio_shaped", "JCT_ratio", "JCT", "Roofline",
-					 "Effective_Comm_Overhead", "Overlap_Fraction",
-					 "Algorithm"),
-				    {VIEW_LINES,
-				     "JCT ratio by accelerators",
-				     "ranks",
-				     "strategy",
-				     "size",
-				     {"JCT_ratio_shaped"},
-				     true,
-				     false,
-				     NULL,
-				     NULL},
-				    VIEWS_END};
-
 const struct test test_t10_1 = {
-	.id = "T10.1",
+	TRAINING_CLAUSE("10.1"),
 	.name = "Synthetic JCT Under Controlled Conditions",
-	.clause = TRAINING_DRAFT "10.1",
 	.dut = "SUT-E",
 	.summary = "Iterations of emulated compute (a sleep) and an all-reduce, one after the "
-		   "other, or "
-		   "started together. S is divided by the scale of the lab, so that it takes as "
-		   "long as on the unscaled "
-		   "line; then S and C are stretched alike.",
+		   "other, or started together. S is divided by the scale of the lab, so that it "
+		   "takes as long as on the unscaled line; then S and C are stretched alike.",
 	.needs = TRAINING_NEEDS,
 	.strategies = mpi_strategies,
 	.trials = {1, 3, 3},
 	.seconds = {4, 30, 60},
-	.params = params,
+	.params = PARAMS(PARAM("compute", PARAM_NUMBER, "ms", "of an iteration, slept", "10,100",
+			       "10,50,100", "10,50,100,500"),
+			 PARAM("size", PARAM_BYTES, "bytes",
+			       "of the all-reduce of an iteration; divided by the scale", "256M,1G",
+			       "256M,1G,4G"),
+			 PARAM("ranks", PARAM_COUNT, "accelerators", "a rank on each GPU", "4", "4",
+			       "64,128,256,512,1024"),
+			 TRAINING_BALANCE,
+			 PARAM("order", PARAM_NAME, "",
+			       "the all-reduce after the compute, or MPI_Iallreduce() of the "
+			       "iteration meanwhile",
+			       "after,meanwhile"),
+			 PARAM("stretch", PARAM_NUMBER, "",
+			       "compute and bytes are multiplied by it, so that shapers' buckets "
+			       "matter less",
+			       "20", "50", "1")),
 	.fits = training_fits,
-	.kpis = kpis,
-	.views = views,
+	.kpis = KPIS(
+		{"JCT", "s", "SUT-E", "all iterations", BETTER_LOWER, 0},
+		{"Roofline", "s", "SUT-E",
+		 "iterations times compute and S times algo_factor at the line rate", BETTER_NONE,
+		 0},
+		{"JCT_ratio", "", "SUT-E", "JCT over the roofline", BETTER_LOWER, 0},
+		{"JCT_ratio_shaped", "", "SUT-E",
+		 "JCT over the roofline less what shapers let pass at once after the compute",
+		 BETTER_LOWER, 0},
+		{"Effective_Comm_Overhead", "s", "SUT-E", "JCT less all compute", BETTER_LOWER, 0},
+		{"Overlap_Fraction", "", "SUT-E",
+		 "of meanwhile: 1 less that over the roofline's communication; 1: hidden by the "
+		 "compute",
+		 BETTER_HIGHER, 0},
+		{"Algorithm", "", "SUT-E", "forced, and read back", BETTER_NONE, 0}),
+	.views = VIEWS(VIEW(VIEW_TABLE, "Synthetic JCT", "compute", "strategy", "size",
+			    "JCT_ratio_shaped", "JCT_ratio", "JCT", "Roofline",
+			    "Effective_Comm_Overhead", "Overlap_Fraction", "Algorithm"),
+		       {VIEW_FIELDS(VIEW_LINES, "JCT ratio by accelerators", "ranks", "strategy",
+				    "size", "JCT_ratio_shaped"),
+			.log_x = true}),
 	.run = jct_run,
 };

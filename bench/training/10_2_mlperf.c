@@ -61,38 +61,29 @@ static int mlperf_run(struct trial *t)
 	return 0;
 }
 
-static const struct param params[] = {
-	PARAM("log", PARAM_TEXT, "", "of a run of MLPerf Training, a file", NO_LOG), LIST_END};
-
-static const struct kpi kpis[] = {
-	{"Time_to_train", "min", "SUT-E", "from run_start to run_stop of a run that succeeded",
-	 BETTER_LOWER, 0},
-	{"JCT", "s", "SUT-E", "from run_start to run_stop", BETTER_LOWER, 0},
-	{"Samples_per_s", "1/s", "SUT-E", "samples trained with, over the JCT or as the run says",
-	 BETTER_HIGHER, 0},
-	{"Tokens_per_s", "1/s", "SUT-E", "those times max_sequence_length", BETTER_HIGHER, 0},
-	{"Global_batch_size", "samples", "SUT-E", "as the log has it", BETTER_NONE, 0},
-	{"Benchmark", "", "SUT-E", "as the log names it", BETTER_NONE, 0},
-	{"Status", "", "SUT-E", "as run_stop has it", BETTER_NONE, 0},
-	LIST_END};
-
-static const struct view views[] = {VIEW(VIEW_TABLE, "Runs of MLPerf", "log", NULL, NULL,
-					 "Benchmark", "Status", "Time_to_train", "JCT",
-					 "Samples_per_s", "Tokens_per_s", "Global_batch_size"),
-				    VIEWS_END};
-
 const struct test test_t10_2 = {
-	.id = "T10.2",
+	TRAINING_CLAUSE("10.2"),
 	.name = "MLPerf-Aligned JCT",
-	.clause = TRAINING_DRAFT "10.2",
 	.dut = "SUT-E",
 	.summary = "Nothing is run: what the log of a run of MLPerf Training says, in the public "
 		   "format of its lines. What the fabric did meanwhile is in no log.",
 	.no_strategies = true,
 	.no_fabric = true,
 	.trials = {1, 1, 1},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params =
+		PARAMS(PARAM("log", PARAM_TEXT, "", "of a run of MLPerf Training, a file", NO_LOG)),
+	.kpis = KPIS({"Time_to_train", "min", "SUT-E",
+		      "from run_start to run_stop of a run that succeeded", BETTER_LOWER, 0},
+		     {"JCT", "s", "SUT-E", "from run_start to run_stop", BETTER_LOWER, 0},
+		     {"Samples_per_s", "1/s", "SUT-E",
+		      "samples trained with, over the JCT or as the run says", BETTER_HIGHER, 0},
+		     {"Tokens_per_s", "1/s", "SUT-E", "those times max_sequence_length",
+		      BETTER_HIGHER, 0},
+		     {"Global_batch_size", "samples", "SUT-E", "as the log has it", BETTER_NONE, 0},
+		     {"Benchmark", "", "SUT-E", "as the log names it", BETTER_NONE, 0},
+		     {"Status", "", "SUT-E", "as run_stop has it", BETTER_NONE, 0}),
+	.views = VIEWS(VIEW(VIEW_TABLE, "Runs of MLPerf", "log", NULL, NULL, "Benchmark", "Status",
+			    "Time_to_train", "JCT", "Samples_per_s", "Tokens_per_s",
+			    "Global_batch_size")),
 	.run = mlperf_run,
 };

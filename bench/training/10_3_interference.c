@@ -161,41 +161,9 @@ static int interference_run(struct trial *t)
 	return err ? err : undone;
 }
 
-static const struct param params[] = {
-	PARAM("overlap", PARAM_NUMBER, "%", "of a job's uplinks that the other one has, too",
-	      "0,50", "0,25,50,75"),
-	PARAM("qps", PARAM_COUNT, "", "between the two servers of a job", "16"),
-	PARAM("size", PARAM_BYTES, "bytes", "that each server sends the other in an iteration",
-	      "8M", "8M", "1G"),
-	LIST_END};
-
-static const struct kpi kpis[] = {
-	{"JCT_baseline", "ms", "SUT-E", "of an iteration at the throughput that the job has alone",
-	 BETTER_LOWER, 0},
-	{"JCT_contention", "ms", "SUT-E", "the same beside the other job", BETTER_LOWER, 0},
-	{"Interference", "", "SUT-E", "JCT_contention over JCT_baseline", BETTER_LOWER, 0},
-	KPI_MODEL("Interference", ""),
-	LIST_END};
-
-static const struct view views[] = {{VIEW_LINES,
-				     "Interference by overlap",
-				     "overlap",
-				     "strategy",
-				     "job",
-				     {"Interference"},
-				     false,
-				     false,
-				     "model",
-				     NULL},
-				    VIEW(VIEW_TABLE, "Two jobs", "overlap", "strategy", "job",
-					 "JCT_baseline", "JCT_contention", "Interference", "model",
-					 "model_ratio"),
-				    VIEWS_END};
-
 const struct test test_t10_3 = {
-	.id = "T10.3",
+	TRAINING_CLAUSE("10.3"),
 	.name = "Multi-Tenant JCT Interference",
-	.clause = TRAINING_DRAFT "10.3",
 	.dut = "SUT-E",
 	.summary = "Two jobs of two servers each, which exchange data without a pause, alone and "
 		   "at once. Each has half of the leaves' uplinks, by routes beside BGP's; the "
@@ -203,8 +171,22 @@ const struct test test_t10_3 = {
 	.needs = NEED_TWO_SERVERS | NEED_SPINES,
 	.trials = {1, 6, 20},
 	.seconds = {1, 5, 60},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(
+		PARAM("overlap", PARAM_NUMBER, "%",
+		      "of a job's uplinks that the other one has, too", "0,50", "0,25,50,75"),
+		PARAM("qps", PARAM_COUNT, "", "between the two servers of a job", "16"),
+		PARAM("size", PARAM_BYTES, "bytes",
+		      "that each server sends the other in an iteration", "8M", "8M", "1G")),
+	.kpis = KPIS(
+		{"JCT_baseline", "ms", "SUT-E",
+		 "of an iteration at the throughput that the job has alone", BETTER_LOWER, 0},
+		{"JCT_contention", "ms", "SUT-E", "the same beside the other job", BETTER_LOWER, 0},
+		{"Interference", "", "SUT-E", "JCT_contention over JCT_baseline", BETTER_LOWER, 0},
+		KPI_MODEL("Interference", "")),
+	.views = VIEWS({VIEW_FIELDS(VIEW_LINES, "Interference by overlap", "overlap", "strategy",
+				    "job", "Interference"),
+			.reference = "model"},
+		       VIEW(VIEW_TABLE, "Two jobs", "overlap", "strategy", "job", "JCT_baseline",
+			    "JCT_contention", "Interference", "model", "model_ratio")),
 	.run = interference_run,
 };

@@ -81,52 +81,43 @@ static int scale_run(struct trial *t)
 	return err;
 }
 
-static const struct param params[] = {
-	PARAM("ranks", PARAM_COUNT, "accelerators", "a rank on each GPU", "2,4", "2,3,4",
-	      "64,128,256,512,1024"),
-	PARAM("size", PARAM_BYTES, "bytes", "of each rank's vector", "3M", "3M", "1G"), LIST_END};
-
-static const struct kpi kpis[] = {
-	{"JCT_ratio", "", "SUT-E", "time of the all-reduces over that of their bytes at line rate",
-	 BETTER_LOWER, 0},
-	{"BusBW", "Gb/s", "DUT-F", "of the wall time", BETTER_HIGHER, 0},
-	{"Convergence_time", "s", "DUT-F",
-	 "from when all BGP sessions were ended until every server has all its routes again",
-	 BETTER_LOWER, 0},
-	{"Switch_CPU", "%", "DUT-S", "of a core: daemons of the busiest leaf, meanwhile",
-	 BETTER_LOWER, 0},
-	{"Switch_memory", "MiB", "DUT-S", "resident: daemons of the largest leaf", BETTER_LOWER, 0},
-	KPI_DROPS,
-	KPI_MARKS,
-	KPI_PAUSES,
-	{"Algorithm", "", "SUT-E", "forced, and read back", BETTER_NONE, 0},
-	SIMULATED_KPIS,
-	LIST_END};
-
-static const struct view views[] = {
-	VIEW(VIEW_LINES, "All-reduce by accelerators", "ranks", "strategy", "size", "JCT_ratio"),
-	VIEW(VIEW_LINES, "Convergence by accelerators", "ranks", "strategy", "size",
-	     "Convergence_time"),
-	VIEW(VIEW_TABLE, "Scale", "ranks", "strategy", "size", "JCT_ratio", "BusBW",
-	     "Convergence_time", "Switch_CPU", "Switch_memory", "Packet_drop_rate",
-	     "ECN_marking_rate", "PFC_frame_count", "Algorithm"),
-	SIMULATED_VIEW("size"), VIEWS_END};
-
 const struct test test_t11_1 = {
-	.id = "T11.1",
+	TRAINING_CLAUSE("11.1"),
 	.name = "Fabric Scale Limits",
-	.clause = TRAINING_DRAFT "11.1",
 	.dut = "DUT-F",
 	.summary = "All-reduces by more and more ranks; then all BGP sessions of the fabric, whose "
 		   "size stays, are ended at its leaves at once, without traffic. Numbers of ranks "
-		   "that "
-		   "no lab has are simulated, in columns of their own.",
+		   "that no lab has are simulated, in columns of their own.",
 	.needs = TRAINING_NEEDS,
 	.strategies = mpi_strategies,
 	.trials = {1, 6, 6},
 	.seconds = {4, 30, 60},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(
+		PARAM("ranks", PARAM_COUNT, "accelerators", "a rank on each GPU", "2,4", "2,3,4",
+		      "64,128,256,512,1024"),
+		PARAM("size", PARAM_BYTES, "bytes", "of each rank's vector", "3M", "3M", "1G")),
+	.kpis = KPIS({"JCT_ratio", "", "SUT-E",
+		      "time of the all-reduces over that of their bytes at line rate", BETTER_LOWER,
+		      0},
+		     {"BusBW", "Gb/s", "DUT-F", "of the wall time", BETTER_HIGHER, 0},
+		     {"Convergence_time", "s", "DUT-F",
+		      "from when all BGP sessions were ended until every server has all its routes "
+		      "again",
+		      BETTER_LOWER, 0},
+		     {"Switch_CPU", "%", "DUT-S",
+		      "of a core: daemons of the busiest leaf, meanwhile", BETTER_LOWER, 0},
+		     {"Switch_memory", "MiB", "DUT-S", "resident: daemons of the largest leaf",
+		      BETTER_LOWER, 0},
+		     KPI_DROPS, KPI_MARKS, KPI_PAUSES,
+		     {"Algorithm", "", "SUT-E", "forced, and read back", BETTER_NONE, 0},
+		     SIMULATED_KPIS),
+	.views = VIEWS(VIEW(VIEW_LINES, "All-reduce by accelerators", "ranks", "strategy", "size",
+			    "JCT_ratio"),
+		       VIEW(VIEW_LINES, "Convergence by accelerators", "ranks", "strategy", "size",
+			    "Convergence_time"),
+		       VIEW(VIEW_TABLE, "Scale", "ranks", "strategy", "size", "JCT_ratio", "BusBW",
+			    "Convergence_time", "Switch_CPU", "Switch_memory", "Packet_drop_rate",
+			    "ECN_marking_rate", "PFC_frame_count", "Algorithm"),
+		       SIMULATED_VIEW("size")),
 	.run = scale_run,
 };

@@ -104,46 +104,43 @@ static int failure_run(struct trial *t)
 	return err < 0 ? err : healed;
 }
 
-static const struct kpi kpis[] = {
-	{"JCT_steady", "ms", "SUT-E", "an iteration before the fault, median", BETTER_LOWER, 0},
-	{"JCT_steady_P99", "ms", "SUT-E", "99% of them are faster", BETTER_LOWER, 0},
-	{"JCT_steady_max", "ms", "SUT-E", "the longest of them", BETTER_LOWER, 0},
-	{"JCT_failure", "ms", "SUT-E", "the iteration in which the fault came", BETTER_LOWER, 0},
-	{"JCT_overhead", "ms", "SUT-E", "that less the steady median", BETTER_LOWER, 0},
-	{"JCT_worst", "ms", "SUT-E", "the longest from the fault on", BETTER_LOWER, 0},
-	{"JCT_after", "ms", "SUT-E", "median of the last quarter after the fault", BETTER_LOWER, 0},
-	{"redistributed", "ms", "DUT-F",
-	 "from the fault until iterations stay within 10% of what they become", BETTER_LOWER, 0},
-	{"zero_impact", "", "SUT-E", "1: JCT_failure is within JCT_steady_P99", BETTER_HIGHER, 0},
-	{"Packets_lost", "", "DUT-F",
-	 "packets that queues and devices dropped from the fault on, overload among them; no byte "
-	 "of MPI's was lost",
-	 BETTER_LOWER, 0},
-	{"Algorithm", "", "SUT-E", "forced, and read back", BETTER_NONE, 0},
-	LIST_END};
-
-static const struct view views[] = {
-	VIEW(VIEW_TABLE, "All-reduce while a link fails", "failure", "strategy", "balance",
-	     "JCT_steady", "JCT_steady_P99", "JCT_steady_max", "JCT_failure", "JCT_overhead",
-	     "JCT_worst", "JCT_after", "redistributed", "Packets_lost", "zero_impact"),
-	VIEW(VIEW_BARS, "The iteration in which a link fails", "failure", "strategy", "balance",
-	     "JCT_failure"),
-	VIEWS_END};
-
 const struct test test_t11_2 = {
-	.id = "T11.2",
+	TRAINING_CLAUSE("11.2"),
 	.name = "Link Failure Convergence",
-	.clause = TRAINING_DRAFT "11.2",
 	.dut = "DUT-F",
 	.summary = "All-reduces without a pause; at half time a part of the last rank's GPU, or a "
-		   "leaf, "
-		   "fails. Times begin when the command is given.",
+		   "leaf, fails. Times begin when the command is given.",
 	.needs = TRAINING_NEEDS,
 	.strategies = mpi_strategies,
 	.trials = {1, 5, 5},
 	.seconds = {8, 60, 120},
 	.params = training_failure_params,
-	.kpis = kpis,
-	.views = views,
+	.kpis = KPIS(
+		{"JCT_steady", "ms", "SUT-E", "an iteration before the fault, median", BETTER_LOWER,
+		 0},
+		{"JCT_steady_P99", "ms", "SUT-E", "99% of them are faster", BETTER_LOWER, 0},
+		{"JCT_steady_max", "ms", "SUT-E", "the longest of them", BETTER_LOWER, 0},
+		{"JCT_failure", "ms", "SUT-E", "the iteration in which the fault came",
+		 BETTER_LOWER, 0},
+		{"JCT_overhead", "ms", "SUT-E", "that less the steady median", BETTER_LOWER, 0},
+		{"JCT_worst", "ms", "SUT-E", "the longest from the fault on", BETTER_LOWER, 0},
+		{"JCT_after", "ms", "SUT-E", "median of the last quarter after the fault",
+		 BETTER_LOWER, 0},
+		{"redistributed", "ms", "DUT-F",
+		 "from the fault until iterations stay within 10% of what they become",
+		 BETTER_LOWER, 0},
+		{"zero_impact", "", "SUT-E", "1: JCT_failure is within JCT_steady_P99",
+		 BETTER_HIGHER, 0},
+		{"Packets_lost", "", "DUT-F",
+		 "packets that queues and devices dropped from the fault on, overload among them; "
+		 "no byte of MPI's was lost",
+		 BETTER_LOWER, 0},
+		{"Algorithm", "", "SUT-E", "forced, and read back", BETTER_NONE, 0}),
+	.views = VIEWS(VIEW(VIEW_TABLE, "All-reduce while a link fails", "failure", "strategy",
+			    "balance", "JCT_steady", "JCT_steady_P99", "JCT_steady_max",
+			    "JCT_failure", "JCT_overhead", "JCT_worst", "JCT_after",
+			    "redistributed", "Packets_lost", "zero_impact"),
+		       VIEW(VIEW_BARS, "The iteration in which a link fails", "failure", "strategy",
+			    "balance", "JCT_failure")),
 	.run = failure_run,
 };

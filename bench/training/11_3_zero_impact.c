@@ -33,27 +33,21 @@ static int zero_impact_run(struct trial *t)
 	return 0;
 }
 
-static const struct kpi kpis[] = {
-	{"JCT_failure", "ms", "SUT-E", "the iteration in which the fault came", BETTER_LOWER, 0},
-	{"JCT_steady_P99", "ms", "SUT-E", "99% of the iterations before it are faster",
-	 BETTER_LOWER, 0},
-	{"zero_impact", "", "SUT-E", "1: JCT_failure is within JCT_steady_P99", BETTER_HIGHER, 0},
-	LIST_END};
-
-static const struct view views[] = {VIEW(VIEW_TABLE, "Zero-impact failover", "failure", "strategy",
-					 "balance", "zero_impact", "JCT_failure", "JCT_steady_P99"),
-				    VIEWS_END};
-
 const struct test test_t11_3 = {
-	.id = "T11.3",
+	TRAINING_CLAUSE("11.3"),
 	.name = "Zero-Impact Failover Measurement",
-	.clause = TRAINING_DRAFT "11.3",
 	.dut = "DUT-F",
 	.summary = "What T11.2 of the same run found, judged as the draft has it.",
 	.strategies = mpi_strategies,
 	.trials = {1, 5, 5},
 	.params = training_failure_params,
-	.kpis = kpis,
-	.views = views,
+	.kpis = KPIS({"JCT_failure", "ms", "SUT-E", "the iteration in which the fault came",
+		      BETTER_LOWER, 0},
+		     {"JCT_steady_P99", "ms", "SUT-E", "99% of the iterations before it are faster",
+		      BETTER_LOWER, 0},
+		     {"zero_impact", "", "SUT-E", "1: JCT_failure is within JCT_steady_P99",
+		      BETTER_HIGHER, 0}),
+	.views = VIEWS(VIEW(VIEW_TABLE, "Zero-impact failover", "failure", "strategy", "balance",
+			    "zero_impact", "JCT_failure", "JCT_steady_P99")),
 	.run = zero_impact_run,
 };

@@ -105,32 +105,9 @@ static int sustained_derive(const struct test *test, struct rows *rows)
 
 /* ---- declarations ---- */
 
-static const struct param params[] = {SUSTAINED_PARAMS, LIST_END};
-
-static const struct kpi kpis[] = {
-	SUSTAINED_KPIS,
-	{"JCT_ratio_std", "", "SUT-E", "standard deviation of it over the run", BETTER_LOWER, 0},
-	{"Anomalies", "", "", "when, for how long, and what was unlike the rest", BETTER_NONE, 0},
-	{"Anomaly_count", "", "", "how many", BETTER_LOWER, 0},
-	LIST_END};
-
-static const struct view views[] = {
-	VIEW(VIEW_TREND, "JCT ratio over time", "at_s", "strategy", NULL, "JCT_ratio"),
-	VIEW(VIEW_TREND, "Bus bandwidth over time", "at_s", "strategy", NULL, "BusBW",
-	     "BusBW_alltoall"),
-	VIEW(VIEW_TREND, "Marked packets over time", "at_s", "strategy", NULL, "ECN_marking_rate"),
-	VIEW(VIEW_TREND, "Pause frames over time", "at_s", "strategy", NULL, "PFC_frame_count"),
-	VIEW(VIEW_TREND, "Processors over time", "at_s", "strategy", NULL, "CPU"),
-	VIEW(VIEW_TREND, "Memory over time", "at_s", "strategy", NULL, "Memory"),
-	VIEW(VIEW_TABLE, "Samples", "strategy", NULL, NULL, "JCT_ratio", "JCT_ratio_std", "BusBW",
-	     "BusBW_alltoall", "Packet_drop_rate", "Link_utilization_mean", "Links_unused",
-	     "Link_transitions", "Anomaly_count", "Anomalies"),
-	VIEWS_END};
-
 const struct test test_t12_1 = {
-	.id = "T12.1",
+	TRAINING_CLAUSE("12.1"),
 	.name = "24-Hour Sustained Load",
-	.clause = TRAINING_DRAFT "12.1",
 	.dut = "DUT-F",
 	.summary = "An all-reduce and an all-to-all in turn, a sample each time; 24 h in profile "
 		   "draft. What no sample may have, and what is unlike the others, is listed.",
@@ -138,9 +115,26 @@ const struct test test_t12_1 = {
 	.strategies = mpi_strategies,
 	.trials = {4, 60, 1440},
 	.seconds = {1, 20, 60},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(SUSTAINED_PARAMS),
+	.kpis = KPIS(SUSTAINED_KPIS,
+		     {"JCT_ratio_std", "", "SUT-E", "standard deviation of it over the run",
+		      BETTER_LOWER, 0},
+		     {"Anomalies", "", "", "when, for how long, and what was unlike the rest",
+		      BETTER_NONE, 0},
+		     {"Anomaly_count", "", "", "how many", BETTER_LOWER, 0}),
+	.views = VIEWS(
+		VIEW(VIEW_TREND, "JCT ratio over time", "at_s", "strategy", NULL, "JCT_ratio"),
+		VIEW(VIEW_TREND, "Bus bandwidth over time", "at_s", "strategy", NULL, "BusBW",
+		     "BusBW_alltoall"),
+		VIEW(VIEW_TREND, "Marked packets over time", "at_s", "strategy", NULL,
+		     "ECN_marking_rate"),
+		VIEW(VIEW_TREND, "Pause frames over time", "at_s", "strategy", NULL,
+		     "PFC_frame_count"),
+		VIEW(VIEW_TREND, "Processors over time", "at_s", "strategy", NULL, "CPU"),
+		VIEW(VIEW_TREND, "Memory over time", "at_s", "strategy", NULL, "Memory"),
+		VIEW(VIEW_TABLE, "Samples", "strategy", NULL, NULL, "JCT_ratio", "JCT_ratio_std",
+		     "BusBW", "BusBW_alltoall", "Packet_drop_rate", "Link_utilization_mean",
+		     "Links_unused", "Link_transitions", "Anomaly_count", "Anomalies")),
 	.run = sustained_run,
 	.derive = sustained_derive,
 };

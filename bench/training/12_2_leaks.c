@@ -106,39 +106,30 @@ static int leaks_derive(const struct test *test, struct rows *rows)
 
 /* ---- declarations ---- */
 
-static const struct param params[] = {SUSTAINED_PARAMS, LIST_END};
-
-static const struct kpi kpis[] = {
-	SUSTAINED_KPIS,
-	{"Process_memory", "KiB", "DUT-F", "resident, after each sample", BETTER_LOWER, 0},
-	{"Memory_slope", "KiB/h", "DUT-F", "growth, least squares", BETTER_LOWER, 0},
-	{"Memory_at", "KiB", "DUT-F", "of the sample closest to that part of the run", BETTER_NONE,
-	 0},
-	{"Leak", "", "DUT-F", "1: more than 1 MB/h, over an hour or longer", BETTER_LOWER, 0},
-	{"Table_occupancy", "%", "DUT-S", "of hardware tables", BETTER_LOWER, 0},
-	LIST_END};
-
-static const struct view views[] = {
-	VIEW(VIEW_TABLE, "Growth of each process", "process", "strategy", NULL, "Process_memory",
-	     "Memory_slope", "Leak"),
-	VIEW(VIEW_TABLE, "Memory at parts of the run", "part", "process", "strategy", "Memory_at"),
-	VIEWS_END};
-
 const struct test test_t12_2 = {
-	.id = "T12.2",
+	TRAINING_CLAUSE("12.2"),
 	.name = "Resource Leak Detection",
-	.clause = TRAINING_DRAFT "12.2",
 	.dut = "DUT-F",
-	.summary =
-		"The collectives of T12.1; resident memory of each server's bgpd and fared, and of "
-		"each leaf's daemons, after each sample.",
+	.summary = "The collectives of T12.1; resident memory of each server's bgpd and fared, and "
+		   "of each leaf's daemons, after each sample.",
 	.needs = TRAINING_NEEDS | NEED_ONE_MACHINE,
 	.strategies = mpi_strategies,
 	.trials = {4, 60, 1440},
 	.seconds = {1, 20, 60},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(SUSTAINED_PARAMS),
+	.kpis = KPIS(
+		SUSTAINED_KPIS,
+		{"Process_memory", "KiB", "DUT-F", "resident, after each sample", BETTER_LOWER, 0},
+		{"Memory_slope", "KiB/h", "DUT-F", "growth, least squares", BETTER_LOWER, 0},
+		{"Memory_at", "KiB", "DUT-F", "of the sample closest to that part of the run",
+		 BETTER_NONE, 0},
+		{"Leak", "", "DUT-F", "1: more than 1 MB/h, over an hour or longer", BETTER_LOWER,
+		 0},
+		{"Table_occupancy", "%", "DUT-S", "of hardware tables", BETTER_LOWER, 0}),
+	.views = VIEWS(VIEW(VIEW_TABLE, "Growth of each process", "process", "strategy", NULL,
+			    "Process_memory", "Memory_slope", "Leak"),
+		       VIEW(VIEW_TABLE, "Memory at parts of the run", "part", "process", "strategy",
+			    "Memory_at")),
 	.run = leaks_run,
 	.derive = leaks_derive,
 };

@@ -13,9 +13,11 @@
 #include "training/mpi_job.h"
 
 #define TRAINING_DRAFT "draft-calabria-bmwg-ai-fabric-training-bench-02, "
-#define TRAINING_NEEDS (NEED_TWO_SERVERS | NEED_FAULTS)
-#define BASELINE       "mpi-ofi-tcp"
-#define BALANCE_BASE   "ecmp"
+/* Of a test of that draft: its number is that of its clause. */
+#define TRAINING_CLAUSE(number) .id = "T" number, .clause = TRAINING_DRAFT number
+#define TRAINING_NEEDS		(NEED_TWO_SERVERS | NEED_FAULTS)
+#define BASELINE		"mpi-ofi-tcp"
+#define BALANCE_BASE		"ecmp"
 
 /* How leaves of two tiers spread; whole planes are lost in labs of one. */
 #define TRAINING_BALANCE                                                                           \

@@ -225,45 +225,6 @@ static int fluid_test_run(struct trial *t)
 	return err;
 }
 
-static const struct param params[] = {
-	PARAM("topology", PARAM_TEXT, "", "of farelab(8), installed or a file", "4x4x2.yaml",
-	      "4x4x2.yaml,64x4x2.yaml"),
-	PARAM("pattern", PARAM_NAME, "",
-	      "kv: each GPU of the first half of the servers sends to one of the second",
-	      "all-to-all", "all-to-all,kv"),
-	PARAM("choice", PARAM_NAME, "",
-	      "how a QP gets its plane: libfare's flow tables, a hash, a weighted one, or all by "
-	      "share",
-	      "fare,hash", "fare,hash,weighted-hash,spray"),
-	PARAM("qps", PARAM_COUNT, "", "of a pair, up to 64", "1,4,16"),
-	PARAM("gpus", PARAM_TEXT, "", "up to 65536; none: the topology's", NONE),
-	PARAM("peers", PARAM_TEXT, "",
-	      "that a GPU sends to in all-to-all; none: all, or 64 beyond 1024 GPUs", NONE),
-	PARAM("halve", PARAM_TEXT, "", "plane with half its bandwidth everywhere", NONE),
-	PARAM("vary", PARAM_NUMBER, "%", "sizes of pairs differ by up to this", "0"),
-	PARAM("merge", PARAM_NUMBER, "ppm",
-	      "flows that end within so many millionths of each other end together; 0: exact", "0"),
-	LIST_END};
-
-static const struct kpi kpis[] = {
-	{"over_optimum", "", "computed", "time over the optimum", BETTER_LOWER, 0},
-	{"finish", "s", "computed", "until the last flow of 1 MiB a pair ends", BETTER_LOWER, 0},
-	{"optimum", "s", "computed", "all planes of the busiest GPU busy until the end",
-	 BETTER_NONE, 0},
-	{"flows", "", "computed", "a pair's QPs on one plane are one", BETTER_NONE, 0},
-	{"events", "", "solver", "times that rates were solved anew", BETTER_NONE, 0},
-	{"build", "s", "solver", "making links and flows", BETTER_LOWER, 0},
-	{"solve", "s", "solver", "solving", BETTER_LOWER, 0},
-	{"wall", "s", "solver", "both", BETTER_LOWER, 0},
-	{"peak_memory", "MB", "solver", "of the process so far", BETTER_LOWER, 0},
-	LIST_END};
-
-static const struct view views[] = {
-	VIEW(VIEW_BARS, "Time over the optimum", "qps", "choice", "pattern", "over_optimum"),
-	VIEW(VIEW_TABLE, "Patterns", "qps", "choice", "pattern", "over_optimum", "finish", "flows",
-	     "events", "wall", "peak_memory"),
-	VIEWS_END};
-
 const struct test test_fluid = {
 	.id = "fluid",
 	.name = "A pattern on a fabric of any size, as fluid",
@@ -276,9 +237,41 @@ const struct test test_fluid = {
 	.no_fabric = true,
 	.trials = {1, 1, 1},
 	.seconds = {0, 0, 0},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(
+		PARAM("topology", PARAM_TEXT, "", "of farelab(8), installed or a file",
+		      "4x4x2.yaml", "4x4x2.yaml,64x4x2.yaml"),
+		PARAM("pattern", PARAM_NAME, "",
+		      "kv: each GPU of the first half of the servers sends to one of the second",
+		      "all-to-all", "all-to-all,kv"),
+		PARAM("choice", PARAM_NAME, "",
+		      "how a QP gets its plane: libfare's flow tables, a hash, a weighted one, or "
+		      "all by share",
+		      "fare,hash", "fare,hash,weighted-hash,spray"),
+		PARAM("qps", PARAM_COUNT, "", "of a pair, up to 64", "1,4,16"),
+		PARAM("gpus", PARAM_TEXT, "", "up to 65536; none: the topology's", NONE),
+		PARAM("peers", PARAM_TEXT, "",
+		      "that a GPU sends to in all-to-all; none: all, or 64 beyond 1024 GPUs", NONE),
+		PARAM("halve", PARAM_TEXT, "", "plane with half its bandwidth everywhere", NONE),
+		PARAM("vary", PARAM_NUMBER, "%", "sizes of pairs differ by up to this", "0"),
+		PARAM("merge", PARAM_NUMBER, "ppm",
+		      "flows that end within so many millionths of each other end together; 0: "
+		      "exact",
+		      "0")),
+	.kpis = KPIS({"over_optimum", "", "computed", "time over the optimum", BETTER_LOWER, 0},
+		     {"finish", "s", "computed", "until the last flow of 1 MiB a pair ends",
+		      BETTER_LOWER, 0},
+		     {"optimum", "s", "computed",
+		      "all planes of the busiest GPU busy until the end", BETTER_NONE, 0},
+		     {"flows", "", "computed", "a pair's QPs on one plane are one", BETTER_NONE, 0},
+		     {"events", "", "solver", "times that rates were solved anew", BETTER_NONE, 0},
+		     {"build", "s", "solver", "making links and flows", BETTER_LOWER, 0},
+		     {"solve", "s", "solver", "solving", BETTER_LOWER, 0},
+		     {"wall", "s", "solver", "both", BETTER_LOWER, 0},
+		     {"peak_memory", "MB", "solver", "of the process so far", BETTER_LOWER, 0}),
+	.views = VIEWS(VIEW(VIEW_BARS, "Time over the optimum", "qps", "choice", "pattern",
+			    "over_optimum"),
+		       VIEW(VIEW_TABLE, "Patterns", "qps", "choice", "pattern", "over_optimum",
+			    "finish", "flows", "events", "wall", "peak_memory")),
 	.run = fluid_test_run,
 	.close = close_dump,
 };

@@ -43,32 +43,25 @@ static int bfdd_run(struct trial *t)
 	return 0;
 }
 
-static const struct kpi kpis[] = {
-	{"cpu", "%", "bfdd", "user and system time, of one core", BETTER_LOWER, 0},
-	{"per_session", "%", "bfdd", "the same for each session", BETTER_LOWER, 0},
-	{"sent", "/s", "bfdd", "packets", BETTER_NONE, 0},
-	{"up", "", "bfdd", "sessions, at the end", BETTER_HIGHER, 0},
-	LIST_END};
-
-static const struct view views[] = {
-	VIEW(VIEW_TABLE, "FRR's bfdd", NULL, NULL, NULL, "cpu", "per_session", "sent", "up"),
-	VIEWS_END};
-
 const struct test test_probes_bfdd = {
 	.id = "probes-bfdd",
 	.name = "CPU time of FRR's bfdd",
 	.clause = "RFC 5880",
 	.dut = "bfdd",
-	.summary = "252 multihop sessions at 10 ms, for comparison with 63 peers of probes-cost. "
-		   "The loop of FRR 8.4 spins while a timer is "
-		   "due within the millisecond: it takes nearly the whole core from some 30 "
-		   "sessions on, and at 500 no more. " PROBES_REAL,
+	.summary =
+		"252 multihop sessions at 10 ms, for comparison with 63 peers of probes-cost. The "
+		"loop of FRR 8.4 spins while a timer is due within the millisecond: it takes "
+		"nearly the whole core from some 30 sessions on, and at 500 no more. " PROBES_REAL,
 	.no_strategies = true,
 	.no_fabric = true,
 	.trials = {3, 5, 10},
 	.seconds = {5, 5, 10},
-	.kpis = kpis,
-	.views = views,
+	.kpis = KPIS({"cpu", "%", "bfdd", "user and system time, of one core", BETTER_LOWER, 0},
+		     {"per_session", "%", "bfdd", "the same for each session", BETTER_LOWER, 0},
+		     {"sent", "/s", "bfdd", "packets", BETTER_NONE, 0},
+		     {"up", "", "bfdd", "sessions, at the end", BETTER_HIGHER, 0}),
+	.views = VIEWS(VIEW(VIEW_TABLE, "FRR's bfdd", NULL, NULL, NULL, "cpu", "per_session",
+			    "sent", "up")),
 	.run = bfdd_run,
 	.close = close_bfdd,
 };

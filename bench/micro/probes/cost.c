@@ -52,37 +52,6 @@ static int cost_run(struct trial *t)
 	return 0;
 }
 
-static const struct param params[] = {
-	PARAM("peers", PARAM_COUNT, "", "probed over each of 4 planes", "63,1023"),
-	PARAM("active", PARAM_COUNT, "",
-	      "of them: probed every 10 ms, as those with traffic are; the others once a second",
-	      "63"),
-	LIST_END};
-
-static const struct kpi kpis[] = {
-	{"cpu", "%", "prober", "user and system time, of one core", BETTER_LOWER, 0},
-	{"per_session", "%", "prober", "the same for each peer and plane", BETTER_LOWER, 0},
-	{"sent", "/s", "prober", "probes", BETTER_NONE, 0},
-	{"answered", "/s", "prober", "probes", BETTER_NONE, 0},
-	{"reflected", "/s", "prober", "probes of the peers", BETTER_NONE, 0},
-	{"lost", "", "prober", "probes", BETTER_LOWER, 0},
-	{"late", "", "prober", "timers that were late", BETTER_LOWER, 0},
-	{"downs", "", "prober", "paths that went down though nothing was broken", BETTER_LOWER, 0},
-	{"found", "", "prober", "paths of a plane that fell silent that went down within 3 s",
-	 BETTER_HIGHER, 0},
-	{"found_p50", "ms", "prober", "from the silence until half of them were down", BETTER_LOWER,
-	 0},
-	{"found_max", "ms", "prober", "until all were; 3000: not all were", BETTER_LOWER, 0},
-	LIST_END};
-
-static const struct view views[] = {
-	VIEW(VIEW_BARS, "CPU time of probing", "peers", "active", NULL, "cpu"),
-	VIEW(VIEW_TABLE, "Probing", "peers", "active", NULL, "cpu", "per_session", "sent",
-	     "answered", "reflected", "lost", "late", "downs"),
-	VIEW(VIEW_TABLE, "A plane falls silent", "peers", "active", NULL, "found", "found_p50",
-	     "found_max"),
-	VIEWS_END};
-
 const struct test test_probes_cost = {
 	.id = "probes-cost",
 	.name = "CPU time of probing",
@@ -94,8 +63,31 @@ const struct test test_probes_cost = {
 	.no_fabric = true,
 	.trials = {3, 5, 10},
 	.seconds = {5, 5, 10},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(PARAM("peers", PARAM_COUNT, "", "probed over each of 4 planes", "63,1023"),
+			 PARAM("active", PARAM_COUNT, "",
+			       "of them: probed every 10 ms, as those with traffic are; the others "
+			       "once a second",
+			       "63")),
+	.kpis = KPIS(
+		{"cpu", "%", "prober", "user and system time, of one core", BETTER_LOWER, 0},
+		{"per_session", "%", "prober", "the same for each peer and plane", BETTER_LOWER, 0},
+		{"sent", "/s", "prober", "probes", BETTER_NONE, 0},
+		{"answered", "/s", "prober", "probes", BETTER_NONE, 0},
+		{"reflected", "/s", "prober", "probes of the peers", BETTER_NONE, 0},
+		{"lost", "", "prober", "probes", BETTER_LOWER, 0},
+		{"late", "", "prober", "timers that were late", BETTER_LOWER, 0},
+		{"downs", "", "prober", "paths that went down though nothing was broken",
+		 BETTER_LOWER, 0},
+		{"found", "", "prober",
+		 "paths of a plane that fell silent that went down within 3 s", BETTER_HIGHER, 0},
+		{"found_p50", "ms", "prober", "from the silence until half of them were down",
+		 BETTER_LOWER, 0},
+		{"found_max", "ms", "prober", "until all were; 3000: not all were", BETTER_LOWER,
+		 0}),
+	.views = VIEWS(VIEW(VIEW_BARS, "CPU time of probing", "peers", "active", NULL, "cpu"),
+		       VIEW(VIEW_TABLE, "Probing", "peers", "active", NULL, "cpu", "per_session",
+			    "sent", "answered", "reflected", "lost", "late", "downs"),
+		       VIEW(VIEW_TABLE, "A plane falls silent", "peers", "active", NULL, "found",
+			    "found_p50", "found_max")),
 	.run = cost_run,
 };

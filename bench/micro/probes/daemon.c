@@ -73,18 +73,6 @@ static int daemon_run(struct trial *t)
 	return 0;
 }
 
-static const struct param params[] = {
-	PARAM("traffic", PARAM_NAME, "", "from all to all, or none", "none,all"), LIST_END};
-
-static const struct kpi kpis[] = {{"cpu", "%", "fared",
-				   "user and system time of a daemon, of one core, mean of all",
-				   BETTER_LOWER, 0},
-				  {"idle", "%", "machine", "meanwhile", BETTER_NONE, 0},
-				  LIST_END};
-
-static const struct view views[] = {
-	VIEW(VIEW_TABLE, "CPU time of fared", "traffic", NULL, NULL, "cpu", "idle"), VIEWS_END};
-
 const struct test test_probes_daemon = {
 	.id = "probes-daemon",
 	.name = "CPU time of fared",
@@ -97,8 +85,11 @@ const struct test test_probes_daemon = {
 	.no_strategies = true,
 	.trials = {3, 5, 10},
 	.seconds = {5, 5, 10},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(PARAM("traffic", PARAM_NAME, "", "from all to all, or none", "none,all")),
+	.kpis = KPIS({"cpu", "%", "fared",
+		      "user and system time of a daemon, of one core, mean of all", BETTER_LOWER,
+		      0},
+		     {"idle", "%", "machine", "meanwhile", BETTER_NONE, 0}),
+	.views = VIEWS(VIEW(VIEW_TABLE, "CPU time of fared", "traffic", NULL, NULL, "cpu", "idle")),
 	.run = daemon_run,
 };

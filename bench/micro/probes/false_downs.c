@@ -161,25 +161,6 @@ static int false_downs_run(struct trial *t)
 	return 0;
 }
 
-static const struct param params[] = {
-	PARAM("seconds", PARAM_NUMBER, "s", "of traffic", "60", "600", "3600"), LIST_END};
-
-static const struct kpi kpis[] = {
-	{"downs", "", "fared", "paths that went down", BETTER_LOWER, 0},
-	{"probes", "", "fared", "of all servers", BETTER_NONE, 0},
-	{"lost", "", "fared", "probes", BETTER_LOWER, 0},
-	{"runs", "", "DUT-F", "of all-to-all traffic", BETTER_NONE, 0},
-	{"lasted", "s", "machine", "all of it", BETTER_NONE, 0},
-	{"idle", "%", "machine", "meanwhile", BETTER_NONE, 0},
-	{"rtt_p50", "ms", "fared", "round trip of a probe, worst path", BETTER_LOWER, 0},
-	{"rtt_p99", "ms", "fared", "the same, 99 of 100", BETTER_LOWER, 0},
-	LIST_END};
-
-static const struct view views[] = {VIEW(VIEW_TABLE, "Every core busy, nothing broken", "seconds",
-					 NULL, NULL, "downs", "probes", "lost", "runs", "idle",
-					 "rtt_p50", "rtt_p99"),
-				    VIEWS_END};
-
 const struct test test_probes_false_downs = {
 	.id = "probes-false-downs",
 	.name = "Paths that go down on a busy machine",
@@ -193,8 +174,17 @@ const struct test test_probes_false_downs = {
 	.no_strategies = true,
 	.trials = {1, 1, 1},
 	.seconds = {0.5, 0.5, 0.5}, /* of a run of traffic */
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(PARAM("seconds", PARAM_NUMBER, "s", "of traffic", "60", "600", "3600")),
+	.kpis = KPIS(
+		{"downs", "", "fared", "paths that went down", BETTER_LOWER, 0},
+		{"probes", "", "fared", "of all servers", BETTER_NONE, 0},
+		{"lost", "", "fared", "probes", BETTER_LOWER, 0},
+		{"runs", "", "DUT-F", "of all-to-all traffic", BETTER_NONE, 0},
+		{"lasted", "s", "machine", "all of it", BETTER_NONE, 0},
+		{"idle", "%", "machine", "meanwhile", BETTER_NONE, 0},
+		{"rtt_p50", "ms", "fared", "round trip of a probe, worst path", BETTER_LOWER, 0},
+		{"rtt_p99", "ms", "fared", "the same, 99 of 100", BETTER_LOWER, 0}),
+	.views = VIEWS(VIEW(VIEW_TABLE, "Every core busy, nothing broken", "seconds", NULL, NULL,
+			    "downs", "probes", "lost", "runs", "idle", "rtt_p50", "rtt_p99")),
 	.run = false_downs_run,
 };

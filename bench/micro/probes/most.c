@@ -54,16 +54,6 @@ static int most_run(struct trial *t)
 	return 0;
 }
 
-static const struct kpi kpis[] = {
-	{"most", "", "prober", "sessions (peers x planes) at 10 ms", BETTER_HIGHER, 0},
-	{"cpu", "%", "prober", "user and system time, of one core", BETTER_NONE, 0},
-	{"answered", "/s", "prober", "probes", BETTER_NONE, 0},
-	LIST_END};
-
-static const struct view views[] = {
-	VIEW(VIEW_TABLE, "Sessions that one core carries", NULL, NULL, NULL, "most"),
-	VIEW(VIEW_LINES, "CPU time by sessions", "sessions", NULL, NULL, "cpu"), VIEWS_END};
-
 const struct test test_probes_most = {
 	.id = "probes-most",
 	.name = "Sessions that one core carries",
@@ -75,7 +65,10 @@ const struct test test_probes_most = {
 	.no_fabric = true,
 	.trials = {1, 3, 5},
 	.seconds = {5, 5, 10},
-	.kpis = kpis,
-	.views = views,
+	.kpis = KPIS({"most", "", "prober", "sessions (peers x planes) at 10 ms", BETTER_HIGHER, 0},
+		     {"cpu", "%", "prober", "user and system time, of one core", BETTER_NONE, 0},
+		     {"answered", "/s", "prober", "probes", BETTER_NONE, 0}),
+	.views = VIEWS(VIEW(VIEW_TABLE, "Sessions that one core carries", NULL, NULL, NULL, "most"),
+		       VIEW(VIEW_LINES, "CPU time by sessions", "sessions", NULL, NULL, "cpu")),
 	.run = most_run,
 };

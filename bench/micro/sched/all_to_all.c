@@ -30,24 +30,6 @@ static int all_to_all_run(struct trial *t)
 	return err;
 }
 
-static const struct param params[] = {
-	PARAM("choice", PARAM_NAME, "",
-	      "how a pair binds its QPs: libfare's flow tables, by turn, or all pairs alike; a "
-	      "hash over planes, weighted or not",
-	      "fare,all-alike,wecmp-hash,ecmp-hash"),
-	PARAM("qps", PARAM_COUNT, "", "of a pair", "1,4,16"),
-	PARAM("gpus", PARAM_COUNT, "", "that send to each other", "64"), LIST_END};
-
-static const struct kpi kpis[] = {{"over_optimum", "", "computed",
-				   "time over that of full planes until the end", BETTER_LOWER, 0},
-				  LIST_END};
-
-static const struct view views[] = {
-	VIEW(VIEW_BARS, "All-to-all with one plane halved, time over the optimum", "choice", "qps",
-	     NULL, "over_optimum"),
-	VIEW(VIEW_TABLE, "All-to-all with one plane halved", "choice", "qps", NULL, "over_optimum"),
-	VIEWS_END};
-
 const struct test test_sched_assignment = {
 	.id = "sched-assignment",
 	.name = "Planes chosen for an all-to-all",
@@ -60,8 +42,17 @@ const struct test test_sched_assignment = {
 	.no_fabric = true,
 	.trials = {1, 1, 1},
 	.seconds = {0, 0, 0},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(PARAM("choice", PARAM_NAME, "",
+			       "how a pair binds its QPs: libfare's flow tables, by turn, or all "
+			       "pairs alike; a hash over planes, weighted or not",
+			       "fare,all-alike,wecmp-hash,ecmp-hash"),
+			 PARAM("qps", PARAM_COUNT, "", "of a pair", "1,4,16"),
+			 PARAM("gpus", PARAM_COUNT, "", "that send to each other", "64")),
+	.kpis = KPIS({"over_optimum", "", "computed", "time over that of full planes until the end",
+		      BETTER_LOWER, 0}),
+	.views = VIEWS(VIEW(VIEW_BARS, "All-to-all with one plane halved, time over the optimum",
+			    "choice", "qps", NULL, "over_optimum"),
+		       VIEW(VIEW_TABLE, "All-to-all with one plane halved", "choice", "qps", NULL,
+			    "over_optimum")),
 	.run = all_to_all_run,
 };

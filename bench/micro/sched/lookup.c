@@ -188,21 +188,6 @@ static int lookup_run(struct trial *t)
 	return 0;
 }
 
-static const struct param params[] = {PARAM("entries", PARAM_SLOW_NAME, "", "flows in the table",
-					    "64K,1M", "64K,1M,16M", "1K,4K,16K,64K,256K,1M,4M,16M"),
-				      PARAM("table", PARAM_NAME, "", "whose", "fare,absl"),
-				      LIST_END};
-
-static const struct kpi kpis[] = {{"lookup", "ns", "CPU", "of one key", BETTER_LOWER, 0},
-				  {"huge_pages", "", "process",
-				   "malloc() takes huge pages, for tables that use it", BETTER_NONE,
-				   0},
-				  LIST_END};
-
-static const struct view views[] = {
-	VIEW(VIEW_BARS, "Lookup", "table", "entries", NULL, "lookup"),
-	VIEW(VIEW_TABLE, "Lookups", "table", "entries", NULL, "lookup", "huge_pages"), VIEWS_END};
-
 const struct test test_sched_lookup = {
 	.id = "sched-lookup",
 	.name = "From a flow to its number",
@@ -217,9 +202,15 @@ const struct test test_sched_lookup = {
 	.tunables = HUGE_PAGES,
 	.trials = {7, 11, 15},
 	.seconds = {0, 0, 0},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(PARAM("entries", PARAM_SLOW_NAME, "", "flows in the table", "64K,1M",
+			       "64K,1M,16M", "1K,4K,16K,64K,256K,1M,4M,16M"),
+			 PARAM("table", PARAM_NAME, "", "whose", "fare,absl")),
+	.kpis = KPIS({"lookup", "ns", "CPU", "of one key", BETTER_LOWER, 0},
+		     {"huge_pages", "", "process",
+		      "malloc() takes huge pages, for tables that use it", BETTER_NONE, 0}),
+	.views = VIEWS(
+		VIEW(VIEW_BARS, "Lookup", "table", "entries", NULL, "lookup"),
+		VIEW(VIEW_TABLE, "Lookups", "table", "entries", NULL, "lookup", "huge_pages")),
 	.run = lookup_run,
 	.close = lookup_close,
 };

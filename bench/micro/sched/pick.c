@@ -252,39 +252,31 @@ static int pick_run(struct trial *t)
 	return err;
 }
 
-static const struct param params[] = {PARAM("weights", PARAM_NAME, "", "of the planes",
-					    "4:4:4:4,4:4:4:2,800:800:400:0,16-planes"),
-				      PARAM("method", PARAM_NAME, "",
-					    "libfare inline; a bare table; computed, as groups do",
-					    "fare-inline,bare-table,fare-computed"),
-				      LIST_END};
-
-static const struct kpi kpis[] = {
-	{"pick", "ns", "CPU", "of one packet", BETTER_LOWER, 0},
-	{"worst_window", "packets", "computed",
-	 "largest distance between what a plane got and its share, over any window of a million "
-	 "picks",
-	 BETTER_LOWER, 0},
-	LIST_END};
-
-static const struct view views[] = {
-	VIEW(VIEW_BARS, "Pick of a plane for each packet", "method", "weights", NULL, "pick"),
-	VIEW(VIEW_TABLE, "Picks", "method", "weights", NULL, "pick", "worst_window"), VIEWS_END};
-
 const struct test test_sched_pick = {
 	.id = "sched-pick",
 	.name = "A plane for each packet",
 	.clause = "FARE-in-SUN 3.1",
 	.dut = "libfare",
-	.summary = "A million picks in a row. Real: processor, "
-		   "memory, the segment that a daemon would publish. Not there: network, daemon.",
+	.summary = "A million picks in a row. Real: processor, memory, the segment that a daemon "
+		   "would publish. Not there: network, daemon.",
 	.no_strategies = true,
 	.no_fabric = true,
 	.trials = {7, 15, 30},
 	.seconds = {0, 0, 0},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(PARAM("weights", PARAM_NAME, "", "of the planes",
+			       "4:4:4:4,4:4:4:2,800:800:400:0,16-planes"),
+			 PARAM("method", PARAM_NAME, "",
+			       "libfare inline; a bare table; computed, as groups do",
+			       "fare-inline,bare-table,fare-computed")),
+	.kpis = KPIS({"pick", "ns", "CPU", "of one packet", BETTER_LOWER, 0},
+		     {"worst_window", "packets", "computed",
+		      "largest distance between what a plane got and its share, over any window of "
+		      "a million picks",
+		      BETTER_LOWER, 0}),
+	.views =
+		VIEWS(VIEW(VIEW_BARS, "Pick of a plane for each packet", "method", "weights", NULL,
+			   "pick"),
+		      VIEW(VIEW_TABLE, "Picks", "method", "weights", NULL, "pick", "worst_window")),
 	.run = pick_run,
 	.close = pick_close,
 };

@@ -410,27 +410,6 @@ static int publish_derive(const struct test *test, struct rows *rows)
 	return err;
 }
 
-static const struct param params[] = {
-	PARAM("method", PARAM_NAME, "", "how weights are shared",
-	      "fare-unsynchronised,fare-inline,rwlock"),
-	PARAM("destinations", PARAM_NAME, "", "that packets go to, at random", "1,4096"),
-	PARAM("threads", PARAM_NAME, "", "that pick, each with cursors of its own", "1,2"),
-	LIST_END};
-
-static const struct kpi kpis[] = {
-	{"pick", "ns", "CPU", "of one packet; the slower thread's", BETTER_LOWER, 0},
-	{"of_pick", "", "CPU", "rwlock over fare-inline", BETTER_HIGHER, 0},
-	{"of_pick_needed", "", "CPU",
-	 "8, or 0.9 of rwlock over fare-unsynchronised where that is less", BETTER_NONE, 0},
-	LIST_END};
-
-static const struct view views[] = {VIEW(VIEW_BARS, "Pick while weights change every 100 us",
-					 "method", "threads", "destinations", "pick"),
-				    VIEW(VIEW_TABLE, "Pick while weights change", "method",
-					 "threads", "destinations", "pick", "of_pick",
-					 "of_pick_needed"),
-				    VIEWS_END};
-
 const struct test test_sched_publish = {
 	.id = "sched-publish",
 	.name = "A plane for each packet while weights change",
@@ -438,15 +417,26 @@ const struct test test_sched_publish = {
 	.dut = "libfare",
 	.summary = "A writer changes a destination's weights every 100 us. fare-inline and "
 		   "fare-unsynchronised: the library's objects, with and without the look at the "
-		   "daemon's word; rwlock: a number per destination behind a lock. "
-		   "Real: processor, memory, the segment. Not there: network, daemon.",
+		   "daemon's word; rwlock: a number per destination behind a lock. Real: "
+		   "processor, memory, the segment. Not there: network, daemon.",
 	.no_strategies = true,
 	.no_fabric = true,
 	.trials = {7, 15, 30},
 	.seconds = {0, 0, 0},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(
+		PARAM("method", PARAM_NAME, "", "how weights are shared",
+		      "fare-unsynchronised,fare-inline,rwlock"),
+		PARAM("destinations", PARAM_NAME, "", "that packets go to, at random", "1,4096"),
+		PARAM("threads", PARAM_NAME, "", "that pick, each with cursors of its own", "1,2")),
+	.kpis = KPIS({"pick", "ns", "CPU", "of one packet; the slower thread's", BETTER_LOWER, 0},
+		     {"of_pick", "", "CPU", "rwlock over fare-inline", BETTER_HIGHER, 0},
+		     {"of_pick_needed", "", "CPU",
+		      "8, or 0.9 of rwlock over fare-unsynchronised where that is less",
+		      BETTER_NONE, 0}),
+	.views = VIEWS(VIEW(VIEW_BARS, "Pick while weights change every 100 us", "method",
+			    "threads", "destinations", "pick"),
+		       VIEW(VIEW_TABLE, "Pick while weights change", "method", "threads",
+			    "destinations", "pick", "of_pick", "of_pick_needed")),
 	.run = publish_run,
 	.close = publish_close,
 	.derive = publish_derive,

@@ -23,31 +23,23 @@ static int latency_run(struct trial *t)
 	return 0;
 }
 
-static const struct param params[] = {
-	SESSION_PARAM_METHOD(SESSION_PROBES "," SESSION_WRITES ",raw," SESSION_PEERS),
-	PARAM("bytes", PARAM_BYTES, "", "of a message", "64"), SESSION_PARAM_HANDOVER, LIST_END};
-
-static const struct kpi kpis[] = {
-	{"half_rtt_p50", "us", "sender", "half a round trip, median of a trial", BETTER_LOWER, 0},
-	{"half_rtt_p99", "us", "sender", "the same, 99 of 100", BETTER_LOWER, 0},
-	{"half_rtt_p999", "us", "sender", "the same, 999 of 1,000", BETTER_LOWER, 0},
-	{"half_rtt_max", "us", "sender", "the same, the longest", BETTER_NONE, 0},
-	SESSION_KPI_HANDOVER,
-	LIST_END};
-
-static const struct view views[] = {
-	VIEW(VIEW_BARS, "Half round trip; both ends spin", "method", "bytes", NULL, "half_rtt_p50"),
-	VIEW(VIEW_TABLE, "Half round trips", "method", "bytes", NULL, "half_rtt_p50",
-	     "half_rtt_p99", "half_rtt_p999", "half_rtt_max", "handover"),
-	VIEWS_END};
-
 const struct test test_transport_latency = {
 	.id = "transport-latency",
 	.name = "Half round trip",
 	.summary = "One message at a time, there and back; both ends spin. " SESSION_REAL,
 	SESSION_TEST,
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(
+		SESSION_PARAM_METHOD(SESSION_PROBES "," SESSION_WRITES ",raw," SESSION_PEERS),
+		PARAM("bytes", PARAM_BYTES, "", "of a message", "64"), SESSION_PARAM_HANDOVER),
+	.kpis = KPIS({"half_rtt_p50", "us", "sender", "half a round trip, median of a trial",
+		      BETTER_LOWER, 0},
+		     {"half_rtt_p99", "us", "sender", "the same, 99 of 100", BETTER_LOWER, 0},
+		     {"half_rtt_p999", "us", "sender", "the same, 999 of 1,000", BETTER_LOWER, 0},
+		     {"half_rtt_max", "us", "sender", "the same, the longest", BETTER_NONE, 0},
+		     SESSION_KPI_HANDOVER),
+	.views = VIEWS(VIEW(VIEW_BARS, "Half round trip; both ends spin", "method", "bytes", NULL,
+			    "half_rtt_p50"),
+		       VIEW(VIEW_TABLE, "Half round trips", "method", "bytes", NULL, "half_rtt_p50",
+			    "half_rtt_p99", "half_rtt_p999", "half_rtt_max", "handover")),
 	.run = latency_run,
 };

@@ -125,27 +125,6 @@ static int shaped_run(struct trial *t)
 }
 
 /* To change the kernel's weights takes longer than to measure: all trials of a way are in a row. */
-static const struct param params[] = {
-	PARAM("method", PARAM_SLOW_NAME, "",
-	      "spray, order-free packets, flows (as many as the weight period, or libfare's "
-	      "default), each also by random source ports; the kernel's hash",
-	      "spray,spray-random-ports,packet,flow-period,flow-period-random-ports,flow-many,"
-	      "kernel-wecmp,kernel-ecmp"),
-	LIST_END};
-
-static const struct kpi kpis[] = {
-	{"of_live", "", "DUT-F", "goodput over what the live sub-ports can carry", BETTER_HIGHER,
-	 0},
-	{"goodput", "Gb/s", "DUT-F", "payload acknowledged, all of it verified", BETTER_HIGHER, 0},
-	LIST_END};
-
-static const struct view views[] = {
-	VIEW(VIEW_BARS, "Goodput over what the live sub-ports can carry", "method", NULL, NULL,
-	     "of_live"),
-	VIEW(VIEW_TABLE, "Shaped planes, a sub-port lost at the far end", "method", NULL, NULL,
-	     "of_live", "goodput"),
-	VIEWS_END};
-
 const struct test test_transport_shaped = {
 	.id = "transport-shaped",
 	.name = "A transfer over what a lost sub-port leaves",
@@ -158,9 +137,20 @@ const struct test test_transport_shaped = {
 	.no_strategies = true,
 	.trials = {5, 7, 20},
 	.seconds = {1, 1, 2},
-	.params = params,
-	.kpis = kpis,
-	.views = views,
+	.params = PARAMS(
+		PARAM("method", PARAM_SLOW_NAME, "",
+		      "spray, order-free packets, flows (as many as the weight period, or "
+		      "libfare's default), each also by random source ports; the kernel's hash",
+		      "spray,spray-random-ports,packet,flow-period,flow-period-random-ports,"
+		      "flow-many,kernel-wecmp,kernel-ecmp")),
+	.kpis = KPIS({"of_live", "", "DUT-F", "goodput over what the live sub-ports can carry",
+		      BETTER_HIGHER, 0},
+		     {"goodput", "Gb/s", "DUT-F", "payload acknowledged, all of it verified",
+		      BETTER_HIGHER, 0}),
+	.views = VIEWS(VIEW(VIEW_BARS, "Goodput over what the live sub-ports can carry", "method",
+			    NULL, NULL, "of_live"),
+		       VIEW(VIEW_TABLE, "Shaped planes, a sub-port lost at the far end", "method",
+			    NULL, NULL, "of_live", "goodput")),
 	.run = shaped_run,
 	.close = close_fault,
 };

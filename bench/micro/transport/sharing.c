@@ -62,17 +62,6 @@ static int sharing_run(struct trial *t)
 	return 0;
 }
 
-static const struct kpi kpis[] = {KPI_JFI,
-				  {"of_live", "", "DUT-F",
-				   "goodput of both over what the receiver's sub-ports can carry",
-				   BETTER_HIGHER, 0},
-				  LIST_END};
-
-static const struct view views[] = {
-	VIEW(VIEW_BARS, "Two senders, one receiver: fairness", "strategy", NULL, NULL, "JFI"),
-	VIEW(VIEW_TABLE, "Two senders, one receiver", "strategy", NULL, NULL, "JFI", "of_live"),
-	VIEWS_END};
-
 const struct test test_transport_sharing = {
 	.id = "transport-sharing",
 	.name = "Two senders to one receiver",
@@ -85,7 +74,12 @@ const struct test test_transport_sharing = {
 	.trials = {5, 7, 20},
 	.seconds = {1, 1, 2},
 	.params = NULL,
-	.kpis = kpis,
-	.views = views,
+	.kpis = KPIS(KPI_JFI, {"of_live", "", "DUT-F",
+			       "goodput of both over what the receiver's sub-ports can carry",
+			       BETTER_HIGHER, 0}),
+	.views = VIEWS(VIEW(VIEW_BARS, "Two senders, one receiver: fairness", "strategy", NULL,
+			    NULL, "JFI"),
+		       VIEW(VIEW_TABLE, "Two senders, one receiver", "strategy", NULL, NULL, "JFI",
+			    "of_live")),
 	.run = sharing_run,
 };
