@@ -368,8 +368,7 @@ static const struct command commands[] = {
 	{"heal", 3, command_heal, "NAME (as for fail)"},
 	{"gray", 3, command_gray,
 	 "NAME leaf LEAF | subport GPU PLANE SUB | uplink LOWER UPPER [--loss-percent P] "
-	 "[--direction "
-	 "both|from-leaf|to-leaf]"},
+	 "[--direction both|from-leaf|to-leaf]"},
 	{"rate", 3, command_rate, "NAME subport GPU PLANE SUB MBPS | all MBPS"},
 	{"reload", 2, command_reload, "NAME HOST"},
 	{"throttle", 5, command_throttle,

@@ -77,10 +77,9 @@ static int parse_uplink(const struct lab *lab, char **argv, struct links *out)
 		return -EINVAL;
 	if (!plan_uplink_between(&lab->topology, lower, upper, &out->first))
 		return 0;
-	print_error(
-		"no uplink joins %s and %s: give a leaf and a spine, or a spine and a superspine, "
-		"of one plane and pod",
-		argv[0], argv[1]);
+	print_error("no uplink joins %s and %s: give a leaf and a spine, or a spine and a "
+		    "superspine, of one plane and pod",
+		    argv[0], argv[1]);
 	return -EINVAL;
 }
 
@@ -106,9 +105,8 @@ static int break_link(struct lab *lab, int argc, char **argv, bool fail)
 
 	if (rc == 1)
 		print_error("what to %s: subport GPU PLANE SUB, plane GPU PLANE, uplink LOWER "
-			    "UPPER, leaf "
-			    "LEAF, spine SPINE, superspine SUPERSPINE, bgpd HOST, zebra HOST or "
-			    "fared HOST",
+			    "UPPER, leaf LEAF, spine SPINE, superspine SUPERSPINE, bgpd HOST, "
+			    "zebra HOST or fared HOST",
 			    fail ? "fail" : "heal");
 	return rc || faults_links(lab, links.first, links.n, fail);
 }

@@ -266,12 +266,11 @@ static int check_announced(const struct lab *lab, unsigned number, unsigned rate
 	const struct topology *t = &lab->topology;
 
 	if (number >= plan_sub_links(t))
-		print_error("FRR cannot announce the rate of a link between switches; use "
-			    "throttle");
+		print_error(
+			"FRR cannot announce the rate of a link between switches; use throttle");
 	else if (!t->announce_rates)
 		print_error("BGP carries numbers of sub-links in lab %s, not rates: use throttle, "
-			    "or add "
-			    "announce_rates: true to its topology",
+			    "or add announce_rates: true to its topology",
 			    lab->name);
 	else if (!rate_mbps || rate_mbps > topology_most_announced(t))
 		print_error("%u Mbit/s: FRR can announce 1 to %u here", rate_mbps,

@@ -233,8 +233,8 @@ static int find_frr(const char *dir, struct lab *lab)
 	if (!lab->frr.multipath || lab->frr.multipath >= n_paths)
 		return 0;
 	print_error("%s/bgpd was built for %u paths to a destination (--enable-multipath), and the "
-		    "topology "
-		    "has %u; give --frr another FRR, or a topology of fewer planes or sub-ports",
+		    "topology has %u; give --frr another FRR, or a topology of fewer planes or "
+		    "sub-ports",
 		    lab->frr.dir, lab->frr.multipath, n_paths);
 	return -EINVAL;
 }

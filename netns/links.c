@@ -89,8 +89,8 @@ static void rate_lines(FILE *in, const char *dev, const struct topology *t, unsi
 		QUANTUM_BYTES);
 	if (t->priority_band)
 		fprintf(in,
-			"class replace dev %s parent 1:1 classid 1:3 htb prio 0 rate %umbit "
-			"burst %u cburst %u quantum %u\n",
+			"class replace dev %s parent 1:1 classid 1:3 htb prio 0 rate %umbit burst "
+			"%u cburst %u quantum %u\n",
 			dev, rate_mbps, bucket, bucket, QUANTUM_BYTES);
 }
 
@@ -105,13 +105,12 @@ static void queue_line(FILE *in, const char *dev, const struct topology *t)
 			"qdisc replace dev %s parent 1:2 handle 2: tbf rate %ugbit burst %u limit "
 			"%u\n"
 			"filter add dev %s parent 1: pref 3 protocol 0x8808 bpf da bytecode \"1,6 "
-			"0 0 "
-			"4\"\n",
+			"0 0 4\"\n",
 			dev, PFC_QUEUE_GBIT, t->mtu + ETH_HLEN, PFC_QUEUE_BYTES, dev);
 	else if (t->bucket_frames)
 		fprintf(in,
-			"qdisc replace dev %s parent 1:2 handle 2: tbf rate 100gbit burst %u "
-			"limit %u\n",
+			"qdisc replace dev %s parent 1:2 handle 2: tbf rate 100gbit burst %u limit "
+			"%u\n",
 			dev, topology_bucket_bytes(t), t->queue_bytes);
 	else
 		fprintf(in, "qdisc replace dev %s parent 1:2 handle 2: bfifo limit %u\n", dev,
@@ -224,8 +223,7 @@ int links_make(const struct lab *lab)
 		rc = make_host(lab, plan_host_at(&lab->topology, k));
 	if (rc)
 		print_error("iproute2 could not make the links; see above (does this kernel have "
-			    "veth, htb and "
-			    "cls_u32?)");
+			    "veth, htb and cls_u32?)");
 	return rc;
 }
 

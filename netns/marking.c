@@ -39,8 +39,7 @@ static int apply_at(const struct lab *lab, struct plan_host leaf, unsigned only,
 	netns_leave(home);
 	if (rc == -EOPNOTSUPP)
 		print_error("this kernel cannot mark: BPF programs at a device's egress (tcx) need "
-			    "Linux "
-			    "6.6; leave ecn_threshold_kb out");
+			    "Linux 6.6; leave ecn_threshold_kb out");
 	return rc;
 }
 

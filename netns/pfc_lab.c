@@ -62,8 +62,8 @@ int pfc_lab_attach(const struct lab *lab)
 	}
 	pfc_maps_close(&maps); /* the programs hold them */
 	if (rc == -EOPNOTSUPP)
-		print_error("this kernel cannot do pfc: BPF programs at a device (tcx) need Linux "
-			    "6.6");
+		print_error(
+			"this kernel cannot do pfc: BPF programs at a device (tcx) need Linux 6.6");
 	return rc;
 }
 
@@ -279,8 +279,8 @@ void pfc_lab_print(const json_t *pfc, FILE *out)
 	size_t i;
 
 	fprintf(out,
-		"PFC of class %lld, emulated%s: XOFF %lld, XON %lld, headroom %lld bytes; "
-		"watchdog %lld ms\n",
+		"PFC of class %lld, emulated%s: XOFF %lld, XON %lld, headroom %lld bytes; watchdog "
+		"%lld ms\n",
 		pfc_number(pfc, "class"),
 		json_is_true(json_object_get(pfc, "agent_runs")) ? "" : "; ITS AGENT DOES NOT RUN",
 		pfc_number(pfc, "xoff_bytes"), pfc_number(pfc, "xon_bytes"),

@@ -110,8 +110,7 @@ static void rate_too_slow(const struct rate_step *step, const struct cpu_idle *u
 		"%.0f%% of the machine is idle under all-to-all traffic (least idle core: %.0f%%), "
 		"and %.0f%% must be.\n"
 		"Without traffic %.0f%% is idle. Stop what else runs, or take a machine with more "
-		"or "
-		"faster cores.\n",
+		"or faster cores.\n",
 		step->mbps, step->idle_percent, step->core_percent, RATE_SEARCH_IDLE_PERCENT,
 		unloaded->mean_percent);
 }

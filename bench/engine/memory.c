@@ -82,8 +82,8 @@ static int memory_open_file(struct memory *m, const char *store, char *text)
 
 	if (!store) {
 		snprintf(text, MEMORY_TEXT_MAX,
-			 "no directory for files is named: --store DIR, or "
-			 "'store' of a host in the inventory");
+			 "no directory for files is named: --store DIR, or 'store' of a host in "
+			 "the inventory");
 		return -ENOENT;
 	}
 	m->fd = open(store, O_TMPFILE | O_RDWR | O_DIRECT | O_CLOEXEC, 0600);

@@ -20,9 +20,8 @@ const char *strategy_name(enum strategy strategy)
 const char *strategy_what(enum strategy strategy)
 {
 	static const char *const what[STRATEGY_COUNT] = {
-		[STRATEGY_ECMP] =
-			("each message cut evenly over QPs that the kernel's hash places, "
-			 "as is usual"),
+		[STRATEGY_ECMP] = ("each message cut evenly over QPs that the kernel's hash "
+				   "places, as is usual"),
 		[STRATEGY_WECMP_KERNEL] = "the same, planes weighted by BGP's bandwidth",
 		[STRATEGY_FARE_FLOW] = "FARE: each message goes whole to the plane that is due",
 		[STRATEGY_FARE_SPRAY] = "FARE: messages are cut, and the parts spread over planes",

@@ -114,8 +114,7 @@ static void worker_open_domain(struct worker *w, const char *run_dir,
 	if (err == -ENOENT)
 		worker_fail(w,
 			    "no fared has published anything in %s: bring the lab up with --fared "
-			    "PATH (farelab up, "
-			    "farelab run)",
+			    "PATH (farelab up, farelab run)",
 			    run_dir);
 	if (err)
 		worker_fail(w, "attaching to the daemon in %s: %s", run_dir, strerror(-err));

@@ -52,10 +52,10 @@ static void worker_read_load(struct worker *w, struct worker_load *load, json_t 
 	load->delay_ns = worker_number(w, item, "delay_ns", INT64_MAX);
 	load->verify_every = (unsigned)worker_number(w, item, "verify_every", 1u << 20);
 	if (!load->verify_every || (arrival_is_open(load->law) && !(load->mean_ns >= 1000)))
-		worker_fail(w,
-			    "request: load %s: arrivals less than 1 us apart, or no message "
-			    "verified",
-			    name);
+		worker_fail(
+			w,
+			"request: load %s: arrivals less than 1 us apart, or no message verified",
+			name);
 	worker_read_rounds(w, load, item);
 	load->posted = worker_zeroed(w, 1, sizeof(struct hist));
 	load->completed = worker_zeroed(w, 1, sizeof(struct hist));

@@ -165,8 +165,8 @@ static void worker_op_report(struct worker *w)
 	for (unsigned i = 0; i < w->n_rx; i++)
 		verified += w->rx[i].books.n_verified;
 	worker_send(w,
-		    json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
-			      "s:I, s:I, s:I, s:I}",
+		    json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
+			      "s:I, s:I, s:I}",
 			      "event", "report", "verified_bytes", (json_int_t)w->verified_bytes,
 			      "sent_bytes", (json_int_t)w->sent_bytes, "posted", (json_int_t)posted,
 			      "credited", (json_int_t)credited, "verified", (json_int_t)verified,

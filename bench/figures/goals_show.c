@@ -171,13 +171,11 @@ int goals_page(const struct goals_outcome *outcomes, size_t n, struct report *re
 	report_text(report,
 		    "%u of %u goals met; %u missed; %u not measured, because a command failed.",
 		    sum.met, sum.asked, sum.missed, sum.failed);
-	report_text(report, "Each figure is measured now, on this machine, by the command shown "
-			    "below it, and held "
-			    "against the goal that was set for it beforehand. The spread is that "
-			    "of the numbers from "
-			    "which the figure was taken (most goals are about the worst of them); "
-			    "n is how often "
-			    "the command repeats each measurement.");
+	report_text(report,
+		    "Each figure is measured now, on this machine, by the command shown below it, "
+		    "and held against the goal that was set for it beforehand. The spread is that "
+		    "of the numbers from which the figure was taken (most goals are about the "
+		    "worst of them); n is how often the command repeats each measurement.");
 	err = goals_page_table(outcomes, n, report);
 	report_heading(report, "How each was measured");
 	for (size_t i = 0; !err && i < n; i++) {

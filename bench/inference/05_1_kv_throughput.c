@@ -58,8 +58,8 @@ static int kv_throughput_run(struct trial *t)
 		named = (int)trial_gpus(t) - 1;
 	if (named < 1 || t->fabric->topo->gpus[named].server == t->fabric->topo->gpus[0].server) {
 		fprintf(stderr,
-			"farebench: 5.1: dst=%s: last, or a GPU of another server than "
-			"GPU 0 is expected, as s2/g0\n",
+			"farebench: 5.1: dst=%s: last, or a GPU of another server than GPU 0 is "
+			"expected, as s2/g0\n",
 			trial_text(t, "dst"));
 		return -EINVAL;
 	}

@@ -111,8 +111,7 @@ int agent_fault(struct agent *a, unsigned fault, uint64_t *from_ns, char *why, s
 	err = undo_guard_begin(a->guard);
 	if (err) {
 		snprintf(why, why_size,
-			 "the process that would heal the fault is gone: none is "
-			 "made");
+			 "the process that would heal the fault is gone: none is made");
 		return err;
 	}
 	*from_ns = clock_now_ns();

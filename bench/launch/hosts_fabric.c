@@ -58,8 +58,7 @@ static int fabric_heal_host(struct hosts *hosts, unsigned host, uint64_t *at_ns)
 	if (err && hosts->member[host].gone)
 		fprintf(stderr,
 			"farebench: host %s: a process beside the agent heals the fault; where "
-			"that "
-			"was killed, too, the next agent does\n",
+			"that was killed, too, the next agent does\n",
 			hosts_name(hosts, host));
 	if (err)
 		return err;

@@ -132,8 +132,7 @@ static int inventory_read_fault(struct inventory_reader *r, unsigned host, unsig
 	if (fault->gpu >= y->n_gpus || fault->plane >= y->gpus[fault->gpu].n_planes ||
 	    fault->sub_port >= (int)y->gpus[fault->gpu].planes[fault->plane].n_sub_ports)
 		return strict_yaml_wrong(r->file, key,
-					 "the host has no such GPU, plane or "
-					 "sub-port");
+					 "the host has no such GPU, plane or sub-port");
 	snprintf(fault->down, sizeof(fault->down), "%s", from->down);
 	snprintf(fault->up, sizeof(fault->up), "%s", from->up);
 	return 0;

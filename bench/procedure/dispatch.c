@@ -35,9 +35,8 @@ bool dispatch_cannot(const struct trial *t, const struct dispatch *d, char *reas
 		snprintf(reason, size, "the fabric has %u GPUs", trial_gpus(t));
 	else if (d->ep < 2 || moe_check(&moe))
 		snprintf(reason, size,
-			 "%u GPUs and %u tokens: no dispatch, or more than 2 GiB of a "
-			 "pair",
-			 d->ep, d->batch);
+			 "%u GPUs and %u tokens: no dispatch, or more than 2 GiB of a pair", d->ep,
+			 d->batch);
 	else
 		return false;
 	return true;

@@ -47,8 +47,7 @@ static const char *more_cannot(const struct results *results)
 
 	if (!version || strcmp(version, FARE_VERSION) != 0)
 		return "was made by another version of farebench: more trials by this one would "
-		       "not "
-		       "be of the same thing";
+		       "not be of the same thing";
 	if (results_value(results, "Fabric", "Inventory"))
 		return "was made on hosts: go on with it by farebench run --resume DIR --trials N "
 		       "--hosts FILE --listen HOST:PORT --key FILE";

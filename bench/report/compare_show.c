@@ -245,14 +245,13 @@ void compare_doc(struct doc *doc, const struct compare *compare, const struct co
 	compare_busy(doc, "A", a->even_busy);
 	compare_busy(doc, "B", b->even_busy);
 	compare_editions(doc, a, b);
-	doc_text(
-		doc,
-		"Better, worse or changed: the rank test of the trials (Mann-Whitney, two-sided) "
-		"has p < %g after adjustment for the number of comparisons (Benjamini and "
-		"Hochberg), and the medians differ by %g%% at least. Maybe: too few trials for "
-		"the test to say so (it takes %d at least), but all values of one are above all of "
-		"the other.",
-		COMPARE_P, min_percent, COMPARE_MIN_TRIALS);
+	doc_text(doc,
+		 "Better, worse or changed: the rank test of the trials (Mann-Whitney, two-sided) "
+		 "has p < %g after adjustment for the number of comparisons (Benjamini and "
+		 "Hochberg), and the medians differ by %g%% at least. Maybe: too few trials for "
+		 "the test to say so (it takes %d at least), but all values of one are above all "
+		 "of the other.",
+		 COMPARE_P, min_percent, COMPARE_MIN_TRIALS);
 	doc_heading(doc, 2, "sum", "Sum");
 	compare_counts(doc, compare);
 	compare_missing(doc, compare);

@@ -129,10 +129,9 @@ void lead_picture(struct doc *doc, const struct lead *lead, const struct lead_fi
 	for (size_t i = 0; i < sizeof(extents) / sizeof(extents[0]) && d.extent < widest; i++)
 		d.extent = extents[i];
 	doc_drawing(doc, "How many times better, in the first figure of each test", lead_draw, &d);
-	doc_text(doc,
-		 "A mark is the middle over a test's combinations of parameters, the line "
-		 "from the lowest to the highest. To the right is better, whether more or less "
-		 "of the figure is. The number is that of the first mark.");
+	doc_text(doc, "A mark is the middle over a test's combinations of parameters, the line "
+		      "from the lowest to the highest. To the right is better, whether more or "
+		      "less of the figure is. The number is that of the first mark.");
 }
 
 /* ---- the chapter ---- */
@@ -195,18 +194,18 @@ static void lead_verdicts(struct doc *doc, const struct lead_contrast *c)
 	size_t few = count[COMPARE_FEW] + count[COMPARE_MAYBE_BETTER] + count[COMPARE_MAYBE_WORSE] +
 		     count[COMPARE_MAYBE_CHANGED];
 
-	doc_text(
-		doc,
-		"Of %zu results, %s is better than %s in %zu and worse in %zu beyond chance "
-		"(Mann-Whitney test, p < %g after adjustment for their number); %zu are the same "
-		"within the noise%s; %zu have too few trials to say (of these %zu look better, %zu "
-		"worse).",
-		few + count[COMPARE_BETTER] + count[COMPARE_WORSE] + count[COMPARE_SAME] +
-			count[COMPARE_CHANGED],
-		c->subject, c->baseline, count[COMPARE_BETTER], count[COMPARE_WORSE], COMPARE_P,
-		count[COMPARE_SAME],
-		count[COMPARE_CHANGED] ? ", others differ and neither more nor less is better" : "",
-		few, count[COMPARE_MAYBE_BETTER], count[COMPARE_MAYBE_WORSE]);
+	doc_text(doc,
+		 "Of %zu results, %s is better than %s in %zu and worse in %zu beyond chance "
+		 "(Mann-Whitney test, p < %g after adjustment for their number); %zu are the same "
+		 "within the noise%s; %zu have too few trials to say (of these %zu look better, "
+		 "%zu worse).",
+		 few + count[COMPARE_BETTER] + count[COMPARE_WORSE] + count[COMPARE_SAME] +
+			 count[COMPARE_CHANGED],
+		 c->subject, c->baseline, count[COMPARE_BETTER], count[COMPARE_WORSE], COMPARE_P,
+		 count[COMPARE_SAME],
+		 count[COMPARE_CHANGED] ? ", others differ and neither more nor less is better"
+					: "",
+		 few, count[COMPARE_MAYBE_BETTER], count[COMPARE_MAYBE_WORSE]);
 }
 
 void lead_chapter(struct doc *doc, const struct lead *lead)
@@ -216,11 +215,11 @@ void lead_chapter(struct doc *doc, const struct lead *lead)
 	doc_heading(doc, 2, "strategies", "Strategies compared");
 	doc_text(doc,
 		 "Every KPI of which more or less is better, at every combination of parameters; a "
-		 "distribution by its P50 and "
-		 "its P99. Better or worse: the rank test of the trials (Mann-Whitney, two-sided) "
-		 "has p < %g after adjustment for the number of comparisons (Benjamini and "
-		 "Hochberg), and the medians differ by 2%% at least. Maybe: too few trials for the "
-		 "test to say so, but all values of one are above all of the other.",
+		 "distribution by its P50 and its P99. Better or worse: the rank test of the "
+		 "trials (Mann-Whitney, two-sided) has p < %g after adjustment for the number of "
+		 "comparisons (Benjamini and Hochberg), and the medians differ by 2%% at least. "
+		 "Maybe: too few trials for the test to say so, but all values of one are above "
+		 "all of the other.",
 		 COMPARE_P);
 	lead_verdicts(doc, &lead->contrast[0]);
 	lead_counts(doc, lead);

@@ -388,8 +388,8 @@ static void report_plot_heat(const struct report_plot *plot, FILE *file)
 	fputs(")\n", file);
 	report_plot_data(plot, 0, file);
 	fputs("plot $d0 using 1:2:($1-0.5):($1+0.5):($2-0.5):($2+0.5):($5>0?1/0:$3) with "
-	      "boxxyerror fs solid 1 noborder lc palette notitle, "
-	      "$d0 using 1:2:8 with labels tc rgb 'black' notitle\n",
+	      "boxxyerror fs solid 1 noborder lc palette notitle, $d0 using 1:2:8 with labels tc "
+	      "rgb 'black' notitle\n",
 	      file);
 }
 

@@ -99,9 +99,8 @@ static void view_legend(const struct view_show *show, struct picture *const *pan
 		doc_text(show->doc, "Parts with too few measurements for the percentile are the "
 				    "largest measured; the table says which.");
 	else if (open)
-		doc_text(show->doc,
-			 "Open points, and bars with \"max\": too few measurements for the "
-			 "percentile; the largest is shown.");
+		doc_text(show->doc, "Open points, and bars with \"max\": too few measurements for "
+				    "the percentile; the largest is shown.");
 	if (rings)
 		doc_text(show->doc, "Ringed: on the Pareto front of %s and %s.", show->y[0].name,
 			 show->y[1].name);

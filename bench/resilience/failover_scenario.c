@@ -192,8 +192,7 @@ int failover_scenario_undo(const void *context, const void *state)
 		if (err)
 			fprintf(stderr,
 				"farebench failover: cannot undo it: %s; `farelab status %s` says "
-				"what is broken, "
-				"`farelab heal` mends it\n",
+				"what is broken, `farelab heal` mends it\n",
 				strerror(-err), lab->name);
 		rc = err ? -EREMOTEIO : rc;
 	}

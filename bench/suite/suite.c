@@ -115,8 +115,8 @@ static int suite_open_rows(struct suite *suite)
 	there = access(path, F_OK) == 0;
 	if (there && !suite->options->resume) {
 		fprintf(stderr,
-			"farebench: %s holds an earlier run: name another directory, or go on "
-			"with --resume\n",
+			"farebench: %s holds an earlier run: name another directory, or go on with "
+			"--resume\n",
 			suite->options->dir);
 		return -EEXIST;
 	}
@@ -306,9 +306,9 @@ static int suite_note_counts(const struct hosts *hosts, struct trial *t)
 		trial_value(t, "ECN_marking_rate",
 			    100 * (double)nics.marked / (double)nics.marked_of, nics.marked_of);
 	else
-		trial_missing(t, "ECN_marking_rate",
-			      "no host counts marked packets, and all packets, by names that are "
-			      "known");
+		trial_missing(
+			t, "ECN_marking_rate",
+			"no host counts marked packets, and all packets, by names that are known");
 	return 0;
 }
 

@@ -50,8 +50,7 @@ static const struct options_entry run_table[] = {
 	{"workload", 'w', "FILE",
 	 "models, expert configurations and a trace of requests of one's own"},
 	{"store", 's', "DIR",
-	 "where workers of a lab have files, read and written with O_DIRECT: the tier nvme of "
-	 "5.4"},
+	 "where workers of a lab have files, read and written with O_DIRECT: the tier nvme of 5.4"},
 	{"trials", 'n', "N", "trials of each combination (the profile's)"},
 	{"scale", 'c', "N", "bytes of models are divided by N (a GPU's line stands for 400 Gb/s)"},
 	{"seed", 'x', "N", "of workloads and of the order of trials (by chance)"},
@@ -521,8 +520,7 @@ int suite_list_main(int argc, char **argv)
 
 	if (argc > 2 || (argc == 2 && !verbose)) {
 		fputs("usage: farebench list [-v]\n\nThe tests that `farebench run` knows, by "
-		      "category; "
-		      "-v: with their parameters and KPIs.\n",
+		      "category; -v: with their parameters and KPIs.\n",
 		      argc == 2 && strcmp(argv[1], "--help") == 0 ? stdout : stderr);
 		return argc == 2 && strcmp(argv[1], "--help") == 0 ? 0 : 2;
 	}

@@ -50,10 +50,11 @@ static int latency_measure(struct trial *t, double load_bps)
 	trial_value(t, "Round_trip_mean", hist_mean(&m.load[0].completed) / 1e3,
 		    m.load[0].completed.n);
 	us = load_bps > 0 ? 0 : ideal_transfer_s(size, line, bucket) * 1e6;
-	trial_model(t, "One_direction", us > 0 ? us : NAN,
-		    load_bps > 0 ? "no closed form of a loaded fabric"
-				 : "a paced message of this size passes through the token buckets "
-				   "at once");
+	trial_model(
+		t, "One_direction", us > 0 ? us : NAN,
+		load_bps > 0
+			? "no closed form of a loaded fabric"
+			: "a paced message of this size passes through the token buckets at once");
 	measured_fini(&m);
 	return 0;
 }

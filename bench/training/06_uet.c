@@ -202,8 +202,8 @@ static int spraying_run(struct trial *t)
 
 static int incast_run(struct trial *t)
 {
-	return absent_run(t, "it takes UET hosts, whose congestion control is what is measured: "
-			     "no software model of it is here");
+	return absent_run(t, "it takes UET hosts, whose congestion control is what is measured: no "
+			     "software model of it is here");
 }
 
 static int link_layer_run(struct trial *t)

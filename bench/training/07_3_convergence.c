@@ -43,11 +43,11 @@ static void add_used(struct trial *t)
 	char text[160];
 
 	if (tuning.is_on)
-		snprintf(text, sizeof(text),
-			 "g %.5f, timer %.3g ms, CNPs %.3g ms apart, counter %.3g MB, Rai %.3g "
-			 "Mb/s",
-			 c.g, (double)c.timer_ns / 1e6, (double)c.cnp_ns / 1e6,
-			 (double)c.bytes / 1e6, c.rai_bps / 1e6);
+		snprintf(
+			text, sizeof(text),
+			"g %.5f, timer %.3g ms, CNPs %.3g ms apart, counter %.3g MB, Rai %.3g Mb/s",
+			c.g, (double)c.timer_ns / 1e6, (double)c.cnp_ns / 1e6,
+			(double)c.bytes / 1e6, c.rai_bps / 1e6);
 	else
 		snprintf(text, sizeof(text), "none of DCQCN's");
 	trial_set_text(t, "Parameters", text);

@@ -223,22 +223,20 @@ static const struct view one_views[] = {
 		.views = seen, .run = balanced_run, .derive = balanced_derive,                     \
 	}
 
-const struct test test_t8_1 =
-	BALANCE_TEST("8.1", "ECMP Entropy and Polarization",
-		     "QPs from one server to one behind other leaves, each with the same bytes and "
-		     "a source port "
-		     "of its own, hashed by the leaves; bth hashes the destination QP as well.",
-		     hash_modes, sweep_params, sweep_views);
+const struct test test_t8_1 = BALANCE_TEST(
+	"8.1", "ECMP Entropy and Polarization",
+	"QPs from one server to one behind other leaves, each with the same bytes and a source "
+	"port of its own, hashed by the leaves; bth hashes the destination QP as well.",
+	hash_modes, sweep_params, sweep_views);
 const struct test test_t8_2 =
 	BALANCE_TEST("8.2", "Dynamic Load Balancing (Flowlet)",
 		     "As T8.1, 4 QPs; after a pause of the gap a flow may take another uplink.",
 		     flowlet_modes, gap_params, gap_views);
-const struct test test_t8_3 =
-	BALANCE_TEST("8.3", "Packet Spraying",
-		     "As T8.1; each packet takes an uplink by itself, by chance or the one with "
-		     "the least queued. "
-		     "RC QPs without a reorder buffer: what arrives out of order is sent again.",
-		     spray_modes, sweep_params, sweep_views);
+const struct test test_t8_3 = BALANCE_TEST(
+	"8.3", "Packet Spraying",
+	"As T8.1; each packet takes an uplink by itself, by chance or the one with the least "
+	"queued. RC QPs without a reorder buffer: what arrives out of order is sent again.",
+	spray_modes, sweep_params, sweep_views);
 const struct test test_t8_4 = BALANCE_TEST("8.4", "Jain Fairness Index by Strategy",
 					   "As T8.1, 4 QPs, by every mode of the leaves.",
 					   all_modes, one_params, one_views);

@@ -28,8 +28,7 @@ static void mlperf_add(struct trial *t, const struct mlperf_log *log)
 		trial_value(t, "Tokens_per_s", log->samples_per_s * log->sequence, log->n);
 	else
 		trial_missing(t, "Tokens_per_s",
-			      "the log counts no samples, or says not how many "
-			      "tokens one has");
+			      "the log counts no samples, or says not how many tokens one has");
 	if (log->batch > 0)
 		trial_value(t, "Global_batch_size", log->batch, 1);
 	else

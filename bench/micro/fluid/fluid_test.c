@@ -95,11 +95,10 @@ static int make_pattern(const struct trial *t, struct fluid_pattern *p)
 	for (unsigned plane = 0; plane < fabric.planes; plane++)
 		p->plane_bps[plane] =
 			plane == halved ? fabric.plane_bps[plane] / 2 : fabric.plane_bps[plane];
-	return fluid_pattern_check(p)
-		       ? complain(t, "gpus",
-				  "at least two servers are expected, all full, and for kv an "
-				  "even number of GPUs")
-		       : 0;
+	return fluid_pattern_check(p) ? complain(t, "gpus",
+						 "at least two servers are expected, all full, and "
+						 "for kv an even number of GPUs")
+				      : 0;
 }
 
 /* ---- one case ---- */
