@@ -27,18 +27,6 @@
 #include "print_error.h"
 #include "status.h"
 
-struct options {
-	const char *name;
-	const char *fared;
-	const char *frr;
-	double wait_s; /* < 0: not given */
-	double loss_percent;
-	const char *direction;
-	bool json;
-	double seed;   /* < 0: not given */
-	double faults; /* 0: not given */
-};
-
 struct command {
 	const char *name;
 	int least_args; /* not counting the command itself */
@@ -282,47 +270,6 @@ static int command_vtysh(const struct options *o, int argc, char **argv)
 	return 127;
 }
 
-static int command_fail(const struct options *o, int argc, char **argv)
-{
-	(void)o;
-	return fault_commands_break(argc, argv, true);
-}
-
-static int command_heal(const struct options *o, int argc, char **argv)
-{
-	(void)o;
-	return fault_commands_break(argc, argv, false);
-}
-
-static int command_gray(const struct options *o, int argc, char **argv)
-{
-	return fault_commands_gray(argc, argv, o->loss_percent, o->direction);
-}
-
-static int command_rate(const struct options *o, int argc, char **argv)
-{
-	(void)o;
-	return fault_commands_rate(argc, argv);
-}
-
-static int command_throttle(const struct options *o, int argc, char **argv)
-{
-	(void)o;
-	return fault_commands_throttle(argc, argv);
-}
-
-static int command_ecn(const struct options *o, int argc, char **argv)
-{
-	(void)o, (void)argc;
-	return fault_commands_ecn(argv);
-}
-
-static int command_lb(const struct options *o, int argc, char **argv)
-{
-	(void)o;
-	return fault_commands_lb(argc, argv);
-}
-
 static int command_reload(const struct options *o, int argc, char **argv)
 {
 	struct plan_host host;
@@ -361,20 +308,20 @@ static const struct command commands[] = {
 	{"exec", 3, command_exec, "NAME HOST -- COMMAND..."},
 	{"run", 2, command_run,
 	 "TOPOLOGY [--name NAME] [--fared PATH] [--frr DIR] [--wait SECONDS] -- COMMAND..."},
-	{"fail", 3, command_fail,
+	{"fail", 3, fault_commands_fail,
 	 "NAME subport GPU PLANE SUB | plane GPU PLANE | uplink LOWER UPPER | leaf LEAF | "
 	 "spine SPINE | superspine SUPERSPINE | bgpd HOST | zebra HOST | "
 	 "fared HOST"},
-	{"heal", 3, command_heal, "NAME (as for fail)"},
-	{"gray", 3, command_gray,
+	{"heal", 3, fault_commands_heal, "NAME (as for fail)"},
+	{"gray", 3, fault_commands_gray,
 	 "NAME leaf LEAF | subport GPU PLANE SUB | uplink LOWER UPPER [--loss-percent P] "
 	 "[--direction both|from-leaf|to-leaf]"},
-	{"rate", 3, command_rate, "NAME subport GPU PLANE SUB MBPS | all MBPS"},
+	{"rate", 3, fault_commands_rate, "NAME subport GPU PLANE SUB MBPS | all MBPS"},
 	{"reload", 2, command_reload, "NAME HOST"},
-	{"throttle", 5, command_throttle,
+	{"throttle", 5, fault_commands_throttle,
 	 "NAME subport GPU PLANE SUB MBPS | uplink LOWER UPPER MBPS"},
-	{"ecn", 2, command_ecn, "NAME KIB"},
-	{"lb", 3, command_lb,
+	{"ecn", 2, fault_commands_ecn, "NAME KIB"},
+	{"lb", 3, fault_commands_lb,
 	 "NAME LEAF|all kernel|spray|adaptive | ecmp|bth [SEED] | flowlet [GAP_US]"},
 	{"drill", 2, command_drill, "NAME PLAN [--seed N] [--faults N] [--json]"},
 	{"vtysh", 2, command_vtysh, "NAME HOST -- -c COMMAND..."},

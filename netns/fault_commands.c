@@ -112,7 +112,7 @@ static int break_link(struct lab *lab, int argc, char **argv, bool fail)
 }
 
 /* fail and heal: the same words, the other way round. */
-int fault_commands_break(int argc, char **argv, bool fail)
+static int fault_commands_break(int argc, char **argv, bool fail)
 {
 	static const struct {
 		const char *what;
@@ -134,17 +134,29 @@ int fault_commands_break(int argc, char **argv, bool fail)
 	return break_link(&lab, argc, argv, fail) ? 1 : 0;
 }
 
-int fault_commands_gray(int argc, char **argv, double loss_percent, const char *direction)
+int fault_commands_fail(const struct options *o, int argc, char **argv)
 {
-	unsigned ppm = (unsigned)(loss_percent * 10000 + 0.5), from = ppm, to = ppm;
+	(void)o;
+	return fault_commands_break(argc, argv, true);
+}
+
+int fault_commands_heal(const struct options *o, int argc, char **argv)
+{
+	(void)o;
+	return fault_commands_break(argc, argv, false);
+}
+
+int fault_commands_gray(const struct options *o, int argc, char **argv)
+{
+	unsigned ppm = (unsigned)(o->loss_percent * 10000 + 0.5), from = ppm, to = ppm;
 	struct plan_host leaf;
 	struct links links;
 	struct lab lab;
 	int rc;
 
-	if (!strcmp(direction, "from-leaf"))
+	if (!strcmp(o->direction, "from-leaf"))
 		to = UINT_MAX;
-	else if (!strcmp(direction, "to-leaf"))
+	else if (!strcmp(o->direction, "to-leaf"))
 		from = UINT_MAX;
 	if (lab_open(argv[0], &lab))
 		return 1;
@@ -178,21 +190,24 @@ static int set_rate(int argc, char **argv, int (*set)(struct lab *, unsigned, un
 	       set(&lab, links.first, mbps);
 }
 
-int fault_commands_rate(int argc, char **argv)
+int fault_commands_rate(const struct options *o, int argc, char **argv)
 {
+	(void)o;
 	return set_rate(argc, argv, faults_rate);
 }
 
-int fault_commands_throttle(int argc, char **argv)
+int fault_commands_throttle(const struct options *o, int argc, char **argv)
 {
+	(void)o;
 	return set_rate(argc, argv, faults_throttle);
 }
 
-int fault_commands_ecn(char **argv)
+int fault_commands_ecn(const struct options *o, int argc, char **argv)
 {
 	unsigned kb;
 	struct lab lab;
 
+	(void)o, (void)argc;
 	return lab_open(argv[0], &lab) || parse_number("threshold in KiB", argv[1], 262145, &kb) ||
 	       faults_ecn(&lab, kb);
 }
@@ -227,13 +242,14 @@ int fault_commands_pfc(int argc, char **argv)
 }
 
 /* NAME LEAF|all MODE [SEED or GAP_US] */
-int fault_commands_lb(int argc, char **argv)
+int fault_commands_lb(const struct options *o, int argc, char **argv)
 {
 	struct plan_host leaf = {PLAN_LEAF, 0};
 	struct topology_lb lb;
 	struct lab lab;
 	unsigned *number, n;
 
+	(void)o;
 	if (lab_open(argv[0], &lab))
 		return 1;
 	n = strcmp(argv[1], "all") ? 1 : plan_leaves(&lab.topology);

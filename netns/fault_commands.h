@@ -13,17 +13,28 @@
 /* "s3", "l0", "sp1" or "ss0"; -EINVAL after saying which there are. */
 int fault_commands_host(const struct lab *lab, const char *text, struct plan_host *host);
 
-/* `fail`, or `heal`. argc: 3 or more. */
-int fault_commands_break(int argc, char **argv, bool fail);
-/* direction: both, from-leaf, to-leaf. argc: 3 or more. */
-int fault_commands_gray(int argc, char **argv, double loss_percent, const char *direction);
-/* argc: 3 or more; throttle: 5 or more. */
-int fault_commands_rate(int argc, char **argv);
-int fault_commands_throttle(int argc, char **argv);
-/* argv[1]: KiB. */
-int fault_commands_ecn(char **argv);
+/* What the command line has beside a command's words. */
+struct options {
+	const char *name;
+	const char *fared;
+	const char *frr;
+	double wait_s; /* < 0: not given */
+	double loss_percent;
+	const char *direction;
+	bool json;
+	double seed;   /* < 0: not given */
+	double faults; /* 0: not given */
+};
+
+/* As the table of farelab.c has them. */
+int fault_commands_fail(const struct options *o, int argc, char **argv);
+int fault_commands_heal(const struct options *o, int argc, char **argv);
+int fault_commands_gray(const struct options *o, int argc, char **argv);
+int fault_commands_rate(const struct options *o, int argc, char **argv);
+int fault_commands_throttle(const struct options *o, int argc, char **argv);
+int fault_commands_ecn(const struct options *o, int argc, char **argv);
+int fault_commands_lb(const struct options *o, int argc, char **argv);
+/* argc: 3 */
 int fault_commands_pfc(int argc, char **argv);
-/* argc: 3 or more. */
-int fault_commands_lb(int argc, char **argv);
 
 #endif

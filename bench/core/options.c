@@ -8,7 +8,7 @@
 
 #include "engine/strategy.h"
 
-void options_getopt(const struct options_entry *entries, struct option *table)
+static void options_getopt(const struct options_entry *entries, struct option *table)
 {
 	int n = 0;
 
@@ -20,13 +20,31 @@ void options_getopt(const struct options_entry *entries, struct option *table)
 	table[n + 1] = (struct option){0};
 }
 
-void options_help(const char *command, const struct options_entry *entries)
+static void options_help(const char *command, const struct options_entry *entries)
 {
 	printf("usage: %s [OPTIONS]\n\n", command);
 	for (; entries->name; entries++)
 		printf("  --%s %-*s %s\n", entries->name, 20 - (int)strlen(entries->name),
 		       entries->argument ? entries->argument : "", entries->help);
 	puts("\nDefaults are in parentheses. farebench(1) has units, ranges and examples.");
+}
+
+int options_read(const char *command, const struct options_entry *entries, int argc, char **argv,
+		 int (*take)(void *arg, int letter, char *text), void *arg)
+{
+	struct option table[OPTIONS_MAX];
+	int letter, err = 0;
+
+	options_getopt(entries, table);
+	optind = 0; /* a command line may be read twice */
+	while (!err && (letter = getopt_long(argc, argv, "h", table, NULL)) != -1) {
+		if (letter == 'h') {
+			options_help(command, entries);
+			return 1;
+		}
+		err = take(arg, letter, optarg);
+	}
+	return err;
 }
 
 int options_number(const char *name, const char *text, uint64_t min, uint64_t max, uint64_t *out)

@@ -20,9 +20,13 @@ struct options_entry {
 	const char *help;     /* with the default in parentheses */
 };
 
-/* Fills table (OPTIONS_MAX entries) for getopt_long(), with --help as 'h'. */
-void options_getopt(const struct options_entry *entries, struct option *table);
-void options_help(const char *command, const struct options_entry *entries);
+/*
+ * Gives each option of the command line to take, which returns 0 or -EINVAL after saying why; text:
+ * its argument. 0: optind is that of the first word that is no option. 1: --help, and it was
+ * printed. -EINVAL.
+ */
+int options_read(const char *command, const struct options_entry *entries, int argc, char **argv,
+		 int (*take)(void *arg, int letter, char *text), void *arg);
 
 /* A whole number within [min, max]; suffixes K, M, G are powers of 1,024. -EINVAL. */
 int options_number(const char *name, const char *text, uint64_t min, uint64_t max, uint64_t *out);

@@ -87,6 +87,11 @@ struct rows_filter rows_like(const struct row *row);
 bool rows_are_measured(const struct rows *rows);
 /* Index of the first match at or behind from; rows_count() if there is none. */
 size_t rows_next(const struct rows *rows, const struct rows_filter *filter, size_t from);
+/* The index of each match, also of those that are added meanwhile; the second: while that holds. */
+#define ROWS_EACH(i, rows, filter) ROWS_EACH_WHILE (true, i, rows, filter)
+#define ROWS_EACH_WHILE(holds, i, rows, filter)                                                    \
+	for (size_t i = rows_next(rows, filter, 0); (holds) && i < rows_count(rows);               \
+	     i = rows_next(rows, filter, i + 1))
 /* Those rows alone, in memory, borrowed from `from`, which must outlive them. -ENOMEM. */
 int rows_part(struct rows **out, const struct rows *from, const struct rows_filter *filter);
 /* Their values (finite ones), *out is the caller's to free. Returns how many, or -ENOMEM. */

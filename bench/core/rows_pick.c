@@ -31,8 +31,7 @@ int rows_values(const struct rows *rows, const struct rows_filter *filter, doubl
 	double *values = NULL;
 	size_t n = 0, room = 0;
 
-	for (size_t i = rows_next(rows, filter, 0); i < rows_count(rows);
-	     i = rows_next(rows, filter, i + 1)) {
+	ROWS_EACH (i, rows, filter) {
 		if (!isfinite(rows_at(rows, i)->value))
 			continue;
 		if (n == room) {
@@ -56,8 +55,7 @@ size_t rows_hist(const struct rows *rows, const struct rows_filter *filter, stru
 {
 	size_t n = 0;
 
-	for (size_t i = rows_next(rows, filter, 0); i < rows_count(rows);
-	     i = rows_next(rows, filter, i + 1))
+	ROWS_EACH (i, rows, filter)
 		if (rows_at(rows, i)->hist) {
 			hist_merge(sum, rows_at(rows, i)->hist);
 			n++;
@@ -116,8 +114,7 @@ size_t rows_levels(const struct rows *rows, const struct rows_filter *filter, co
 	struct row_param level;
 	size_t n = 0;
 
-	for (size_t i = rows_next(rows, filter, 0); i < rows_count(rows);
-	     i = rows_next(rows, filter, i + 1))
+	ROWS_EACH (i, rows, filter)
 		if (row_level(rows_at(rows, i), param, &level))
 			n = row_level_add(out, n, max, &level);
 	return n;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int stats_compare(const void *a, const void *b)
+int stats_ascending(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
@@ -61,7 +61,7 @@ int stats_summarise(const double *values, size_t n, struct stats_summary *out)
 	if (!sorted)
 		return -ENOMEM;
 	memcpy(sorted, values, n * sizeof(*sorted));
-	qsort(sorted, n, sizeof(*sorted), stats_compare);
+	qsort(sorted, n, sizeof(*sorted), stats_ascending);
 	out->n = n;
 	out->min = sorted[0];
 	out->q1 = stats_quantile(sorted, n, 0.25);

@@ -32,6 +32,9 @@ int stats_summarise(const double *values, size_t n, struct stats_summary *out);
 /* Jain's fairness index (sum x)^2 / (n * sum x^2), 1/n..1; 1 when all are zero. n must not be 0. */
 double stats_jfi(const double *values, size_t n);
 
+/* For qsort() of doubles. */
+int stats_ascending(const void *a, const void *b);
+
 /* Quantile q (0..1) of values in ascending order; n must not be 0. */
 double stats_quantile(const double *sorted, size_t n, double q);
 

@@ -50,13 +50,6 @@ static double stats_exact(size_t n_a, size_t n_b, size_t u)
 	return below / all;
 }
 
-static int stats_ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Sum of t^3 - t over groups of t equal values among both samples; negative: no memory. */
 static double stats_tie_term(const double *a, size_t n_a, const double *b, size_t n_b)
 {

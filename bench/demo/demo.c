@@ -73,8 +73,9 @@ static int demo_strategies(struct demo *demo, const char *text)
 	return n < 0 ? n : 0;
 }
 
-static int demo_option(struct demo *demo, int option, char *text)
+static int demo_option(void *arg, int option, char *text)
 {
+	struct demo *demo = arg;
 	struct suite_options *o = &demo->options;
 
 	switch (option) {
@@ -138,17 +139,8 @@ static void demo_plan(struct demo *demo)
 /* 1: nothing is to be done. */
 static int demo_parse(struct demo *demo, int argc, char **argv)
 {
-	struct option table[OPTIONS_MAX];
-	int option, err = 0;
+	int err = options_read("farebench demo", demo_table, argc, argv, demo_option, demo);
 
-	options_getopt(demo_table, table);
-	while (!err && (option = getopt_long(argc, argv, "h", table, NULL)) != -1) {
-		if (option == 'h') {
-			options_help("farebench demo", demo_table);
-			return 1;
-		}
-		err = demo_option(demo, option, optarg);
-	}
 	if (!err)
 		err = options_lab("farebench demo", argc, demo->options.lab);
 	if (!err)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/rng.h"
+#include "core/stats.h"
 #include "fabric/optimum.h"
 
 #define MAX_LINKS (2 * FARE_MAX_PLANES * FARE_MAX_SUB_PORTS)
@@ -123,13 +124,6 @@ static double independent(const struct links *links, const struct flow *flow, un
 	}
 }
 
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 int hash_model_run(const struct hash_model *model, const struct topo *topo,
 		   struct hash_model_share *out)
 {
@@ -157,7 +151,7 @@ int hash_model_run(const struct hash_model *model, const struct topo *topo,
 					   : independent(&links, flow, model->flows)) /
 			   total;
 	}
-	qsort(share, model->draws, sizeof(*share), ascending);
+	qsort(share, model->draws, sizeof(*share), stats_ascending);
 	out->median = share[model->draws / 2];
 	out->p10 = share[model->draws / 10];
 	out->p90 = share[model->draws - 1 - model->draws / 10];

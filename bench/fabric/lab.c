@@ -161,11 +161,11 @@ int lab_uplinks_parse(const struct topo *topo, const char *text, struct lab_upli
 	*at_ns = (uint64_t)json_integer_value(json_object_get(root, "monotonic_ns"));
 	json_array_foreach (json_object_get(root, "hosts"), i, host) {
 		const char *name = json_string_value(json_object_get(host, "name"));
+		int leaf = name ? topo_find_leaf(topo, name) : -1;
 
-		for (unsigned leaf = 0; name && leaf < topo->n_leaves; leaf++)
-			if (strcmp(topo->leaves[leaf].name, name) == 0)
-				lab_leaf_uplinks(json_object_get(host, "devices"), leaf, out,
-						 topo->n_uplinks, &found);
+		if (leaf >= 0)
+			lab_leaf_uplinks(json_object_get(host, "devices"), (unsigned)leaf, out,
+					 topo->n_uplinks, &found);
 	}
 	json_decref(root);
 	return found == topo->n_uplinks && *at_ns ? 0 : -EBADMSG;
@@ -249,20 +249,6 @@ int lab_do_text(const struct lab *lab, const char *verb, const char *text)
 /* ---- weights in the kernel
  * ------------------------------------------------------------------------------ */
 
-/* The plane that a server's device leads to, and to which GPU it belongs; -ENOENT. */
-static int lab_device_plane(const struct topo *topo, unsigned server, const char *dev)
-{
-	for (unsigned i = 0; i < topo->n_gpus; i++) {
-		const struct topo_gpu *gpu = &topo->gpus[i];
-
-		for (unsigned plane = 0; gpu->server == server && plane < topo->n_planes; plane++)
-			for (unsigned s = 0; s < gpu->plane[plane].n_sub_ports; s++)
-				if (strcmp(gpu->plane[plane].sub_port[s].dev, dev) == 0)
-					return (int)plane;
-	}
-	return -ENOENT;
-}
-
 /* Any GPU of that server: they have the same leaves. */
 static unsigned lab_gpu_of(const struct topo *topo, unsigned server)
 {
@@ -288,18 +274,17 @@ static json_int_t lab_weight(json_t *nexthop)
 static bool lab_weight_fits(const struct topo *topo, unsigned server, unsigned dst, json_t *a,
 			    json_t *b, bool equal)
 {
-	unsigned src = lab_gpu_of(topo, server);
+	unsigned src = lab_gpu_of(topo, server), plane_a, plane_b, sub_port;
 	const char *dev_a = json_string_value(json_object_get(a, "dev"));
 	const char *dev_b = json_string_value(json_object_get(b, "dev"));
-	int plane_a = dev_a ? lab_device_plane(topo, server, dev_a) : -1;
-	int plane_b = dev_b ? lab_device_plane(topo, server, dev_b) : -1;
 	double want = 1, have = (double)lab_weight(a) / (double)lab_weight(b);
 
-	if (plane_a < 0 || plane_b < 0)
+	if (!dev_a || topo_find_sub_port(topo, server, dev_a, &plane_a, &sub_port) < 0 || !dev_b ||
+	    topo_find_sub_port(topo, server, dev_b, &plane_b, &sub_port) < 0)
 		return false;
 	if (!equal)
-		want = (double)optimum_announced_bps(topo, src, dst, (unsigned)plane_a) /
-		       (double)optimum_announced_bps(topo, src, dst, (unsigned)plane_b);
+		want = (double)optimum_announced_bps(topo, src, dst, plane_a) /
+		       (double)optimum_announced_bps(topo, src, dst, plane_b);
 	return have > want * 0.85 && have < want * 1.15;
 }
 

@@ -14,11 +14,9 @@ static int leaf_load_host(struct leaf_load *load, const struct topo *topo, const
 {
 	const json_t *daemons = json_object_get(host, "daemons"), *daemon;
 	const char *name = json_string_value(json_object_get(host, "name"));
-	unsigned leaf = 0;
+	int leaf = name ? topo_find_leaf(topo, name) : -1;
 	size_t i;
 
-	while (name && leaf < topo->n_leaves && strcmp(topo->leaves[leaf].name, name))
-		leaf++;
 	if (!name || !json_is_array(daemons))
 		return -EBADMSG;
 	json_array_foreach (daemons, i, daemon) {
@@ -29,7 +27,7 @@ static int leaf_load_host(struct leaf_load *load, const struct topo *topo, const
 		    json_number_value(cpu) > 1e9 || !json_is_integer(rss) ||
 		    json_integer_value(rss) < 0)
 			return -EBADMSG;
-		if (leaf == topo->n_leaves)
+		if (leaf < 0)
 			continue;
 		load->cpu_ns[leaf] += (uint64_t)llround(json_number_value(cpu) * 1e9);
 		load->rss_bytes[leaf] += (uint64_t)json_integer_value(rss);

@@ -34,12 +34,10 @@ static int depth_find(const struct topo *topo, const char *name, size_t length)
 /* The leaf at the other end of a server's device. */
 static int depth_leaf_of(const struct topo *topo, unsigned server, const char *dev)
 {
-	for (unsigned i = 0; i < topo->n_gpus; i++)
-		for (unsigned p = 0; topo->gpus[i].server == server && p < topo->n_planes; p++)
-			for (unsigned s = 0; s < topo->gpus[i].plane[p].n_sub_ports; s++)
-				if (strcmp(topo->gpus[i].plane[p].sub_port[s].dev, dev) == 0)
-					return (int)topo->gpus[i].plane[p].leaf;
-	return -EBADMSG;
+	unsigned plane, sub_port;
+	int gpu = topo_find_sub_port(topo, server, dev, &plane, &sub_port);
+
+	return gpu < 0 ? -EBADMSG : (int)topo->gpus[gpu].plane[plane].leaf;
 }
 
 /* The spine at the other end of a leaf's device "up<number>". */

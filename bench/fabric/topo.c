@@ -67,14 +67,6 @@ static json_t *topo_array(struct topo_reader *r, json_t *object, const char *key
 	return value;
 }
 
-static int topo_leaf_index(const struct topo *topo, const char *name)
-{
-	for (unsigned i = 0; i < topo->n_leaves; i++)
-		if (strcmp(topo->leaves[i].name, name) == 0)
-			return (int)i;
-	return -ENOENT;
-}
-
 static int topo_read_leaves(struct topo_reader *r, json_t *root)
 {
 	json_t *list = topo_array(r, root, "leaves", TOPO_MAX_SWITCHES);
@@ -102,14 +94,6 @@ static int topo_read_leaves(struct topo_reader *r, json_t *root)
 	return 0;
 }
 
-static int topo_spine_index(const struct topo *topo, const char *name)
-{
-	for (unsigned i = 0; i < topo->n_spines; i++)
-		if (strcmp(topo->spines[i].name, name) == 0)
-			return (int)i;
-	return -ENOENT;
-}
-
 static int topo_read_uplink(struct topo_reader *r, json_t *object)
 {
 	struct topo_uplink *link = &r->topo->uplinks[r->topo->n_uplinks];
@@ -120,8 +104,8 @@ static int topo_read_uplink(struct topo_reader *r, json_t *object)
 	    topo_string(r, object, "spine", spine, sizeof(spine), false) ||
 	    topo_number(r, object, "rate_bps", UINT64_C(1) << 53, &link->rate_bps))
 		return -EBADMSG;
-	at_leaf = topo_leaf_index(r->topo, leaf);
-	at_spine = topo_spine_index(r->topo, spine);
+	at_leaf = topo_find_leaf(r->topo, leaf);
+	at_spine = topo_find_spine(r->topo, spine);
 	if (at_leaf < 0 || at_spine < 0)
 		return topo_bad(r, "uplinks: no leaf %s or no spine %s", leaf, spine);
 	link->leaf = (unsigned)at_leaf;
@@ -147,7 +131,7 @@ static int topo_read_spine_uplinks(struct topo_reader *r, json_t *root)
 		    topo_string(r, one, "superspine", superspine, sizeof(superspine), false) ||
 		    topo_number(r, one, "rate_bps", UINT64_C(1) << 53, &rate_bps))
 			return -EBADMSG;
-		at = topo_spine_index(r->topo, spine);
+		at = topo_find_spine(r->topo, spine);
 		json_array_foreach (tops, k, top) {
 			const char *name = json_string_value(json_object_get(top, "name"));
 
@@ -259,7 +243,7 @@ static int topo_read_plane(struct topo_reader *r, struct topo_gpu *gpu, json_t *
 	if (plane->n_sub_ports)
 		return topo_bad(r, "GPU %s: plane %llu appears twice", gpu->name,
 				(unsigned long long)number);
-	index = topo_leaf_index(r->topo, leaf);
+	index = topo_find_leaf(r->topo, leaf);
 	if (index < 0)
 		return topo_bad(r, "GPU %s: no leaf is named %s", gpu->name, leaf);
 	plane->leaf = (unsigned)index;

@@ -122,6 +122,14 @@ void topo_destroy(struct topo *topo); /* NULL is fine */
 /* "s2" (its GPU 0), "s2/g1", or a global index; -ENOENT. */
 int topo_find_gpu(const struct topo *topo, const char *name);
 
+/* The sub-port that a server's device is: its GPU, its plane, its number; -ENOENT. */
+int topo_find_sub_port(const struct topo *topo, unsigned server, const char *dev, unsigned *plane,
+		       unsigned *sub_port);
+
+/* Index of a leaf, or of a spine; -ENOENT. */
+int topo_find_leaf(const struct topo *topo, const char *name);
+int topo_find_spine(const struct topo *topo, const char *name);
+
 /* "s2/g1" into out. */
 void topo_gpu_label(const struct topo *topo, unsigned gpu, char *out, size_t size);
 

@@ -36,6 +36,37 @@ int topo_find_gpu(const struct topo *topo, const char *name)
 	return -ENOENT;
 }
 
+int topo_find_sub_port(const struct topo *topo, unsigned server, const char *dev, unsigned *plane,
+		       unsigned *sub_port)
+{
+	for (unsigned gpu = 0; gpu < topo->n_gpus; gpu++)
+		for (unsigned p = 0; topo->gpus[gpu].server == server && p < topo->n_planes; p++)
+			for (unsigned s = 0; s < topo->gpus[gpu].plane[p].n_sub_ports; s++) {
+				if (strcmp(topo->gpus[gpu].plane[p].sub_port[s].dev, dev) != 0)
+					continue;
+				*plane = p;
+				*sub_port = s;
+				return (int)gpu;
+			}
+	return -ENOENT;
+}
+
+int topo_find_leaf(const struct topo *topo, const char *name)
+{
+	for (unsigned i = 0; i < topo->n_leaves; i++)
+		if (strcmp(topo->leaves[i].name, name) == 0)
+			return (int)i;
+	return -ENOENT;
+}
+
+int topo_find_spine(const struct topo *topo, const char *name)
+{
+	for (unsigned i = 0; i < topo->n_spines; i++)
+		if (strcmp(topo->spines[i].name, name) == 0)
+			return (int)i;
+	return -ENOENT;
+}
+
 void topo_gpu_label(const struct topo *topo, unsigned gpu, char *out, size_t size)
 {
 	snprintf(out, size, "%s/%s", topo->servers[topo->gpus[gpu].server].name,

@@ -386,14 +386,16 @@ static int goals_set_keep(struct goals *goals, const char *dir)
 	return 0;
 }
 
-static int goals_option(struct goals *goals, int option)
+static int goals_option(void *arg, int option, char *text)
 {
+	struct goals *goals = arg;
+
 	switch (option) {
 	case 'f':
-		goals->path = optarg;
+		goals->path = text;
 		return 0;
 	case 'g':
-		goals->selections[goals->n_selections++] = optarg;
+		goals->selections[goals->n_selections++] = text;
 		return 0;
 	case 'c':
 		goals->cheap = true;
@@ -405,14 +407,14 @@ static int goals_option(struct goals *goals, int option)
 		goals->list = true;
 		return 0;
 	case 't':
-		return options_number("timeout", optarg, 1, FIGURES_MAX_TIME_S, &goals->timeout_s);
+		return options_number("timeout", text, 1, FIGURES_MAX_TIME_S, &goals->timeout_s);
 	case 'k':
-		return goals_set_keep(goals, optarg);
+		return goals_set_keep(goals, text);
 	case 'j':
-		goals->json_path = optarg;
+		goals->json_path = text;
 		return 0;
 	case 'P':
-		goals->html_path = optarg;
+		goals->html_path = text;
 		return 0;
 	default:
 		return -EINVAL;
@@ -470,26 +472,21 @@ static int goals_open(struct goals *goals)
 int goals_main(int argc, char **argv)
 {
 	struct goals goals = {.path = "docs/figures.yaml", .out = stdout};
-	struct option table[OPTIONS_MAX];
-	int option, rc = -1;
+	int err, rc;
 
 	goals.selections = calloc((size_t)argc, sizeof(*goals.selections));
-	options_getopt(goals_table, table);
-	while (goals.selections && rc < 0 &&
-	       (option = getopt_long(argc, argv, "h", table, NULL)) != -1) {
-		if (option == 'h') {
-			options_help("farebench check [GROUP|GROUP/NAME]...", goals_table);
-			rc = 0;
-		} else if (goals_option(&goals, option)) {
-			rc = 2;
-		}
-	}
-	for (; goals.selections && optind < argc; optind++)
+	if (!goals.selections)
+		return 1;
+	err = options_read("farebench check [GROUP|GROUP/NAME]...", goals_table, argc, argv,
+			   goals_option, &goals);
+	for (; optind < argc; optind++)
 		goals.selections[goals.n_selections++] = argv[optind];
 	if (goals.json_path && strcmp(goals.json_path, "-") == 0)
 		goals.out = stderr;
-	if (rc < 0)
-		rc = goals.selections && goals_open(&goals) == 0 ? 0 : 1;
+	if (err)
+		rc = err > 0 ? 0 : 2;
+	else
+		rc = goals_open(&goals) == 0 ? 0 : 1;
 	figures_destroy(goals.figures);
 	free(goals.outcomes);
 	free(goals.selections);

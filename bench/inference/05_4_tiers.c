@@ -74,10 +74,9 @@ static int tiers_run(struct trial *t)
 static int tiers_derive(const struct test *test, struct rows *rows)
 {
 	struct rows_filter all = {.test = test->id, .kpi = "KV_xfer_bandwidth", .trial = 0};
-	size_t n = rows_count(rows);
 	int err = 0;
 
-	for (size_t i = rows_next(rows, &all, 0); !err && i < n; i = rows_next(rows, &all, i + 1)) {
+	ROWS_EACH_WHILE (!err, i, rows, &all) {
 		struct row row = *rows_at(rows, i);
 		struct row_param best[ROWS_MAX_PARAMS];
 		double mine = derive_median(rows, test->id, row.strategy, row.kpi, row.n_params,

@@ -83,11 +83,9 @@ static int ratio_front(struct rows *rows, const struct row *row)
 static int ratio_derive(const struct test *test, struct rows *rows)
 {
 	struct rows_filter filter = {.test = test->id, .kpi = "TPS_output", .trial = 0};
-	size_t n = rows_count(rows);
 	int err = 0;
 
-	for (size_t i = rows_next(rows, &filter, 0); !err && i < n;
-	     i = rows_next(rows, &filter, i + 1)) {
+	ROWS_EACH_WHILE (!err, i, rows, &filter) {
 		struct row row = *rows_at(rows, i);
 
 		err = row.n_params == 2 ? ratio_front(rows, &row) : 0;

@@ -26,8 +26,7 @@ static int wide_derive(const struct test *test, struct rows *rows)
 	struct rows_filter filter = {.test = test->id, .kpi = "EP_alltoall_latency", .trial = 0};
 	int err = 0;
 
-	for (size_t i = rows_next(rows, &filter, 0); !err && i < rows_count(rows);
-	     i = rows_next(rows, &filter, i + 1)) {
+	ROWS_EACH_WHILE (!err, i, rows, &filter) {
 		struct row row = *rows_at(rows, i);
 		struct row_param levels[16];
 		struct rows_filter same = {.test = test->id,

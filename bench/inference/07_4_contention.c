@@ -96,8 +96,7 @@ static int contention_derive(const struct test *test, struct rows *rows)
 	int err = 0;
 
 	row_param_set(&both, "traffic", "both");
-	for (size_t i = rows_next(rows, &filter, 0); !err && i < rows_count(rows);
-	     i = rows_next(rows, &filter, i + 1)) {
+	ROWS_EACH_WHILE (!err, i, rows, &filter) {
 		struct row row = *rows_at(rows, i);
 
 		if (row.missing)

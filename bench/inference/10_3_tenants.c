@@ -98,8 +98,7 @@ static int tenants_derive(const struct test *test, struct rows *rows)
 	int err = 0;
 
 	row_param_set(&both, "tenants", "together");
-	for (size_t i = rows_next(rows, &filter, 0); !err && i < rows_count(rows);
-	     i = rows_next(rows, &filter, i + 1)) {
+	ROWS_EACH_WHILE (!err, i, rows, &filter) {
 		struct row row = *rows_at(rows, i);
 
 		if (row.n_params != 2)

@@ -283,13 +283,17 @@ static const struct options_entry agent_table[] = {
 };
 
 struct agent_options {
+	struct agent *agent;
 	const char *inventory;
 	char name[INVENTORY_HOST_MAX];
 	uint64_t wait_s;
 };
 
-static int agent_option(struct agent *a, struct agent_options *o, int option, const char *text)
+static int agent_option(void *arg, int option, char *text)
 {
+	struct agent_options *o = arg;
+	struct agent *a = o->agent;
+
 	switch (option) {
 	case 'c':
 		a->connect = text;
@@ -311,19 +315,11 @@ static int agent_option(struct agent *a, struct agent_options *o, int option, co
 }
 
 /* 1: nothing is to be done. */
-static int agent_parse(struct agent *a, struct agent_options *o, int argc, char **argv)
+static int agent_parse(struct agent_options *o, int argc, char **argv)
 {
-	struct option table[OPTIONS_MAX];
-	int option, err = 0;
+	struct agent *a = o->agent;
+	int err = options_read("farebench agent", agent_table, argc, argv, agent_option, o);
 
-	options_getopt(agent_table, table);
-	while (!err && (option = getopt_long(argc, argv, "", table, NULL)) != -1) {
-		if (option == 'h') {
-			options_help("farebench agent", agent_table);
-			return 1;
-		}
-		err = agent_option(a, o, option, optarg);
-	}
 	if (!err && (optind < argc || !a->connect || !a->key_path || !o->inventory)) {
 		fprintf(stderr, "farebench agent: --connect, --key and --hosts are needed, and "
 				"nothing else: see farebench agent --help\n");
@@ -358,9 +354,9 @@ static int agent_load(struct agent *a, const struct agent_options *o)
 
 int agent_main(int argc, char **argv)
 {
-	struct agent_options o = {.wait_s = AGENT_WAIT_S};
 	struct agent a = {0};
-	int err = agent_parse(&a, &o, argc, argv);
+	struct agent_options o = {.agent = &a, .wait_s = AGENT_WAIT_S};
+	int err = agent_parse(&o, argc, argv);
 
 	if (err)
 		return err > 0 ? 0 : 2;

@@ -5,19 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/stats.h"
+
 #define DISTANCES 6
 #define LEAST	  0.1
 
-static int anomaly_ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static double anomaly_median(double *values, size_t n)
 {
-	qsort(values, n, sizeof(*values), anomaly_ascending);
+	qsort(values, n, sizeof(*values), stats_ascending);
 	return (values[(n - 1) / 2] + values[n / 2]) / 2;
 }
 

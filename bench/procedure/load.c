@@ -38,16 +38,10 @@ bool load_divides(struct trial *t, unsigned qps)
 static const struct topo_sub_port *sub_port_of(const struct topo *topo,
 					       const struct measured_link *link)
 {
-	for (unsigned gpu = 0; gpu < topo->n_gpus; gpu++) {
-		if (topo->gpus[gpu].server != link->server)
-			continue;
-		for (unsigned plane = 0; plane < topo->n_planes; plane++)
-			for (unsigned s = 0; s < topo->gpus[gpu].plane[plane].n_sub_ports; s++)
-				if (strcmp(topo->gpus[gpu].plane[plane].sub_port[s].dev,
-					   link->dev) == 0)
-					return &topo->gpus[gpu].plane[plane].sub_port[s];
-	}
-	return NULL;
+	unsigned plane, s;
+	int gpu = topo_find_sub_port(topo, link->server, link->dev, &plane, &s);
+
+	return gpu < 0 ? NULL : &topo->gpus[gpu].plane[plane].sub_port[s];
 }
 
 double load_evenness(const double *share, const unsigned *server, unsigned n)

@@ -18,8 +18,7 @@ double soak_end_s(const struct rows *rows, const char *test)
 	struct rows_filter samples = {.test = test, .kpi = "at_s", .trial = -1};
 	double end = 0;
 
-	for (size_t i = rows_next(rows, &samples, 0); i < rows_count(rows);
-	     i = rows_next(rows, &samples, i + 1)) {
+	ROWS_EACH (i, rows, &samples) {
 		const struct row *row = rows_at(rows, i);
 		struct rows_filter took = {.test = test,
 					   .kpi = "_trial_s",
@@ -139,14 +138,12 @@ static double *soak_times(const struct rows *rows, const struct row *like, unsig
 	double *at_s;
 
 	*n = 0;
-	for (size_t i = rows_next(rows, &filter, 0); i < rows_count(rows);
-	     i = rows_next(rows, &filter, i + 1))
+	ROWS_EACH (i, rows, &filter)
 		*n = rows_at(rows, i)->trial >= *n ? rows_at(rows, i)->trial + 1 : *n;
 	at_s = calloc(*n + 1, sizeof(*at_s));
 	for (unsigned i = 0; at_s && i < *n; i++)
 		at_s[i] = NAN;
-	for (size_t i = rows_next(rows, &filter, 0); at_s && i < rows_count(rows);
-	     i = rows_next(rows, &filter, i + 1)) {
+	ROWS_EACH_WHILE (at_s, i, rows, &filter) {
 		const struct row *at = rows_at(rows, i);
 
 		if (row_matches(like, &(struct rows_filter){.n_params = at->n_params,
@@ -168,9 +165,7 @@ int soak_series(const struct rows *rows, const struct row *like, const char *kpi
 	filter.trial = -1;
 	*out = (struct soak_series){.at_s = calloc(n_times + 1, sizeof(*out->at_s)),
 				    .value = calloc(n_times + 1, sizeof(*out->value))};
-	for (size_t i = rows_next(rows, &filter, 0);
-	     times && out->at_s && out->value && i < rows_count(rows) && out->n < n_times;
-	     i = rows_next(rows, &filter, i + 1)) {
+	ROWS_EACH_WHILE (times && out->at_s && out->value && out->n < n_times, i, rows, &filter) {
 		const struct row *row = rows_at(rows, i);
 
 		if (row->trial >= n_times || !isfinite(times[row->trial]) || !isfinite(row->value))
@@ -210,8 +205,7 @@ int soak_derive(struct rows *rows, const char *test, const char *kpi,
 	struct rows_filter all = {.test = test, .kpi = kpi, .trial = -1};
 	int err = 0;
 
-	for (size_t i = rows_next(rows, &all, 0); !err && i < rows_count(rows);
-	     i = rows_next(rows, &all, i + 1)) {
+	ROWS_EACH_WHILE (!err, i, rows, &all) {
 		const struct row row = *rows_at(rows, i);
 		struct rows_filter same = rows_like(&row);
 		struct soak_series s;

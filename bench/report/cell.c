@@ -55,8 +55,7 @@ static int cell_widen(struct report_cell *cell, const struct rows *rows,
 	size_t n = 0;
 	int err = value ? 0 : -ENOMEM;
 
-	for (size_t i = rows_next(rows, filter, 0); !err && i < rows_count(rows);
-	     i = rows_next(rows, filter, i + 1)) {
+	ROWS_EACH_WHILE (!err, i, rows, filter) {
 		const struct hist *hist = rows_at(rows, i)->hist;
 
 		if (hist && hist_carries(hist, column->quantile))
@@ -123,8 +122,7 @@ static void cell_read_texts(struct report_cell *cell, const struct rows *rows,
 	unsigned count[CELL_MAX_TEXTS] = {0};
 	size_t n_texts = 0, used = 0;
 
-	for (size_t i = rows_next(rows, filter, 0); i < rows_count(rows);
-	     i = rows_next(rows, filter, i + 1)) {
+	ROWS_EACH (i, rows, filter) {
 		const char *text = rows_at(rows, i)->text;
 		size_t at = 0;
 
@@ -149,8 +147,7 @@ static void cell_read_texts(struct report_cell *cell, const struct rows *rows,
 static void cell_read_missing(struct report_cell *cell, const struct rows *rows,
 			      const struct rows_filter *filter)
 {
-	for (size_t i = rows_next(rows, filter, 0); i < rows_count(rows);
-	     i = rows_next(rows, filter, i + 1))
+	ROWS_EACH (i, rows, filter)
 		if (rows_at(rows, i)->missing) {
 			cell->kind = CELL_MISSING;
 			snprintf(cell->text, sizeof(cell->text), "%s", rows_at(rows, i)->missing);

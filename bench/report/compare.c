@@ -43,14 +43,12 @@ static int compare_quantiles(const struct rows *rows, const struct rows_filter *
 	double scale = column->kpi->scale > 0 ? column->kpi->scale : 1, low, high;
 	size_t room = 0;
 
-	for (size_t i = rows_next(rows, filter, 0); i < rows_count(rows);
-	     i = rows_next(rows, filter, i + 1))
+	ROWS_EACH (i, rows, filter)
 		room += rows_at(rows, i)->hist != NULL;
 	out->value = calloc(room + 1, sizeof(*out->value));
 	if (!out->value)
 		return -ENOMEM;
-	for (size_t i = rows_next(rows, filter, 0); i < rows_count(rows);
-	     i = rows_next(rows, filter, i + 1)) {
+	ROWS_EACH (i, rows, filter) {
 		const struct hist *hist = rows_at(rows, i)->hist;
 
 		if (hist && hist_quantile_interval(hist, column->quantile, &low, &high))

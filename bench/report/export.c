@@ -127,8 +127,7 @@ static const char *export_medium(const struct rows *rows, const struct row *like
 	struct rows_filter filter = rows_like(like);
 
 	filter.kpi = "medium";
-	for (size_t i = rows_next(rows, &filter, 0); i < rows_count(rows);
-	     i = rows_next(rows, &filter, i + 1))
+	ROWS_EACH (i, rows, &filter)
 		if (rows_at(rows, i)->text)
 			return rows_at(rows, i)->text;
 	return NULL;

@@ -36,8 +36,7 @@ static void summary_libraries(struct doc *doc, const struct results *results)
 	const char *said[SUMMARY_MAX_LIBRARIES];
 	size_t n = 0;
 
-	for (size_t i = rows_next(results->rows, &filter, 0); i < rows_count(results->rows);
-	     i = rows_next(results->rows, &filter, i + 1)) {
+	ROWS_EACH (i, results->rows, &filter) {
 		const char *text = rows_at(results->rows, i)->text;
 		bool known = !text || n == SUMMARY_MAX_LIBRARIES;
 
@@ -118,13 +117,6 @@ static int summary_take(struct summary_spread *spread, const struct report_cell 
 	return 0;
 }
 
-static int summary_ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static void summary_describe(struct summary_spread *spread, char *out, size_t size)
 {
 	char low[32], middle[32], high[32];
@@ -134,7 +126,7 @@ static void summary_describe(struct summary_spread *spread, char *out, size_t si
 	else if (spread->n <= 1)
 		cell_text(&spread->last, out, size);
 	else {
-		qsort(spread->value, spread->n, sizeof(*spread->value), summary_ascending);
+		qsort(spread->value, spread->n, sizeof(*spread->value), stats_ascending);
 		cell_number(spread->value[0], low, sizeof(low));
 		cell_number(stats_quantile(spread->value, spread->n, 0.5), middle, sizeof(middle));
 		cell_number(spread->value[spread->n - 1], high, sizeof(high));
@@ -177,8 +169,7 @@ static bool summary_is_hist(const struct rows *rows, const char *kpi)
 {
 	const struct rows_filter filter = {.kpi = kpi, .trial = -1};
 
-	for (size_t i = rows_next(rows, &filter, 0); i < rows_count(rows);
-	     i = rows_next(rows, &filter, i + 1))
+	ROWS_EACH (i, rows, &filter)
 		if (rows_at(rows, i)->hist)
 			return true;
 	return false;

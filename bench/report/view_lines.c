@@ -217,8 +217,7 @@ static int view_trend_series(const struct view_show *show, const struct pick *pa
 	pick_add(&pick, &show->grid->series, (size_t)series);
 	filter = pick_filter(&pick);
 	filter.kpi = x->kpi->name;
-	for (size_t i = rows_next(show->rows, &filter, 0); !err && i < rows_count(show->rows);
-	     i = rows_next(show->rows, &filter, i + 1)) {
+	ROWS_EACH_WHILE (!err, i, show->rows, &filter) {
 		struct pick trial = pick;
 
 		trial.trial = (int)rows_at(show->rows, i)->trial;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "core/stats.h"
 #include "engine/audit.h"
 #include "procedure/recovery.h"
 #include "procedure/soak.h"
@@ -195,13 +196,6 @@ static int await_back(struct drill *d)
 /* ---- what it cost
  * ----------------------------------------------------------------------------- */
 
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* The holes and dips of one kind of fault. */
 static int add_kind(struct trial *t, const struct drill_faults *f, const char *kind)
 {
@@ -215,8 +209,8 @@ static int add_kind(struct trial *t, const struct drill_faults *f, const char *k
 		dips[n++] = f->fault[i].dip_ratio;
 	}
 	if (n) {
-		qsort(holes, n, sizeof(*holes), by_size);
-		qsort(dips, n, sizeof(*dips), by_size);
+		qsort(holes, n, sizeof(*holes), stats_ascending);
+		qsort(dips, n, sizeof(*dips), stats_ascending);
 		trial_with(t, "fault", kind);
 		trial_value(t, "count", n, n);
 		trial_value(t, "hole_median", holes[(n - 1) / 2], n);

@@ -21,8 +21,9 @@
 static bool understand(struct drill_fault *f, const struct topo *topo)
 {
 	char what[16], where[32];
-	unsigned plane;
 	double loss = drill_plan_loss(f->spec);
+	unsigned plane;
+	int leaf;
 
 	f->gpu = f->server = ALL;
 	f->plane = NO_PLANE;
@@ -53,10 +54,9 @@ static bool understand(struct drill_fault *f, const struct topo *topo)
 	     (!strcmp(f->kind, "bgpd") || !strcmp(f->kind, "zebra")) && i < topo->n_servers; i++)
 		if (!strcmp(topo->servers[i].name, where))
 			f->server = (int)i;
-	for (unsigned i = 0;
-	     f->plane == NO_PLANE && strstr(f->spec, " leaf ") && i < topo->n_leaves; i++)
-		if (!strcmp(topo->leaves[i].name, where))
-			f->plane = (int)topo->leaves[i].plane;
+	leaf = strstr(f->spec, " leaf ") ? topo_find_leaf(topo, where) : -1;
+	if (f->plane == NO_PLANE && leaf >= 0)
+		f->plane = (int)topo->leaves[leaf].plane;
 	return f->gpu >= ALL;
 }
 

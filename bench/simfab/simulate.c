@@ -56,25 +56,27 @@ static int simulate_ranks(struct simulate *s, const char *text)
 	return s->n_ranks ? 0 : -EINVAL;
 }
 
-static int simulate_option(struct simulate *s, int c)
+static int simulate_option(void *arg, int c, char *text)
 {
+	struct simulate *s = arg;
+
 	switch (c) {
 	case 'r':
-		return simulate_ranks(s, optarg);
+		return simulate_ranks(s, text);
 	case 's':
-		return options_number("size", optarg, 1, UINT64_C(1) << 40, &s->bytes);
+		return options_number("size", text, 1, UINT64_C(1) << 40, &s->bytes);
 	case 'p':
-		return options_number("planes", optarg, 1, FARE_MAX_PLANES, &s->planes);
+		return options_number("planes", text, 1, FARE_MAX_PLANES, &s->planes);
 	case 'g':
-		return options_number("gbps", optarg, 1, 1600, &s->gbps);
+		return options_number("gbps", text, 1, 1600, &s->gbps);
 	case 'l':
-		return options_number("spine-left", optarg, 0, 100, &s->spine_percent);
+		return options_number("spine-left", text, 0, 100, &s->spine_percent);
 	case 'd':
-		return options_number("draws", optarg, 1, MAX_DRAWS, &s->draws);
+		return options_number("draws", text, 1, MAX_DRAWS, &s->draws);
 	case 'm':
-		return options_number("ms", optarg, 5, 1000, &s->ms);
+		return options_number("ms", text, 5, 1000, &s->ms);
 	case 'S':
-		return options_number("seed", optarg, 0, UINT64_MAX, &s->seed);
+		return options_number("seed", text, 0, UINT64_MAX, &s->seed);
 	case 'j':
 		s->json = true;
 		return 0;
@@ -94,13 +96,6 @@ static const struct {
 
 #define SPREADS (sizeof(spreads) / sizeof(spreads[0]))
 
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static void collective_row(const struct simulate *s, json_t *rows, enum collective c,
 			   unsigned spread, const struct clos *clos, double *busbw,
 			   const struct simfab_result *mean)
@@ -108,7 +103,7 @@ static void collective_row(const struct simulate *s, json_t *rows, enum collecti
 	const char *place = clos->is_scattered ? "scattered" : "in order";
 	size_t n = s->draws;
 
-	qsort(busbw, n, sizeof(*busbw), ascending);
+	qsort(busbw, n, sizeof(*busbw), stats_ascending);
 	if (!s->json)
 		printf("%-9s %-5s %-10s %5u %-10s %-9s %9.2f %9.2f %9.2f %7.2f %7.3f %7.3f\n",
 		       SOURCE, "fluid", collective_name(c), clos->ranks, spreads[spread].name,
@@ -278,18 +273,11 @@ int simulate_main(int argc, char **argv)
 			     .draws = 5,
 			     .ms = 50,
 			     .seed = 1};
-	struct option table[OPTIONS_MAX];
-	int c;
+	int err = options_read("farebench simulate", simulate_options, argc, argv, simulate_option,
+			       &s);
 
-	options_getopt(simulate_options, table);
-	while ((c = getopt_long(argc, argv, "", table, NULL)) != -1) {
-		if (c == 'h') {
-			options_help("farebench simulate", simulate_options);
-			return 0;
-		}
-		if (simulate_option(&s, c))
-			return 2;
-	}
+	if (err)
+		return err > 0 ? 0 : 2;
 	if (optind == argc)
 		return simulate_run(&s);
 	fprintf(stderr, "farebench simulate: no arguments are taken\n");

@@ -61,8 +61,7 @@ static bool suite_is_whole(const struct rows *rows, const struct row *row)
 				   .kpi = SUITE_DONE,
 				   .trial = (int)row->trial};
 
-	for (size_t i = rows_next(rows, &done, 0); i < rows_count(rows);
-	     i = rows_next(rows, &done, i + 1)) {
+	ROWS_EACH (i, rows, &done) {
 		const struct row *last = rows_at(rows, i);
 		struct rows_filter own = {
 			.n_params = last->n_params, .param = last->param, .trial = -1};
@@ -616,8 +615,7 @@ static unsigned suite_count(const struct suite *suite, const char *kpi)
 	struct rows_filter filter = {.kpi = kpi, .trial = -1};
 	unsigned n = 0;
 
-	for (size_t i = rows_next(suite->rows, &filter, 0); i < rows_count(suite->rows);
-	     i = rows_next(suite->rows, &filter, i + 1))
+	ROWS_EACH (i, suite->rows, &filter)
 		n++;
 	return n;
 }

@@ -278,6 +278,13 @@ static int run_note(struct run_command *c, int option, const char *text)
 		       : 0;
 }
 
+static int run_take(void *arg, int option, char *text)
+{
+	int err = run_note(arg, option, text);
+
+	return err ? err : run_option(arg, option, text);
+}
+
 /* Each once, in the order of their clauses: later ones build on what earlier ones found. */
 static void run_choose(struct run_command *c)
 {
@@ -314,20 +321,9 @@ static int run_where(const struct run_command *c)
 /* 1: nothing is to be done. */
 static int run_read(struct run_command *c, int argc, char **argv)
 {
-	struct option table[OPTIONS_MAX];
-	int option, err = 0;
+	int err = options_read("farebench run TEST...|CATEGORY...|all", run_table, argc, argv,
+			       run_take, c);
 
-	options_getopt(run_table, table);
-	optind = 0; /* it is called twice */
-	while (!err && (option = getopt_long(argc, argv, "", table, NULL)) != -1) {
-		if (option == 'h') {
-			options_help("farebench run TEST...|CATEGORY...|all", run_table);
-			return 1;
-		}
-		err = run_note(c, option, optarg);
-		if (!err)
-			err = run_option(c, option, optarg);
-	}
 	for (; !err && optind < argc; optind++) {
 		err = run_note(c, 0, argv[optind]);
 		if (!err)

@@ -80,8 +80,7 @@ static int latency_derive(const struct test *test, struct rows *rows)
 	struct rows_filter filter = {.test = test->id, .kpi = "Round_trip", .trial = 0};
 	int err = 0;
 
-	for (size_t i = rows_next(rows, &filter, 0); !err && i < rows_count(rows);
-	     i = rows_next(rows, &filter, i + 1)) {
+	ROWS_EACH_WHILE (!err, i, rows, &filter) {
 		const struct row row = *rows_at(rows, i);
 		struct row_param none[ROWS_MAX_PARAMS];
 

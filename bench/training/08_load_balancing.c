@@ -152,8 +152,7 @@ static int balanced_derive(const struct test *test, struct rows *rows)
 	for (size_t k = 0; k < 2; k++) {
 		struct rows_filter filter = {.test = test->id, .kpi = of[k][0], .trial = 0};
 
-		for (size_t i = rows_next(rows, &filter, 0); !err && i < rows_count(rows);
-		     i = rows_next(rows, &filter, i + 1)) {
+		ROWS_EACH_WHILE (!err, i, rows, &filter) {
 			const struct row row = *rows_at(rows, i);
 			double own = derive_median(rows, test->id, row.strategy, of[k][0],
 						   row.n_params, row.param, 0.5);

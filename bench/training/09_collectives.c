@@ -239,8 +239,6 @@ static int collectives_run(struct trial *t)
 		return 0;
 	err = training_prepare(t);
 	if (!err)
-		err = training_balance(t);
-	if (!err)
 		err = training_degrade(t, trial_text(t, "fabric"), ranks);
 	if (!err)
 		err = collectives_measure(t, collectives_of(t), ranks, bytes);
@@ -270,8 +268,7 @@ static int collectives_derive(const struct test *test, struct rows *rows)
 	struct rows_filter filter = {.test = test->id, .kpi = "BusBW", .trial = 0};
 	int err = 0;
 
-	for (size_t i = rows_next(rows, &filter, 0); !err && i < rows_count(rows);
-	     i = rows_next(rows, &filter, i + 1)) {
+	ROWS_EACH_WHILE (!err, i, rows, &filter) {
 		const struct row row = *rows_at(rows, i);
 		double own = derive_median(rows, test->id, row.strategy, "BusBW", row.n_params,
 					   row.param, 0.5);

@@ -122,8 +122,6 @@ static int programs_run(struct trial *t)
 	if (!training_can(t, ranks, bytes))
 		return 0;
 	err = training_prepare(t);
-	if (!err)
-		err = training_balance(t);
 	if (err)
 		return err < 0 ? err : 0;
 	return programs_measure(t, c, path, is_osu, ranks, bytes);

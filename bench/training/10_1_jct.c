@@ -53,8 +53,6 @@ static int jct_run(struct trial *t)
 	if (!training_can(t, ranks, bytes))
 		return 0;
 	err = training_prepare(t);
-	if (!err)
-		err = training_balance(t);
 	if (err)
 		return err < 0 ? err : 0;
 	job = training_job(t, COLLECTIVE_ALLREDUCE, ranks, bytes);

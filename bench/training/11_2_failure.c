@@ -87,8 +87,6 @@ static int failure_run(struct trial *t)
 		return 0;
 	}
 	err = training_prepare(t);
-	if (!err)
-		err = training_balance(t);
 	job = training_job(t, COLLECTIVE_ALLREDUCE, ranks, bytes);
 	job.on_begun = failing_begun;
 	job.on_ended = failing_ended;

@@ -34,15 +34,6 @@ int training_spread(struct trial *t, const char *mode, unsigned gap_us)
 	return err;
 }
 
-int training_balance(struct trial *t)
-{
-	const char *mode = trial_text(t, "balance");
-
-	return t->fabric->topo->n_uplinks && strcmp(mode, TRAINING_OWN_MODE) != 0
-		       ? training_spread(t, mode, 0)
-		       : 0;
-}
-
 bool training_can(struct trial *t, unsigned ranks, uint64_t bytes)
 {
 	const struct topo *topo = t->fabric->topo;
@@ -133,9 +124,15 @@ const struct param training_failure_params[] = {
 
 int training_prepare(struct trial *t)
 {
+	const char *mode =
+		test_param(t->test, "balance") ? trial_text(t, "balance") : TRAINING_OWN_MODE;
 	int err = fabric_cluster(t->fabric, WORKER_BYTES);
 
-	return err ? err : fabric_prepare(t->fabric, STRATEGY_ECMP);
+	if (!err)
+		err = fabric_prepare(t->fabric, STRATEGY_ECMP);
+	if (err || !t->fabric->topo->n_uplinks || strcmp(mode, TRAINING_OWN_MODE) == 0)
+		return err;
+	return training_spread(t, mode, 0);
 }
 
 struct mpi_job training_job(const struct trial *t, enum collective c, unsigned ranks,

@@ -41,8 +41,6 @@ extern const char *const mpi_strategies[];
 bool training_fits(const struct topo *topo, const char *param, const char *level);
 /* fabric_balance(). 1: the lab or its kernel cannot, which the rows say in farelab's words. */
 int training_spread(struct trial *t, const char *mode, unsigned gap_us);
-/* The same as the parameter says, of leaves with uplinks; "own": as the lab has it. */
-int training_balance(struct trial *t);
 /* False: this machine or this lab cannot, which the rows say. */
 bool training_can(struct trial *t, unsigned ranks, uint64_t bytes);
 
@@ -62,7 +60,11 @@ extern const struct param training_failure_params[];
 /* A job of the trial's transport, its algorithm forced. */
 struct mpi_job training_job(const struct trial *t, enum collective c, unsigned ranks,
 			    uint64_t bytes);
-/* Workers, routes and weights as the comparison wants them: equal next hops for the kernel. */
+/*
+ * Workers, routes and weights as the comparison wants them: equal next hops for the kernel; and
+ * leaves with uplinks spread as the parameter "balance" says, if there is one ("own": as the lab
+ * has it). 1: as training_spread().
+ */
 int training_prepare(struct trial *t);
 /*
  * The row "Algorithm": what was forced and is read back; sent: payload of an iteration from each

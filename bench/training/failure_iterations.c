@@ -12,13 +12,6 @@
 #define AFTER_LEAST  4
 #define STEADY_SHARE 1.1
 
-static int failure_ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* The values in order; the caller's to free. */
 static double *failure_sorted(const uint64_t *took_ns, unsigned n)
 {
@@ -27,7 +20,7 @@ static double *failure_sorted(const uint64_t *took_ns, unsigned n)
 	for (unsigned i = 0; sorted && i < n; i++)
 		sorted[i] = (double)took_ns[i];
 	if (sorted)
-		qsort(sorted, n, sizeof(*sorted), failure_ascending);
+		qsort(sorted, n, sizeof(*sorted), stats_ascending);
 	return sorted;
 }
 

@@ -22,13 +22,10 @@ static size_t links_place(const struct topo *topo, unsigned gpu, unsigned plane,
 static uint64_t *links_find(const struct links *links, const struct topo *topo, unsigned server,
 			    const char *dev)
 {
-	for (unsigned gpu = 0; gpu < topo->n_gpus; gpu++) {
-		for (unsigned p = 0; topo->gpus[gpu].server == server && p < topo->n_planes; p++)
-			for (unsigned s = 0; s < topo->gpus[gpu].plane[p].n_sub_ports; s++)
-				if (strcmp(topo->gpus[gpu].plane[p].sub_port[s].dev, dev) == 0)
-					return &links->tx_bytes[links_place(topo, gpu, p, s)];
-	}
-	return NULL;
+	unsigned plane, sub;
+	int gpu = topo_find_sub_port(topo, server, dev, &plane, &sub);
+
+	return gpu < 0 ? NULL : &links->tx_bytes[links_place(topo, (unsigned)gpu, plane, sub)];
 }
 
 static void links_take(struct links *links, const struct topo *topo, unsigned server,

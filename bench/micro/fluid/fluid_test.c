@@ -235,7 +235,6 @@ const struct test test_fluid = {
 	.no_strategies = true,
 	.no_fabric = true,
 	.trials = {1, 1, 1},
-	.seconds = {0, 0, 0},
 	.params = PARAMS(
 		PARAM("topology", PARAM_TEXT, "", "of farelab(8), installed or a file",
 		      "4x4x2.yaml", "4x4x2.yaml,64x4x2.yaml"),

@@ -41,7 +41,6 @@ const struct test test_sched_assignment = {
 	.no_strategies = true,
 	.no_fabric = true,
 	.trials = {1, 1, 1},
-	.seconds = {0, 0, 0},
 	.params = PARAMS(PARAM("choice", PARAM_NAME, "",
 			       "how a pair binds its QPs: libfare's flow tables, by turn, or all "
 			       "pairs alike; a hash over planes, weighted or not",

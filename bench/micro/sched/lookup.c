@@ -201,7 +201,6 @@ const struct test test_sched_lookup = {
 	.no_fabric = true,
 	.tunables = HUGE_PAGES,
 	.trials = {7, 11, 15},
-	.seconds = {0, 0, 0},
 	.params = PARAMS(PARAM("entries", PARAM_SLOW_NAME, "", "flows in the table", "64K,1M",
 			       "64K,1M,16M", "1K,4K,16K,64K,256K,1M,4M,16M"),
 			 PARAM("table", PARAM_NAME, "", "whose", "fare,absl")),

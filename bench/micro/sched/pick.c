@@ -262,7 +262,6 @@ const struct test test_sched_pick = {
 	.no_strategies = true,
 	.no_fabric = true,
 	.trials = {7, 15, 30},
-	.seconds = {0, 0, 0},
 	.params = PARAMS(PARAM("weights", PARAM_NAME, "", "of the planes",
 			       "4:4:4:4,4:4:4:2,800:800:400:0,16-planes"),
 			 PARAM("method", PARAM_NAME, "",

@@ -389,11 +389,9 @@ static int publish_derive(const struct test *test, struct rows *rows)
 	static const struct row_param rwlock = {.name = "method", .text = "rwlock"};
 	const struct rows_filter filter = {
 		.test = test->id, .kpi = "pick", .strategy = "", .n_params = 1, .param = &rwlock};
-	size_t n = rows_count(rows);
 	int err = 0;
 
-	for (size_t i = rows_next(rows, &filter, 0); !err && i < n;
-	     i = rows_next(rows, &filter, i + 1)) {
+	ROWS_EACH_WHILE (!err, i, rows, &filter) {
 		struct row row = *rows_at(rows, i);
 		double of_pick =
 			median_of(rows, &row, "rwlock") / median_of(rows, &row, "fare-inline");
@@ -422,7 +420,6 @@ const struct test test_sched_publish = {
 	.no_strategies = true,
 	.no_fabric = true,
 	.trials = {7, 15, 30},
-	.seconds = {0, 0, 0},
 	.params = PARAMS(
 		PARAM("method", PARAM_NAME, "", "how weights are shared",
 		      "fare-unsynchronised,fare-inline,rwlock"),

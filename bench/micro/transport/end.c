@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "core/stats.h"
 #include "micro/transport/handover.h"
 
 #define WARM_S	       0.15
@@ -315,13 +316,6 @@ static void await_number(struct driver *d, unsigned slot, uint64_t number)
 	}
 }
 
-static int by_value(const void *x, const void *y)
-{
-	double a = *(const double *)x, b = *(const double *)y;
-
-	return (a > b) - (a < b);
-}
-
 /* Slot 0 goes there, slot 1 comes back. */
 static void ping(struct driver *d)
 {
@@ -338,7 +332,7 @@ static void ping(struct driver *d)
 	}
 	end_post(d, 0, UINT64_MAX); /* enough */
 	await_number(d, 1, UINT64_MAX);
-	qsort(half, n, sizeof(*half), by_value);
+	qsort(half, n, sizeof(*half), stats_ascending);
 	for (unsigned i = 0; i < 3; i++)
 		d->stage->outcome.half_rtt_us[i] = half[(uint64_t)(rank[i] * (double)(n - 1))];
 	d->stage->outcome.half_rtt_us[3] = half[n - 1];

@@ -215,11 +215,9 @@ static double ceiling_of(const struct rows *rows, const struct row *at)
 int session_derive(const struct test *test, struct rows *rows)
 {
 	const struct rows_filter filter = {.test = test->id, .kpi = "goodput", .strategy = ""};
-	size_t n = rows_count(rows);
 	int err = 0;
 
-	for (size_t i = rows_next(rows, &filter, 0); !err && i < n;
-	     i = rows_next(rows, &filter, i + 1)) {
+	ROWS_EACH_WHILE (!err, i, rows, &filter) {
 		struct row row = *rows_at(rows, i);
 
 		err = derive_value(
