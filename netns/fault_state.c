@@ -6,7 +6,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static void faults_path(const struct lab *lab, const char *suffix, char path[LAB_PATH_MAX])

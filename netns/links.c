@@ -5,7 +5,6 @@
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>

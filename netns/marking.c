@@ -4,7 +4,6 @@
 
 #include <errno.h>
 
-#include "links.h"
 #include "netns.h"
 #include "print_error.h"
 

@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "lb.h"
-#include "links.h"
 #include "status.h"
 
 static json_t *pid_json(const struct lab *lab, struct plan_host host, enum lab_daemon daemon)

@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/random.h>
 
 int traffic_qps(const struct topo *topo, const struct traffic_options *options, unsigned *qps,

@@ -12,7 +12,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "fabric/lab.h"
 #include "engine/crew.h"
 #include "engine/planted.h"

@@ -3,7 +3,6 @@
  * worker_measure.c - what a worker counts: bytes per millisecond, and what lies in the window.
  */
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"

@@ -2,7 +2,6 @@
 /*
  * worker_member.c - loads whose groups are opened, or closed, while others run.
  */
-#include <string.h>
 
 #include "engine/worker_internal.h"
 

@@ -2,7 +2,6 @@
 /*
  * worker_open.c - a run begins and ends: loads, streams and groups as the coordinator names them.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 #include "fabric/ring.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define RING_ROUTES (3 * RING_LEAVES)
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 
 #include "suite/derive.h"

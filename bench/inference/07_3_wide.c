@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <math.h>
 
 #include "procedure/dispatch.h"
 #include "suite/derive.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
  * a run.
  */
 #include <math.h>
-#include <stdio.h>
 
 #include "base/clock.h"
 #include "launch/hosts_internal.h"

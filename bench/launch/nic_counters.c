@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define NIC_MAX_COUNTERS 65536

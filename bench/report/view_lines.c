@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* view_lines.c - lines over x: one axis, two axes with the Pareto front, a shaded part, time. */
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/curve.h"
 #include "report/view_internal.h"

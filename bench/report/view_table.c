@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* view_table.c - a row for each panel, x and series: median, interval and n of each KPI. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 

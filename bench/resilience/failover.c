@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/interrupt.h"
 #include "resilience/failover_trial.h"
 #include "suite/trial.h"
 

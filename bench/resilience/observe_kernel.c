@@ -6,7 +6,6 @@
 #include <limits.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>

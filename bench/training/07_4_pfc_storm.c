@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "procedure/ring_storm.h"
-#include "suite/kpis.h"
 #include "training/common.h"
 #include "training/incast.h"
 

@@ -6,7 +6,6 @@
 #include "procedure/anomaly.h"
 #include "procedure/soak.h"
 #include "suite/derive.h"
-#include "suite/kpis.h"
 #include "training/common.h"
 #include "training/sustained.h"
 

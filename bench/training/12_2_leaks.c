@@ -5,7 +5,6 @@
 #include "fabric/leaf_load.h"
 #include "procedure/soak.h"
 #include "suite/derive.h"
-#include "suite/kpis.h"
 #include "training/common.h"
 #include "training/sustained.h"
 

@@ -2,7 +2,6 @@
 #include "training/common.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
  * bfdd.c - the CPU time of FRR's bfdd for as many sessions as probing 63 peers over 4 planes.
  */
 #include <errno.h>
-#include <stdio.h>
 
 #include "micro/probes/probes.h"
 #include "suite/trial.h"

@@ -3,7 +3,6 @@
  * all_to_all.c - how evenly sources that know nothing of each other fill the planes, against the
  * optimum.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 

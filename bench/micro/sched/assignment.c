@@ -2,7 +2,6 @@
 #include "micro/sched/assignment.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/address.h"

@@ -15,7 +15,6 @@
 
 #include "micro/transport/method.h"
 #include "base/address.h"
-#include "qp/soft/soft_sock.h"
 
 #define PORT		9000
 #define QUEUE		1024 /* at least the slots */

@@ -3,9 +3,7 @@
  * shaped.c - what is left of a fabric of shaped planes when a sub-port is lost at the far end, by
  * ways to spread a transfer over the others.
  */
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "demo/demo.h"

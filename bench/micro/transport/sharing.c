@@ -2,7 +2,6 @@
 /*
  * sharing.c - two senders to one receiver: how evenly its ports are shared.
  */
-#include <stdio.h>
 
 #include "core/stats.h"
 #include "demo/demo.h"
