@@ -73,3 +73,13 @@ uint64_t plan_arena_bytes(const struct plan *plan)
 	}
 	return most;
 }
+
+int plan_begin(struct plan *plan, struct cluster *cluster, const struct topo *topo)
+{
+	int err = plan->err ? plan->err
+			    : traffic_open(cluster, topo, plan->load, plan->n_loads, plan->stream,
+					   plan->n_streams, true);
+
+	plan_fini(plan);
+	return err ? err : cluster_all(cluster, "start", "started", TRAFFIC_TIMEOUT_MS);
+}

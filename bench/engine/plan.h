@@ -31,6 +31,8 @@ unsigned plan_stream(struct plan *plan, unsigned load, unsigned src, unsigned ds
 /* Every ordered pair of GPUs first..first + n - 1 on different servers. */
 void plan_all_to_all(struct plan *plan, const struct topo *topo, unsigned load, unsigned first,
 		     unsigned n, unsigned slots, uint64_t slot_bytes);
+/* Opens its streams, with timelines, and starts them at once; takes the plan. */
+int plan_begin(struct plan *plan, struct cluster *cluster, const struct topo *topo);
 /* The most that a GPU needs. */
 uint64_t plan_arena_bytes(const struct plan *plan);
 

@@ -61,18 +61,13 @@ static int begin_traffic(struct drill *d)
 {
 	struct traffic_load load = {.name = "all", .options = {.strategy = STRATEGY_FARE_SPRAY}};
 	struct plan plan = {0};
-	int err;
 
 	plan_all_to_all(&plan, d->topo, plan_load(&plan, &load), 0, d->topo->n_gpus, SLOTS,
 			SLOT_BYTES);
 	for (unsigned i = 0; i < plan.n_streams; i++)
 		if ((plan.stream[i].src + plan.stream[i].dst) % 2)
 			plan.stream[i].strategy = strategy_name(STRATEGY_FARE_FLOW);
-	err = plan.err ? plan.err
-		       : traffic_open(d->cluster, d->topo, plan.load, plan.n_loads, plan.stream,
-				      plan.n_streams, true);
-	plan_fini(&plan);
-	return err ? err : cluster_all(d->cluster, "start", "started", TRAFFIC_TIMEOUT_MS);
+	return plan_begin(&plan, d->cluster, d->topo);
 }
 
 /* Lets everything arrive, counts, and takes the recordings. bins: one array of n for each GPU. */

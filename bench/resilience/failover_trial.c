@@ -57,7 +57,6 @@ static int traffic_begin(struct failover_bench *b, enum strategy strategy, bool 
 	struct traffic_load kv = {.name = "kv", .options = {.strategy = strategy}};
 	struct plan plan = {0};
 	struct moe moe;
-	int err;
 
 	b->ep.traffic.strategy = strategy;
 	if (is_kv)
@@ -65,11 +64,7 @@ static int traffic_begin(struct failover_bench *b, enum strategy strategy, bool 
 			    FAILOVER_KV_BYTES);
 	else
 		ep_plan(b->topo, &b->ep, &plan, &moe);
-	err = plan.err ? plan.err
-		       : traffic_open(b->cluster, b->topo, plan.load, plan.n_loads, plan.stream,
-				      plan.n_streams, true);
-	plan_fini(&plan);
-	return err ? err : cluster_all(b->cluster, "start", "started", TRAFFIC_TIMEOUT_MS);
+	return plan_begin(&plan, b->cluster, b->topo);
 }
 
 /*

@@ -130,16 +130,6 @@ static int suite_open_rows(struct suite *suite)
 
 /* ---- one trial ---- */
 
-static void suite_fill_row(struct row *row, const struct trial *t, const char *kpi)
-{
-	snprintf(row->test, sizeof(row->test), "%s", t->test->id);
-	snprintf(row->strategy, sizeof(row->strategy), "%s", t->strategy_name);
-	snprintf(row->kpi, sizeof(row->kpi), "%s", kpi);
-	row->trial = t->number;
-	row->n_params = t->n_params;
-	memcpy(row->param, t->param, sizeof(row->param));
-}
-
 static int suite_keep(struct suite *suite, const struct trial *t, double seconds)
 {
 	struct row done = {.value = seconds, .n = 1};
@@ -149,7 +139,7 @@ static int suite_keep(struct suite *suite, const struct trial *t, double seconds
 		err = rows_add(suite->rows, &t->row[i]);
 	if (err || t->n_rows == 0)
 		return err;
-	suite_fill_row(&done, t, SUITE_DONE);
+	trial_fill_row(t, &done, SUITE_DONE);
 	return rows_add(suite->rows, &done);
 }
 
@@ -237,7 +227,7 @@ static int suite_account(struct suite *suite, const struct trial *t, int verdict
 	fprintf(stderr, "%sfarebench: %s, trial %u: %s%s; %s\n",
 		suite->progress.terminal ? "\r\033[K" : "", t->test->id, t->number + 1, why, idle,
 		verdict == -EAGAIN ? "it is made again" : "it is kept all the same");
-	suite_fill_row(&row, t, verdict == -EAGAIN ? SUITE_EXCLUDED : SUITE_KEPT);
+	trial_fill_row(t, &row, verdict == -EAGAIN ? SUITE_EXCLUDED : SUITE_KEPT);
 	return rows_add(suite->rows, &row);
 }
 

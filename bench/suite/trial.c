@@ -34,6 +34,16 @@ unsigned trial_count(const struct trial *t, const char *param)
 	return (unsigned)trial_param(t, param)->number;
 }
 
+void trial_fill_row(const struct trial *t, struct row *row, const char *kpi)
+{
+	snprintf(row->test, sizeof(row->test), "%s", t->test->id);
+	snprintf(row->strategy, sizeof(row->strategy), "%s", t->strategy_name);
+	snprintf(row->kpi, sizeof(row->kpi), "%s", kpi);
+	row->n_params = t->n_params;
+	memcpy(row->param, t->param, sizeof(row->param));
+	row->trial = t->number;
+}
+
 /* The next row, with what it belongs to; NULL: no memory, which is kept in t->err. */
 static struct row *trial_row(struct trial *t, const char *kpi)
 {
@@ -52,12 +62,7 @@ static struct row *trial_row(struct trial *t, const char *kpi)
 	}
 	row = &t->row[t->n_rows++];
 	memset(row, 0, sizeof(*row));
-	snprintf(row->test, sizeof(row->test), "%s", t->test->id);
-	snprintf(row->strategy, sizeof(row->strategy), "%s", t->strategy_name);
-	snprintf(row->kpi, sizeof(row->kpi), "%s", kpi);
-	row->n_params = t->n_params;
-	memcpy(row->param, t->param, sizeof(row->param));
-	row->trial = t->number;
+	trial_fill_row(t, row, kpi);
 	row->value = NAN;
 	return row;
 }
