@@ -149,7 +149,9 @@ static void describe_system(json_t *tables, const struct describe *about)
 	}
 	if (about->draft) {
 		describe_row(t, "KV cache transfer library",
-			     "libfare %s (one-sided writes with notification)", FARE_VERSION);
+			     "libfare %s (one-sided writes with "
+			     "notification)",
+			     FARE_VERSION);
 		describe_row(t, "Inference serving framework", "emulated by farebench %s",
 			     FARE_VERSION);
 	}
@@ -190,8 +192,8 @@ static void describe_fabric(json_t *tables, const struct fabric *fabric)
 			     topo->gpus[0].plane[0].n_sub_ports);
 	else if (topo->n_spines)
 		describe_row(t, "Topology",
-			     "%u servers, %u GPUs, %u planes of %u leaf switches, %u spines and %u "
-			     "superspines each, %u sub-ports a GPU and plane",
+			     "%u servers, %u GPUs, %u planes of %u leaf switches, %u spines and "
+			     "%u superspines each, %u sub-ports a GPU and plane",
 			     topo->n_servers, topo->n_gpus, topo->n_planes,
 			     topo->n_leaves / topo->n_planes, topo->n_spines / topo->n_planes,
 			     topo->n_superspines / topo->n_planes,
@@ -230,17 +232,18 @@ static void describe_workload(json_t *tables, const char *file)
 			     trace->n);
 
 	describe_row(t, "Prompt lengths",
-		     "Zipf (1.0) over 128 to 8,192 tokens, where a test has no lengths of its own");
+		     "Zipf (1.0) over 128 to 8,192 tokens, where a test has no "
+		     "lengths of its own");
 	describe_row(t, "Output lengths",
 		     "uniform, 8 to 24 tokens, where a test has none of its own");
 	describe_row(t, "Arrivals", "Poisson; 10.1: one request at a time");
 	describe_row(t, "Model", "CFG-B with experts of M3, where a test names none");
 	describe_row(t, "Pools",
-		     "half of the GPUs prefill, half decode; several workers to a GPU where a test "
-		     "has more of them");
-	describe_row(
-		t, "Decode",
-		"all workers step together: emulated compute, dispatch and combine of one layer");
+		     "half of the GPUs prefill, half decode; several workers to a GPU where a "
+		     "test has more of them");
+	describe_row(t, "Decode",
+		     "all workers step together: emulated compute, dispatch and combine of "
+		     "one layer");
 	describe_row(t, "Prefix sharing", "none but in 9.2");
 }
 
@@ -273,11 +276,11 @@ static void describe_leaves(json_t *t, const struct describe *about)
 		     "%.2f%% of a core: the daemons of the busiest leaf, over the whole run; "
 		     "forwarding is the kernel's and not in it",
 		     leaf_load_cpu_percent(about->leaves, &now, n));
-	describe_row(
-		t, "Memory Usage (switch)",
-		"%.1f MiB resident: the daemons of the largest leaf; %.1f MiB when the run began",
-		leaf_load_rss_bytes(&now, n) / 1048576,
-		leaf_load_rss_bytes(about->leaves, n) / 1048576);
+	describe_row(t, "Memory Usage (switch)",
+		     "%.1f MiB resident: the daemons of the largest leaf; %.1f MiB when the run "
+		     "began",
+		     leaf_load_rss_bytes(&now, n) / 1048576,
+		     leaf_load_rss_bytes(about->leaves, n) / 1048576);
 	/* a bgpd that was started anew begins at 0 */
 	if (now.knows_sessions && about->leaves->knows_sessions &&
 	    now.dropped >= about->leaves->dropped)
@@ -356,15 +359,16 @@ static void describe_run(json_t *tables, const struct describe *about)
 		describe_editions(t, about);
 	describe_row(t, "Seed", "%llu", (unsigned long long)about->seed);
 	if (about->fabric && about->fabric->topo->bucket_bytes)
-		describe_row(t, "Scale",
-			     "1 : %.0f (bytes of models are divided by it; times are those of the "
-			     "unscaled line where a transfer is much longer than the %.0f KB that "
-			     "a GPU's token buckets pass at once)",
-			     about->scale, optimum_bucket_bytes(about->fabric->topo, 0) / 1e3);
+		describe_row(
+			t, "Scale",
+			"1 : %.0f (bytes of models are divided by it; times are those of the "
+			"unscaled line where a transfer is much longer than the %.0f KB that a "
+			"GPU's token buckets pass at once)",
+			about->scale, optimum_bucket_bytes(about->fabric->topo, 0) / 1e3);
 	else
 		describe_row(t, "Scale",
-			     "1 : %.0f (bytes of models are divided by it, so that times are those "
-			     "of the unscaled line)",
+			     "1 : %.0f (bytes of models are divided by it, so that times are "
+			     "those of the unscaled line)",
 			     about->scale);
 	describe_row(t, "Measured for", "%.0f s", about->seconds);
 	if (about->options->even_busy) {
