@@ -279,8 +279,8 @@ static const struct summary_indicator summary_health_inference[] = {
 	{"Memory Usage (switch)", "< 70%", "Memory Usage (switch)", ""},
 	{"FEC Error Rate", "< 1e-12 after correction", "FEC Error Rate", ""},
 	{"CRC Error Count", "0", "CRC Error Count", ""},
-	{"BGP/OSPF Stability", "0 flaps", "", ""},
-	{"NIC QP State", "100% active", "", ""},
+	{"BGP/OSPF Stability", "0 flaps", "BGP/OSPF Stability", ""},
+	{"NIC QP State", "100% active", "NIC QP State", ""},
 	{"GPU-NIC PCIe BW", "> 90% of theoretical", "GPU-NIC PCIe BW", ""},
 };
 

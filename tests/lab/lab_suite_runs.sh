@@ -19,6 +19,10 @@ for strategy in ecmp-flow fare-spray; do
 done
 grep '"test":"7.1"' "$SCRATCH/a/rows.jsonl" | grep '"kpi":"EP_alltoall_latency"' | grep -q '"hist":' || fail "7.1 has no latencies"
 jq_true ".tables | length > 2" "$SCRATCH/a/run.json" >/dev/null || fail "run.json is no JSON"
+# table 6 says what the run counted
+for indicator in 'BGP/OSPF Stability.*sessions of leaves ended' 'NIC QP State.*paths of QP groups died'; do
+	grep -q "$indicator" "$SCRATCH/a/report.md" || fail "table 6 lacks ${indicator%%.\**}: $(grep 'BGP/OSPF\|NIC QP' "$SCRATCH/a/report.md")"
+done
 
 # the same directory again: refused, unless it is to go on; then nothing is measured twice
 run 5.1 --out "$SCRATCH/a" && fail "an earlier run was overwritten"

@@ -98,6 +98,8 @@ START_TEST(what_is_missing_says_why)
 	ck_assert_ptr_nonnull(strstr(text, "Attempts that do not count: 3: busy."));
 	ck_assert_ptr_nonnull(strstr(text, "CRC Error Count"));
 	ck_assert_ptr_nonnull(strstr(text, "0 here"));
+	ck_assert_ptr_nonnull(strstr(text, "2 sessions ended"));
+	ck_assert_ptr_nonnull(strstr(text, "3 paths died"));
 	ck_assert_ptr_nonnull(strstr(text, "not available: nothing here counts it"));
 	free(text);
 }
