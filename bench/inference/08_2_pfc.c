@@ -231,7 +231,7 @@ const struct test test_8_2 = {
 		   "pauses who sends (emulated: BPF counts, an agent stops queues); small "
 		   "datagrams of two classes beside them.",
 	.needs = NEED_TWO_SERVERS,
-	.trials = {3, 10, 20},
+	.trials = {3, 10, 50}, /* of bursts: section 1.3 */
 	.seconds = {2, 10, 60},
 	.params = PARAMS(
 		PARAM("burst", PARAM_COUNT, "",

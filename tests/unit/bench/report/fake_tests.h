@@ -210,7 +210,8 @@ static inline void fake_directory(char *dir, double factor)
 	      "{\"title\":\"Run\",\"rows\":[[\"Attempts that do not count\",\"3: busy\"]]},"
 	      "{\"title\":\"Real and emulated\",\"rows\":[[\"Emulated\",\"GPUs\"]]},"
 	      "{\"title\":\"Fabric health\",\"rows\":[[\"CRC Error Count\",\"0 here\"],"
-	      "[\"BGP/OSPF Stability\",\"2 sessions ended\"],[\"NIC QP State\",\"3 paths died\"]]}]}",
+	      "[\"BGP/OSPF Stability\",\"2 sessions ended\"],"
+	      "[\"NIC QP State\",\"3 paths died\"]]}]}",
 	      file);
 	fake_must(fclose(file) == 0);
 }
