@@ -74,7 +74,11 @@ static int kv_latency_run(struct trial *t)
 	h = &m.load[0].delivered;
 	trial_one_way(t, "KV_xfer_latency", h);
 	trial_hist(t, "Fabric_FCT", &m.load[0].completed);
-	trial_value(t, "tail_spread", (hist_quantile(h, 0.99) - hist_quantile(h, 0.5)) / 1e3, h->n);
+	if (hist_carries(h, 0.99))
+		trial_value(t, "tail_spread",
+			    (hist_quantile(h, 0.99) - hist_quantile(h, 0.5)) / 1e3, h->n);
+	else
+		trial_no_p99(t, "tail_spread");
 	latency_model(t, dst, share, kv.law == ARRIVAL_CLOSED);
 	measured_fini(&m);
 	return 0;

@@ -138,8 +138,7 @@ void service_add(struct trial *t, const struct serving_result *r)
 	if (test_kpi(t->test, "TTFT_p99") && lacks)
 		trial_missing(t, "TTFT_p99", "%s", why);
 	else if (test_kpi(t->test, "TTFT_p99"))
-		trial_one_way_value(t, "TTFT_p99", hist_quantile(&r->ttft, 0.99) / 1e6, r->ttft.n,
-				    hist_quantile(&r->ttft, 0.5));
+		trial_one_way_p99(t, "TTFT_p99", &r->ttft, 1e-6);
 	service_add_transfers(t, r);
 	service_add_values(t, r);
 }

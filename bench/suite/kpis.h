@@ -92,8 +92,9 @@
 #define KPI_DROPS                                                                                  \
 	KPI("Packet_drop_rate", "ppm", "DUT-F", "dropped by any queue of the lab, or hosts' NICs", \
 	    BETTER_LOWER, 0)
-#define KPI_AT_S     KPI("at_s", "s", "", "when the sample began", BETTER_NONE, 0)
-#define KPI_TTFT_P99 KPI("TTFT_p99", "ms", "SUT-E", "of the sample", BETTER_LOWER, 0)
+#define KPI_AT_S KPI("at_s", "s", "", "when the sample began", BETTER_NONE, 0)
+#define KPI_TTFT_P99                                                                               \
+	KPI("TTFT_p99", "ms", "SUT-E", "P99 of a sample that carries one", BETTER_LOWER, 0)
 #define KPI_RETRANSMISSIONS                                                                        \
 	KPI("retransmissions", "packets", "DUT-N", "by the sending QPs", BETTER_LOWER, 0)
 

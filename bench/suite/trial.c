@@ -121,6 +121,21 @@ void trial_one_way_value(struct trial *t, const char *kpi, double value, uint64_
 		trial_value(t, kpi, value, n);
 }
 
+void trial_one_way_p99(struct trial *t, const char *kpi, const struct hist *hist, double scale)
+{
+	if (hist_carries(hist, 0.99))
+		trial_one_way_value(t, kpi, hist_quantile(hist, 0.99) * scale, hist->n,
+				    hist_quantile(hist, 0.5));
+	else
+		trial_no_p99(t, kpi);
+}
+
+void trial_no_p99(struct trial *t, const char *kpi)
+{
+	trial_missing(t, kpi, "a trial had fewer than the %d measurements that carry a P99",
+		      100 * HIST_BEYOND);
+}
+
 void trial_set_text(struct trial *t, const char *kpi, const char *text)
 {
 	struct row *row = trial_row(t, kpi);

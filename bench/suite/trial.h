@@ -63,6 +63,10 @@ void trial_one_way(struct trial *t, const char *kpi, const struct hist *hist);
 /* A value that rests on such times, of about typical_ns. */
 void trial_one_way_value(struct trial *t, const char *kpi, double value, uint64_t n,
 			 double typical_ns);
+/* The P99 of such times, times scale; missing where too few carry none (hist.h). */
+void trial_one_way_p99(struct trial *t, const char *kpi, const struct hist *hist, double scale);
+/* That reason. */
+void trial_no_p99(struct trial *t, const char *kpi);
 void trial_set_text(struct trial *t, const char *kpi, const char *text);
 /* The rows that follow, of this trial, have one parameter more: what is measured of several kinds
  * at once. text NULL: no longer. */

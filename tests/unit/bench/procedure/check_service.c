@@ -14,7 +14,7 @@ static const struct kpi kpis[] = {
 	ONE("TPS_output"),  ONE("TPS_per_GPU"),	    ONE("TPS_input"),  ONE("Inference_Goodput"),
 	ONE("KV_BW"),	    ONE("unfinished"),	    ONE("efficiency"), ONE("T_transfer"),
 	ONE("TTFT_fabric"), ONE("fabric_fraction"), ONE("TTFT"),       ONE("peak_bandwidth"),
-	{.name = NULL}};
+	ONE("TTFT_p99"),    {.name = NULL}};
 static const struct test test = {.id = "0.1", .kpis = kpis};
 
 static const struct row *find(const struct trial *t, const char *kpi)
@@ -116,6 +116,27 @@ START_TEST(buckets_are_no_links)
 }
 END_TEST
 
+/* The 99th of 59 is none: 300 carry it. */
+START_TEST(a_tail_takes_so_many_requests)
+{
+	struct trial t = {.test = &test, .strategy_name = ""};
+	struct serving_result r = served();
+
+	service_add(&t, &r);
+	ck_assert_ptr_nonnull(find(&t, "TTFT_p99")->missing);
+	ck_assert_str_eq(find(&t, "TTFT_p99")->missing,
+			 "a trial had fewer than the 300 measurements that carry a P99");
+	trial_fini(&t);
+	t = (struct trial){.test = &test, .strategy_name = ""};
+	for (int i = 59; i < 300; i++)
+		hist_add(&r.ttft, 100000000);
+	service_add(&t, &r);
+	ck_assert_double_eq_tol(find(&t, "TTFT_p99")->value, 100, 2);
+	ck_assert_uint_eq(find(&t, "TTFT_p99")->n, 300);
+	trial_fini(&t);
+}
+END_TEST
+
 /* A rate that 11.1 found by another strategy is none of this one. */
 START_TEST(a_bound_is_of_the_same_strategy)
 {
@@ -193,6 +214,7 @@ int main(void)
 	tcase_add_test(tcase, tokens_a_second_by_hand);
 	tcase_add_test(tcase, where_nothing_ends_nothing_looks_good);
 	tcase_add_test(tcase, buckets_are_no_links);
+	tcase_add_test(tcase, a_tail_takes_so_many_requests);
 	tcase_add_test(tcase, a_bound_is_of_the_same_strategy);
 	tcase_add_test(tcase, what_a_router_gains_by_prefixes);
 	tcase_add_test(tcase, ttft_before_and_after_a_fault);
