@@ -136,6 +136,16 @@ static void summary_describe(struct summary_spread *spread, char *out, size_t si
 	}
 }
 
+/* Parameters that trials add (trial_with()); NULL: the test has none, or one. */
+static const char *summary_added(const struct test *test, size_t i)
+{
+	const struct param *p = test->added;
+
+	for (size_t k = 0; k < i && p && p->name; k++)
+		p++;
+	return p ? p->name : NULL;
+}
+
 /* One KPI of one strategy (NULL: whatever) over all combinations of parameters. */
 static int summary_cell(const struct test *test, const struct rows *rows,
 			const struct column *column, const char *strategy, char *out, size_t size)
@@ -143,7 +153,8 @@ static int summary_cell(const struct test *test, const struct rows *rows,
 	struct summary_spread spread = {0};
 	struct grid *grid;
 	char title[300];
-	int err = grid_create(&grid, test, rows, column->kpi->name, "strategy", NULL, NULL, NULL);
+	int err = grid_create(&grid, test, rows, column->kpi->name, "strategy", NULL,
+			      summary_added(test, 0), summary_added(test, 1));
 
 	if (err)
 		return err;

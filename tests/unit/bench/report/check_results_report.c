@@ -195,6 +195,43 @@ START_TEST(training_alone)
 }
 END_TEST
 
+/* What trials add is a combination of its own: one trial at each of two rates, and not two at both. */
+START_TEST(added_parameters_are_not_pooled)
+{
+	static const struct kpi kpis[] = {{"TPS_at_rate", "", "SUT-E", "", BETTER_NONE, 0},
+					  {.name = NULL}};
+	static const struct param added[] = {PARAM("rate", PARAM_NUMBER, "req/s", "", ""),
+					     LIST_END};
+	static const struct test search = {.id = "11.1",
+					   .name = "One",
+					   .clause = "draft, 11.1",
+					   .dut = "SUT-E",
+					   .summary = "Fake.",
+					   .added = added,
+					   .kpis = kpis};
+	static const struct test *const list[] = {&search};
+	const struct results_tests tests = {list, 1};
+	struct row row = {.test = "11.1", .kpi = "TPS_at_rate", .n = 1, .n_params = 1};
+	struct results results = {0};
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	ck_assert_int_eq(rows_open(&results.rows, NULL), 0);
+	for (int i = 1; i <= 2; i++) {
+		ck_assert_int_eq(row_param_set(&row.param[0], "rate", i == 1 ? "10" : "20"), 0);
+		row.value = 100 * i;
+		ck_assert_int_eq(rows_add(results.rows, &row), 0);
+	}
+	ck_assert_int_eq(results_report(&results, &tests, NULL, file), 0);
+	fclose(file);
+	ck_assert_ptr_nonnull(strstr(text, "(100.0 to 200.0) of 2, n=2"));
+	ck_assert_ptr_null(strstr(text, "CV"));
+	free(text);
+	results_close(&results);
+}
+END_TEST
+
 START_TEST(a_busy_run_says_so_in_bold)
 {
 	char path[128], *md;
@@ -279,6 +316,7 @@ int main(void)
 	tcase_add_test(tcase, numbers_of_the_table);
 	tcase_add_test(tcase, the_first_page);
 	tcase_add_test(tcase, training_alone);
+	tcase_add_test(tcase, added_parameters_are_not_pooled);
 	tcase_add_test(tcase, a_busy_run_says_so_in_bold);
 	tcase_add_test(tcase, rows_as_csv);
 	tcase_add_test(tcase, only_described);
