@@ -107,7 +107,7 @@ const struct test test_6_2 = {
 			       "2P10D,6P6D,10P2D", "1P11D,2P10D,3P9D,4P8D,6P6D,8P4D,10P2D,11P1D"),
 			 PARAM("rate", PARAM_NUMBER, "req/s", "Poisson", "20", "10,20,40")),
 	.kpis = KPIS(
-		KPI_TTFT, KPI_ITL, KPI_TPS_OUTPUT, KPI_GOODPUT,
+		KPI_TTFT, KPI_ITL, KPI_TPS_OUTPUT, KPI_GOODPUT, KPI_OFFERED,
 		{"on_front", "", "SUT-E",
 		 "1: no other ratio at this rate is as good in TTFT, ITL and TPS and better in one",
 		 BETTER_NONE, 0},

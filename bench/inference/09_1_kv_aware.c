@@ -39,7 +39,7 @@ const struct test test_9_1 = {
 		      BETTER_LOWER, 0},
 		     KPI_TTFT, KPI_ITL,
 		     {"evictions", "1/s", "SUT-E", "caches dropped", BETTER_LOWER, 0}, KPI_GOODPUT,
-		     KPI_MODEL("Inference_Goodput", "tokens/s")),
+		     KPI_OFFERED, KPI_MODEL("Inference_Goodput", "tokens/s")),
 	.views = VIEWS(
 		VIEW(VIEW_BARS, "Tail TTFT by router", "rate", "router", "strategy", "TTFT@p99"),
 		VIEW(VIEW_TABLE, "Routing", "router", "rate", "strategy", "memory_CV", "TTFT@p99",

@@ -24,6 +24,7 @@ static int decode_fairness_run(struct trial *t)
 		trial_value(t, "JFI_busy", stats_jfi(r.decode_busy, o.n_decode), o.n_decode);
 		trial_value(t, "JFI_decode", stats_jfi(r.decode_tokens, o.n_decode), o.n_decode);
 		trial_model(t, "JFI_decode", 1, "");
+		service_add_offered(t, &r);
 		trial_value(t, "max_min_KV", stats_max_min(r.decode_bytes, o.n_decode), o.n_decode);
 		trial_value(t, "max_min_busy", stats_max_min(r.decode_busy, o.n_decode),
 			    o.n_decode);
@@ -53,7 +54,7 @@ const struct test test_9_4 = {
 		{"max_min_KV", "", "SUT-E", "most over least, bytes", BETTER_LOWER, 0},
 		{"max_min_busy", "", "SUT-E", "most over least, share of steps", BETTER_LOWER, 0},
 		{"max_min_TPS", "", "SUT-E", "most over least, tokens", BETTER_LOWER, 0},
-		KPI_MODEL("JFI_decode", "")),
+		KPI_OFFERED, KPI_MODEL("JFI_decode", "")),
 	.views = VIEWS({VIEW_FIELDS(VIEW_LINES, "Fairness over decode workers", "decode",
 				    "strategy", NULL, "JFI_KV"),
 			.log_x = true},

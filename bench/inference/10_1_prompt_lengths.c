@@ -33,7 +33,8 @@ const struct test test_10_1 = {
 			 PARAM("model", PARAM_TEXT, "", "of table 9", "CFG-B", "CFG-A,CFG-B,CFG-D",
 			       "CFG-A,CFG-B,CFG-C,CFG-D")),
 	.kpis = KPIS(KPI_TTFT, KPI_T_PREFILL, KPI_T_TRANSFER, KPI_T_DECODE_INIT,
-		     KPI_FABRIC_FRACTION, KPI_TTFT_FABRIC, KPI_UNFINISHED, KPI_MODEL("TTFT", "ms")),
+		     KPI_FABRIC_FRACTION, KPI_TTFT_FABRIC, KPI_OFFERED, KPI_UNFINISHED,
+		     KPI_MODEL("TTFT", "ms")),
 	.views = VIEWS(
 		{VIEW_FIELDS(VIEW_SHADED, "TTFT over prompt length, transfer shaded", "prompt",
 			     NULL, "strategy", "TTFT@p50", "TTFT@p99", "T_transfer@p50"),

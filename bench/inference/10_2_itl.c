@@ -41,7 +41,7 @@ const struct test test_10_2 = {
 	.kpis = KPIS(KPI_ITL, {"ITL_max", "ms", "SUT-E", "the longest of a trial", BETTER_LOWER, 0},
 		     {"stalls", "tokens", "SUT-E", "more than 100 ms after the one before",
 		      BETTER_LOWER, 0},
-		     KPI_ITL_FABRIC, KPI_MODEL("ITL", "ms")),
+		     KPI_ITL_FABRIC, KPI_OFFERED, KPI_MODEL("ITL", "ms")),
 	.views = VIEWS(
 		{VIEW_FIELDS(VIEW_CDF, "Time between tokens", NULL, "strategy", "load", "ITL"),
 		 .log_x = true},

@@ -98,7 +98,7 @@ const struct test test_11_1 = {
 		{"Request_Rate", "req/s", "SUT-E", "highest rate that meets both objectives",
 		 BETTER_HIGHER, 0},
 		KPI_TPS_OUTPUT, KPI_TPS_INPUT, KPI_GOODPUT, KPI_TTFT, KPI_ITL, KPI_E2E,
-		KPI_TPS_PER_GPU, KPI_KV_BW,
+		KPI_TPS_PER_GPU, KPI_KV_BW, KPI_OFFERED,
 		{"TTFT_at_rate", "ms", "SUT-E", "TTFT at a rate that was tried", BETTER_LOWER,
 		 1e-6},
 		{"ITL_at_rate", "ms", "SUT-E", "ITL at a rate that was tried", BETTER_LOWER, 1e-6},

@@ -33,7 +33,6 @@ static void service_add_values(struct trial *t, const struct serving_result *r)
 		{"TPS_input", (double)r->input_tokens / r->seconds, r->requests},
 		{"Inference_Goodput", good_per_s, r->good},
 		{"efficiency", r->output_tokens ? good_per_s / output_per_s : 0, r->output_tokens},
-		{"Offered_rate", r->per_s, 1},
 		{"unfinished", r->requests ? 100.0 * (double)r->tokenless / (double)r->requests : 0,
 		 r->requests},
 		{"KV_BW", r->kv_bytes / r->seconds / 1e6, r->arrived},
@@ -52,6 +51,14 @@ static void service_add_values(struct trial *t, const struct serving_result *r)
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
 		if (test_kpi(t->test, values[i].kpi))
 			trial_value(t, values[i].kpi, values[i].value, values[i].n);
+}
+
+void service_add_offered(struct trial *t, const struct serving_result *r)
+{
+	if (test_kpi(t->test, "Offered_rate"))
+		trial_value(t, "Offered_rate", r->per_s, 1);
+	if (test_kpi(t->test, "Concurrent_requests"))
+		trial_value(t, "Concurrent_requests", r->concurrent, 1);
 }
 
 /* Why no figure may stand for transfers: where none ended, the shortest time would look best. */
@@ -138,9 +145,10 @@ void service_add(struct trial *t, const struct serving_result *r)
 	if (test_kpi(t->test, "TTFT_p99") && lacks)
 		trial_missing(t, "TTFT_p99", "%s", why);
 	else if (test_kpi(t->test, "TTFT_p99"))
-		trial_one_way_p99(t, "TTFT_p99", &r->ttft, 1e-6);
+		trial_p99(t, "TTFT_p99", &r->ttft, 1e-6);
 	service_add_transfers(t, r);
 	service_add_values(t, r);
+	service_add_offered(t, r);
 }
 
 int service_run(struct trial *t, const struct serving_options *o,
@@ -199,8 +207,8 @@ struct serving_options service_usual(const struct trial *t)
 		.experts = moe_config_find("M3"),
 		.n_prefill = prefill,
 		.n_decode = trial_gpus(t) - prefill,
-		.prompt = {LENGTHS_ZIPF, 128, 8192, 1.0},
-		.output = {LENGTHS_UNIFORM, 8, 24, 0},
+		.prompt = lengths_usual_prompt,
+		.output = lengths_usual_output,
 		.trace = custom_trace(),
 		.router = ROUTER_KV_AWARE,
 		.batch = 64,

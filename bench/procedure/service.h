@@ -12,6 +12,8 @@
 
 /* The rows of those KPIs of a service that the test declares, by their names. */
 void service_add(struct trial *t, const struct serving_result *r);
+/* Rate and concurrency alone, for tests that have KPIs of their own. */
+void service_add_offered(struct trial *t, const struct serving_result *r);
 /* Runs it and adds them. meanwhile as of serving_run(). */
 int service_run(struct trial *t, const struct serving_options *o,
 		int (*meanwhile)(void *arg, uint64_t now_ns), void *arg);

@@ -220,7 +220,7 @@ static void report_chapters(struct doc *doc, const struct results *results,
 	edition_show(doc, results, tests);
 	if (inference || training)
 		summary_health(doc, results, inference, training);
-	summary_run(doc, results);
+	summary_run(doc, results, tests);
 	if (inference || training)
 		summary_map(doc, results, tests);
 }

@@ -15,6 +15,7 @@
 
 #define SUMMARY_MAX_STRATEGIES 16
 #define SUMMARY_MAX_LIBRARIES  8
+#define SUMMARY_MAX_REQUESTS   32 /* in how many words a test may have them */
 #define SUMMARY_HEALTH	       "Fabric health"
 #define SUMMARY_UNCOUNTED      "not available: nothing here counts it"
 
@@ -49,7 +50,98 @@ static void summary_libraries(struct doc *doc, const struct results *results)
 	}
 }
 
-void summary_run(struct doc *doc, const struct results *results)
+/* The requests of a test in one form of words, and the rates at which they came. */
+struct summary_requests {
+	const char *text;
+	double least[2], most[2]; /* Offered_rate, Concurrent_requests */
+};
+
+static void summary_requests_rate(struct summary_requests *r, const struct rows *rows,
+				  const struct row *row)
+{
+	static const char *const kpis[2] = {"Offered_rate", "Concurrent_requests"};
+	struct rows_filter filter = rows_like(row);
+
+	filter.trial = (int)row->trial;
+	for (int k = 0; k < 2; k++) {
+		filter.kpi = kpis[k];
+		for (size_t i = rows_next(rows, &filter, 0); i < rows_count(rows);
+		     i = rows_next(rows, &filter, i + 1)) {
+			r->least[k] = fmin(r->least[k], rows_at(rows, i)->value);
+			r->most[k] = fmax(r->most[k], rows_at(rows, i)->value);
+		}
+	}
+}
+
+static void summary_range(double least, double most, char *out, size_t size)
+{
+	char low[32], high[32];
+
+	cell_number(least, low, sizeof(low));
+	cell_number(most, high, sizeof(high));
+	if (!isfinite(least))
+		snprintf(out, size, "-");
+	else
+		snprintf(out, size, strcmp(low, high) == 0 ? "%s" : "%s to %s", low, high);
+}
+
+static int summary_requests_of(struct table *table, const struct test *test,
+			       const struct rows *rows)
+{
+	const struct rows_filter filter = {.kpi = SUITE_REQUESTS, .trial = -1};
+	struct summary_requests r[SUMMARY_MAX_REQUESTS];
+	char range[2][72];
+	size_t n = 0, at;
+	int err = 0;
+
+	for (size_t i = rows_next(rows, &filter, 0); i < rows_count(rows);
+	     i = rows_next(rows, &filter, i + 1)) {
+		const struct row *row = rows_at(rows, i);
+
+		for (at = 0; at < n && row->text && strcmp(r[at].text, row->text) != 0;)
+			at++;
+		if (!row->text || at == SUMMARY_MAX_REQUESTS)
+			continue;
+		if (at == n)
+			r[n++] = (struct summary_requests){
+				row->text, {INFINITY, INFINITY}, {-INFINITY, -INFINITY}};
+		summary_requests_rate(&r[at], rows, row);
+	}
+	for (size_t i = 0; !err && i < n; i++) {
+		for (int k = 0; k < 2; k++)
+			summary_range(r[i].least[k], r[i].most[k], range[k], sizeof(range[k]));
+		err = table_row(table, (const char *[]){test->id, r[i].text, range[0], range[1]});
+	}
+	return err;
+}
+
+/* Section 14, workload characterization: as each test had it. */
+static void summary_requests(struct doc *doc, const struct results *results,
+			     const struct results_tests *tests)
+{
+	static const char *const headers[] = {"Test", "Requests", "Came, req/s",
+					      "In the service at once, mean"};
+	struct table *table = summary_table(doc, 4, headers);
+
+	for (size_t i = 0; table && i < tests->n; i++) {
+		struct rows *rows;
+		int err = results_test(results, tests->test[i], &rows);
+
+		doc_fail(doc, err);
+		if (err)
+			continue;
+		doc_fail(doc, summary_requests_of(table, tests->test[i], rows));
+		rows_close(rows);
+	}
+	if (!table || table_rows(table) <= 1) {
+		table_destroy(table);
+		return;
+	}
+	doc_heading(doc, 3, "", "Requests of each test");
+	doc_table(doc, table);
+}
+
+void summary_run(struct doc *doc, const struct results *results, const struct results_tests *tests)
 {
 	static const char *const headers[] = {"Item", "Value"};
 	const json_t *rows, *row;
@@ -73,6 +165,7 @@ void summary_run(struct doc *doc, const struct results *results)
 		doc_heading(doc, 3, "", title);
 		doc_pairs(doc, table);
 	}
+	summary_requests(doc, results, tests);
 	summary_libraries(doc, results);
 	if (!results_table(results, 0, &rows))
 		doc_text(doc, "The directory has no description of the run (run.json).");

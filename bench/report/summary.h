@@ -11,7 +11,7 @@
 #include "report/doc.h"
 #include "report/results.h"
 
-void summary_run(struct doc *doc, const struct results *results);
+void summary_run(struct doc *doc, const struct results *results, const struct results_tests *tests);
 void summary_kpis(struct doc *doc, const struct results *results,
 		  const struct results_tests *tests);
 /* The tables of the drafts that the run has tests of. */

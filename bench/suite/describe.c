@@ -14,7 +14,9 @@
 #include "fabric/leaf_load.h"
 #include "fabric/optimum.h"
 #include "suite/suite.h"
+#include "suite/trial.h"
 #include "workload/custom.h"
+#include "workload/serving_text.h"
 
 static void describe_row(json_t *table, const char *name, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -121,6 +123,33 @@ static void describe_hosts_run(json_t *tables, const struct fabric *fabric)
 	}
 }
 
+/* What section 14 asks for of a service; most of it is emulated, and says so. */
+static void describe_service(json_t *t, const struct fabric *fabric)
+{
+	const struct trial trial = {.fabric = (struct fabric *)(uintptr_t)fabric};
+	unsigned prefill = trial_prefill(&trial), decode = trial_gpus(&trial) - prefill;
+	const struct model *model = model_find("CFG-B");
+	const struct moe_config *experts = moe_config_find("M3");
+
+	describe_row(t, "Model, parameter count",
+		     "%s (%s), with experts of %s (E=%u, k=%u, H=%u), where a test names none. No "
+		     "weights are loaded: a parameter count has no effect, and there is none",
+		     model->name, model->what, experts->name, experts->experts, experts->top_k,
+		     experts->hidden);
+	describe_row(t, "Parallelism",
+		     "prefill: TP 1, PP 1, DP %u; decode: TP 1, PP 1, DP %u, EP %u. 6.3 emulates "
+		     "other shapes, section 7 the EP of its parameter",
+		     prefill, decode, decode);
+	describe_row(t, "xPyD ratio", "%uP%uD GPUs, where a test has no workers of its own",
+		     prefill, decode);
+	describe_row(t, "Traffic generation (3.4)",
+		     "a software workload emulator: processes in place of accelerators send, "
+		     "receive and verify the bytes");
+	describe_row(t, "KV cache transfer library",
+		     "libfare %s (one-sided writes with notification)", FARE_VERSION);
+	describe_row(t, "Inference serving framework", "emulated by farebench %s", FARE_VERSION);
+}
+
 static void describe_system(json_t *tables, const struct describe *about)
 {
 	json_t *t = describe_table(tables, "System configuration");
@@ -147,14 +176,8 @@ static void describe_system(json_t *tables, const struct describe *about)
 		describe_row(t, "Switches", "Linux namespaces, one per leaf, with FRRouting");
 		describe_frr(t);
 	}
-	if (about->draft) {
-		describe_row(t, "KV cache transfer library",
-			     "libfare %s (one-sided writes with "
-			     "notification)",
-			     FARE_VERSION);
-		describe_row(t, "Inference serving framework", "emulated by farebench %s",
-			     FARE_VERSION);
-	}
+	if (about->draft)
+		describe_service(t, fabric);
 }
 
 /* "25.0", or "25.0 to 50.0" where they differ. */
@@ -222,6 +245,11 @@ static void describe_workload(json_t *tables, const char *file)
 {
 	json_t *t = describe_table(tables, "Workload");
 	const struct trace *trace = custom_trace();
+	const struct serving_options usual = {.prompt = lengths_usual_prompt,
+					      .output = lengths_usual_output,
+					      .trace = trace,
+					      .per_s = 1};
+	char requests[SERVING_TEXT_MAX];
 
 	if (file)
 		describe_row(t, "Workload file", "%s", file);
@@ -231,20 +259,14 @@ static void describe_workload(json_t *tables, const char *file)
 			     "distances from it, stretched to each test's rate",
 			     trace->n);
 
-	describe_row(t, "Prompt lengths",
-		     "Zipf (1.0) over 128 to 8,192 tokens, where a test has no "
-		     "lengths of its own");
-	describe_row(t, "Output lengths",
-		     "uniform, 8 to 24 tokens, where a test has none of its own");
-	describe_row(t, "Arrivals", "Poisson; 10.1: one request at a time");
-	describe_row(t, "Model", "CFG-B with experts of M3, where a test names none");
+	serving_text(&usual, requests, sizeof(requests));
+	describe_row(t, "Requests, where a test has none of its own", "%s", requests);
 	describe_row(t, "Pools",
 		     "half of the GPUs prefill, half decode; several workers to a GPU where a "
 		     "test has more of them");
 	describe_row(t, "Decode",
 		     "all workers step together: emulated compute, dispatch and combine of "
 		     "one layer");
-	describe_row(t, "Prefix sharing", "none but in 9.2");
 }
 
 static void describe_training(json_t *tables, const struct fabric *fabric)

@@ -67,7 +67,12 @@
 #define KPI_UNFINISHED                                                                             \
 	KPI("unfinished", "%", "SUT-E", "requests without a token when the trial ended",           \
 	    BETTER_LOWER, 0)
-#define KPI_OFFERED KPI("Offered_rate", "req/s", "SUT-E", "at which requests came", BETTER_NONE, 0)
+/* Section 14: request arrival rate, number of concurrent requests. */
+#define KPI_OFFERED                                                                                \
+	KPI("Offered_rate", "req/s", "SUT-E", "at which requests came; 0: one at a time",          \
+	    BETTER_NONE, 0),                                                                       \
+		KPI("Concurrent_requests", "", "SUT-E",                                            \
+		    "that had come and not ended, mean over the trial", BETTER_NONE, 0)
 /* What must come out on an ideal fabric (procedure/ideal.h), and what did, over it. */
 #define KPI_MODEL(of, in)                                                                          \
 	KPI("model", in, "", of " on an ideal fabric, computed", BETTER_NONE, 0),                  \

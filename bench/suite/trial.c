@@ -121,7 +121,7 @@ void trial_one_way_value(struct trial *t, const char *kpi, double value, uint64_
 		trial_value(t, kpi, value, n);
 }
 
-void trial_one_way_p99(struct trial *t, const char *kpi, const struct hist *hist, double scale)
+void trial_p99(struct trial *t, const char *kpi, const struct hist *hist, double scale)
 {
 	if (hist_carries(hist, 0.99))
 		trial_one_way_value(t, kpi, hist_quantile(hist, 0.99) * scale, hist->n,

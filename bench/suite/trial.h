@@ -64,7 +64,7 @@ void trial_one_way(struct trial *t, const char *kpi, const struct hist *hist);
 void trial_one_way_value(struct trial *t, const char *kpi, double value, uint64_t n,
 			 double typical_ns);
 /* The P99 of such times, times scale; missing where too few carry none (hist.h). */
-void trial_one_way_p99(struct trial *t, const char *kpi, const struct hist *hist, double scale);
+void trial_p99(struct trial *t, const char *kpi, const struct hist *hist, double scale);
 /* That reason. */
 void trial_no_p99(struct trial *t, const char *kpi);
 void trial_set_text(struct trial *t, const char *kpi, const char *text);

@@ -18,6 +18,13 @@ struct lengths {
 	double alpha;	   /* ZIPF: P(min + k) is proportional to (k + 1) ^ -alpha */
 };
 
+/* Of requests, where a test has none of its own. */
+extern const struct lengths lengths_usual_prompt, lengths_usual_output;
+
+/* The length below which share u (0..1) of them lies. */
+unsigned lengths_quantile(const struct lengths *lengths, double u);
+/* The mean, within a tenth of a token. */
+double lengths_mean(const struct lengths *lengths);
 unsigned lengths_draw(const struct lengths *lengths, uint64_t *random);
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "fabric/optimum.h"
 #include "workload/serving_internal.h"
+#include "workload/serving_text.h"
 
 #define SERVING_SLOTS	   16
 #define SERVING_COUNT_FROM 0.15	       /* of the window: what happens before is warm-up */
@@ -332,6 +333,7 @@ static void serving_results(struct serving *s, const struct measured *m)
 	r->seconds = (double)(s->to_ns - s->count_ns) / 1e9;
 	r->decode_gpus = s->decode_gpus;
 	r->per_s = s->o->per_s;
+	r->concurrent = serving_concurrent(s);
 	r->memory_cv = s->cv_n ? s->cv_sum / (double)s->cv_n : 0;
 	for (unsigned i = 0; i < m->n_loads; i++)
 		r->fabric_bps += m->load[i].bps;
@@ -449,6 +451,8 @@ int serving_run_all(struct trial *t, const struct serving_options *options, unsi
 			serving_results(&all->one[i], &m);
 		if (!err)
 			serving_count(&all->one[i], &t->counts);
+		if (!err)
+			serving_text_add(t, &options[i]);
 		serving_free(&all->one[i]);
 	}
 	measured_fini(&m);

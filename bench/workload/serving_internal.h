@@ -122,6 +122,8 @@ void serving_burst_end(struct serving *s);
 void serving_fabric_part(struct serving *s, const struct request *q, uint64_t now);
 /* At the end: requests without a token or a cache, and whose tokens were good. */
 void serving_unfinished(struct serving *s);
+/* Requests in the service at once, mean. */
+double serving_concurrent(const struct serving *s);
 /* What came and went, for audit_conserved(). */
 void serving_count(const struct serving *s, struct audit_counts *c);
 

@@ -406,6 +406,22 @@ void serving_preempt(struct serving *s, uint32_t i, uint64_t now)
 	serving_enqueue(s, i, now);
 }
 
+/* Of the time that counts, how long each request was in the service, added up, over that time. */
+double serving_concurrent(const struct serving *s)
+{
+	double sum_ns = 0;
+
+	for (uint32_t i = 0; i < s->n_requests; i++) {
+		const struct request *q = &s->request[i];
+		bool ended = q->first_ns && q->emitted >= q->output;
+		uint64_t from = q->arrival_ns > s->count_ns ? q->arrival_ns : s->count_ns,
+			 to = ended ? q->last_ns : s->to_ns;
+
+		sum_ns += to > from ? (double)(to - from) : 0;
+	}
+	return sum_ns / (double)(s->to_ns - s->count_ns);
+}
+
 /* A page is a message, and not the shortest that there are. */
 uint64_t serving_page_bytes(const struct serving *s, uint64_t piece)
 {

@@ -195,7 +195,59 @@ START_TEST(training_alone)
 }
 END_TEST
 
-/* What trials add is a combination of its own: one trial at each of two rates, and not two at both. */
+/* Section 14, workload characterization: the requests of each test, how many came a second, and
+ * how many were in the service at once. */
+START_TEST(requests_of_each_test)
+{
+	static const struct kpi kpis[] = {{"Offered_rate", "", "SUT-E", "", BETTER_NONE, 0},
+					  {"Concurrent_requests", "", "SUT-E", "", BETTER_NONE, 0},
+					  {.name = NULL}};
+	static const struct test service = {.id = "6.1",
+					    .name = "One",
+					    .clause = "draft, 6.1",
+					    .dut = "SUT-E",
+					    .summary = "Fake.",
+					    .kpis = kpis};
+	static const struct test *const list[] = {&service};
+	const struct results_tests tests = {list, 1};
+	struct row row = {.test = "6.1", .n = 1};
+	struct results results = {0};
+	char *text = NULL, *at;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	ck_assert_int_eq(rows_open(&results.rows, NULL), 0);
+	for (unsigned i = 0; i < 3; i++) {
+		row.trial = i;
+		strcpy(row.kpi, SUITE_REQUESTS);
+		row.text = i == 2 ? (char[]){"prompts: long"} : (char[]){"prompts: short"};
+		ck_assert_int_eq(rows_add(results.rows, &row), 0);
+		row.text = NULL;
+		strcpy(row.kpi, "Offered_rate");
+		row.value = 10 * (i + 1);
+		ck_assert_int_eq(rows_add(results.rows, &row), 0);
+		strcpy(row.kpi, "Concurrent_requests");
+		row.value = i + 1;
+		ck_assert_int_eq(rows_add(results.rows, &row), 0);
+	}
+	ck_assert_int_eq(results_report(&results, &tests, NULL, file), 0);
+	fclose(file);
+	at = strstr(text, "Requests of each test");
+	ck_assert_ptr_nonnull(at);
+	at = strstr(at, "prompts: short");
+	ck_assert_ptr_nonnull(at);
+	ck_assert_ptr_nonnull(strstr(at, "10 to 20"));
+	ck_assert_ptr_nonnull(strstr(at, "1 to 2"));
+	at = strstr(at, "prompts: long");
+	ck_assert_ptr_nonnull(at);
+	ck_assert_ptr_nonnull(strstr(at, "30"));
+	ck_assert_ptr_null(strstr(at, "10 to"));
+	free(text);
+	results_close(&results);
+}
+END_TEST
+
+/* What trials add is a combination of its own: one trial at each of two rates, not two at both. */
 START_TEST(added_parameters_are_not_pooled)
 {
 	static const struct kpi kpis[] = {{"TPS_at_rate", "", "SUT-E", "", BETTER_NONE, 0},
@@ -316,6 +368,7 @@ int main(void)
 	tcase_add_test(tcase, numbers_of_the_table);
 	tcase_add_test(tcase, the_first_page);
 	tcase_add_test(tcase, training_alone);
+	tcase_add_test(tcase, requests_of_each_test);
 	tcase_add_test(tcase, added_parameters_are_not_pooled);
 	tcase_add_test(tcase, a_busy_run_says_so_in_bold);
 	tcase_add_test(tcase, rows_as_csv);

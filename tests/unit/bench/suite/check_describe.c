@@ -49,6 +49,45 @@ START_TEST(a_run_says_what_it_was)
 }
 END_TEST
 
+/* Section 14, system configuration and workload: every element has a row, or says why there is none.
+ */
+START_TEST(what_section_14_asks_for)
+{
+	static const char *const elements[] = {"Model, parameter count",
+					       "Parallelism",
+					       "xPyD ratio",
+					       "Inference serving framework",
+					       "KV cache transfer library",
+					       "Accelerators",
+					       "NIC, firmware",
+					       "Switches",
+					       "Switch software",
+					       "Topology",
+					       "Link speed",
+					       "Traffic generation (3.4)",
+					       "Requests, where a test has none of its own"};
+	struct machine machine = {.started = "2026-01-02 03:04:05 UTC"};
+	struct fabric lab = {.topo = parsed(fabric(4))};
+	struct suite_options options = {.even_busy = true};
+	struct describe about = {.fabric = &lab,
+				 .options = &options,
+				 .machine = &machine,
+				 .scale = 250,
+				 .draft = true};
+	json_t *run = describe_json(&about);
+
+	for (size_t i = 0; i < sizeof(elements) / sizeof(elements[0]); i++)
+		ck_assert_msg(said(run, elements[i]) != NULL, "no %s", elements[i]);
+	ck_assert_ptr_nonnull(strstr(said(run, "xPyD ratio"), "2P2D GPUs"));
+	ck_assert_ptr_nonnull(strstr(said(run, "Parallelism"), "DP 2, EP 2"));
+	ck_assert_ptr_nonnull(strstr(said(run, elements[12]),
+				     "prompts: Zipf (1), 128 to 8192 tokens, mean 1023, P50 216, "
+				     "P99 7499; outputs: uniform, 8 to 24 tokens, mean 16"));
+	json_decref(run);
+	topo_destroy(lab.topo);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("describe");
@@ -56,6 +95,7 @@ int main(void)
 	SRunner *runner = srunner_create(suite);
 	int failed;
 
+	tcase_add_test(tcase, what_section_14_asks_for);
 	tcase_add_test(tcase, a_run_says_what_it_was);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);

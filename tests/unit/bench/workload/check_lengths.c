@@ -41,6 +41,32 @@ START_TEST(zipf_is_even_in_the_logarithm)
 }
 END_TEST
 
+/* Of the usual prompts: quantile u is (n + 1)^u behind the least; what is drawn agrees. */
+START_TEST(quantiles_and_means)
+{
+	struct lengths fixed = {LENGTHS_FIXED, 7, 0, 0};
+	uint64_t random = 5;
+	unsigned below = 0;
+	double sum = 0;
+
+	ck_assert_uint_eq(lengths_quantile(&fixed, 0.99), 7);
+	ck_assert_double_eq(lengths_mean(&fixed), 7);
+	ck_assert_uint_eq(lengths_quantile(&lengths_usual_output, 0.5), 16);
+	ck_assert_uint_eq(lengths_quantile(&lengths_usual_output, 1), 24);
+	ck_assert_double_eq_tol(lengths_mean(&lengths_usual_output), 16, 0.01);
+	ck_assert_uint_eq(lengths_quantile(&lengths_usual_prompt, 0.5), 128 + 88); /* 8066^0.5 */
+	ck_assert_uint_eq(lengths_quantile(&lengths_usual_prompt, 0.99), 128 + 7371);
+	for (int i = 0; i < 40000; i++) {
+		unsigned n = lengths_draw(&lengths_usual_prompt, &random);
+
+		sum += n;
+		below += n < 7499;
+	}
+	ck_assert_double_eq_tol(sum / 40000, lengths_mean(&lengths_usual_prompt), 30);
+	ck_assert(below > 39480 && below < 39720);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("lengths");
@@ -49,6 +75,7 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tc, lengths_stay_within_their_bounds);
+	tcase_add_test(tc, quantiles_and_means);
 	tcase_add_test(tc, zipf_is_even_in_the_logarithm);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);

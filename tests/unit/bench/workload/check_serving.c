@@ -238,6 +238,26 @@ START_TEST(fabric_fraction_is_of_the_same_requests)
 }
 END_TEST
 
+/* Of 900 ms that count: 300 of the first, which came before; all of the second, preempted once; 600
+ * of the third, still there: 2 at once. */
+START_TEST(requests_at_once)
+{
+	struct served *all = begin(&plain, 3, 16);
+	struct request *q = all->s.request;
+
+	q[0].arrival_ns = 50 * MS;
+	q[0].first_ns = 200 * MS;
+	q[0].last_ns = 400 * MS;
+	q[0].emitted = q[0].output;
+	q[1].arrival_ns = 0;
+	q[1].first_ns = 200 * MS;
+	q[1].last_ns = 300 * MS;
+	q[2].arrival_ns = 400 * MS;
+	ck_assert_double_eq_tol(serving_concurrent(&all->s), 1800 / 900., 1e-9);
+	end(all);
+}
+END_TEST
+
 /* A worker that has the prompt's blocks gets it, unless more waits there than it saves. */
 START_TEST(the_router_weighs_blocks_against_what_waits)
 {
@@ -355,6 +375,7 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tcase, tokens_count_by_when_they_come);
+	tcase_add_test(tcase, requests_at_once);
 	tcase_add_test(tcase, a_batch_of_one_bounds_the_tokens);
 	tcase_add_test(tcase, preempted_requests_are_no_goodput);
 	tcase_add_test(tcase, what_is_lost_is_found);
