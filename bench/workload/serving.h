@@ -101,7 +101,7 @@ struct serving_result {
 	unsigned peak_transfers; /* requests whose cache was under way at once */
 	unsigned decode_gpus;
 	double per_s;	   /* requests offered; 0: one at a time */
-	double concurrent; /* requests that had come and not ended, mean over the time that counts */
+	double concurrent; /* requests that had come and not ended, mean */
 	double seconds;
 	double fabric_bps; /* payload of all loads */
 	double decode_bytes[SERVING_MAX_WORKERS], decode_tokens[SERVING_MAX_WORKERS];

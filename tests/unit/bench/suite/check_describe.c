@@ -49,8 +49,7 @@ START_TEST(a_run_says_what_it_was)
 }
 END_TEST
 
-/* Section 14, system configuration and workload: every element has a row, or says why there is none.
- */
+/* Section 14, system configuration and workload: every element has a row. */
 START_TEST(what_section_14_asks_for)
 {
 	static const char *const elements[] = {"Model, parameter count",

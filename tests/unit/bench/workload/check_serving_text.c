@@ -34,7 +34,7 @@ START_TEST(requests_in_words)
 }
 END_TEST
 
-/* A trial that runs the same service again and again (11.1) has one row, and another for another. */
+/* A trial that runs the same service again (11.1) has one row, and another for another. */
 START_TEST(a_row_for_each_text)
 {
 	static const struct kpi kpis[] = {{.name = NULL}};
