@@ -42,6 +42,8 @@ const struct test test_9_1 = {
 		     KPI_OFFERED, KPI_MODEL("Inference_Goodput", "tokens/s")),
 	.views = VIEWS(
 		VIEW(VIEW_BARS, "Tail TTFT by router", "rate", "router", "strategy", "TTFT@p99"),
+		{VIEW_FIELDS(VIEW_CDF, "Distribution of TTFT", NULL, "strategy", "router", "TTFT"),
+		 .log_x = true},
 		VIEW(VIEW_TABLE, "Routing", "router", "rate", "strategy", "memory_CV", "TTFT@p99",
 		     "ITL@p99", "evictions", "Inference_Goodput", "model", "model_ratio")),
 	.run = kv_aware_run,

@@ -161,10 +161,13 @@ const struct test test_12_3 = {
 		 "worst TTFT of the second after, less worst before", BETTER_LOWER, 0},
 		KPI_TTFT, KPI_ITL, KPI_TPS_OUTPUT, KPI_OFFERED, KPI_DROPS,
 		KPI_MODEL("capacity_kept", "%")),
-	.views = VIEWS(VIEW(VIEW_BARS, "Disruption of bulk transfers", "failure", "strategy", NULL,
-			    "disruption"),
-		       VIEW(VIEW_TABLE, "Link failures", "failure", "strategy", NULL, "disruption",
-			    "convergence", "capacity_kept", "TTFT_degradation", "TTFT@p99",
-			    "TPS_output", "Packet_drop_rate", "model", "model_ratio")),
+	.views = VIEWS(
+		VIEW(VIEW_BARS, "Disruption of bulk transfers", "failure", "strategy", NULL,
+		     "disruption"),
+		{VIEW_FIELDS(VIEW_CDF, "Distribution of TTFT", NULL, "strategy", "failure", "TTFT"),
+		 .log_x = true},
+		VIEW(VIEW_TABLE, "Link failures", "failure", "strategy", NULL, "disruption",
+		     "convergence", "capacity_kept", "TTFT_degradation", "TTFT@p99", "TPS_output",
+		     "Packet_drop_rate", "model", "model_ratio")),
 	.run = link_failure_run,
 };

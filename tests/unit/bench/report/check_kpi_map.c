@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <check.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/kpi_map.h"
@@ -107,6 +108,45 @@ START_TEST(names)
 }
 END_TEST
 
+static bool has_view(const struct test *test, bool (*is)(const struct view *view))
+{
+	for (const struct view *v = test->views; v && v->title; v++)
+		if (is(v))
+			return true;
+	return false;
+}
+
+static bool is_cdf(const struct view *view)
+{
+	return view->kind == VIEW_CDF;
+}
+
+static bool is_graph(const struct view *view)
+{
+	return view->kind != VIEW_CDF && view->kind != VIEW_TABLE;
+}
+
+/* Table 10 recommends a distribution of latency and a graph for each section. Section 8 has
+ * tables alone: its KPIs are of switches. */
+START_TEST(sections_have_pictures)
+{
+	size_t n;
+	const struct test *const *all = tests_all(&n);
+
+	for (int section = 5; section <= 13; section++) {
+		bool cdf = false, graph = false;
+
+		for (size_t i = 0; section != 8 && i < n; i++)
+			if (test_is_draft(all[i]) && atoi(all[i]->id) == section) {
+				cdf |= has_view(all[i], is_cdf);
+				graph |= has_view(all[i], is_graph);
+			}
+		ck_assert_msg(section == 8 || cdf, "section %d has no CDF", section);
+		ck_assert_msg(section == 8 || graph, "section %d has no graph", section);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("kpi_map");
@@ -117,6 +157,7 @@ int main(void)
 	tcase_add_test(tcase, every_primary_test_measures_its_kpi);
 	tcase_add_test(tcase, every_training_test_measures_its_kpi);
 	tcase_add_test(tcase, names);
+	tcase_add_test(tcase, sections_have_pictures);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
