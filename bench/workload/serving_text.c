@@ -7,13 +7,6 @@
 
 #include "core/stats.h"
 
-static int text_ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static void text_law(const struct lengths *l, char *out, size_t size)
 {
 	char law[32] = "uniform";
@@ -37,7 +30,7 @@ static void text_trace(const struct trace *trace, bool output, char *out, size_t
 	for (size_t i = 0; value && i < trace->n; i++)
 		value[i] = output ? trace->request[i].output : trace->request[i].prompt;
 	if (value && !stats_summarise(value, trace->n, &summary)) {
-		qsort(value, trace->n, sizeof(*value), text_ascending);
+		qsort(value, trace->n, sizeof(*value), stats_ascending);
 		snprintf(out, size,
 			 "of the trace, %.0f to %.0f tokens, mean %.0f, P50 %.0f, P99 %.0f",
 			 summary.min, summary.max, summary.mean, summary.median,
