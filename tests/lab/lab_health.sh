@@ -48,8 +48,10 @@ if command -v tshark >/dev/null; then
 		fail "tshark calls packets malformed"
 	[ "$(tshark -r "$capture" -d udp.port==7784,bfd -Y "udp.dstport == 7784 and bfd.flags.d == 0" 2>/dev/null | wc -l)" = 0 ] ||
 		fail "a probe without the demand bit"
-	[ "$(tshark -r "$capture" -Y "ip.ttl < 254 or ip.dsfield.dscp != 48" 2>/dev/null | wc -l)" = 0 ] ||
+	[ "$(tshark -r "$capture" -Y "ip.ttl < 254 or (ip.dsfield.dscp != 48 and ip.dsfield.dscp != 26)" 2>/dev/null | wc -l)" = 0 ] ||
 		fail "a TTL below 254, or not the DSCP of network control"
+	data=$(tshark -r "$capture" -Y "ip.dsfield.dscp == 26" 2>/dev/null | wc -l) # one of two of each pair that compares classes
+	[ "$data" -le $((40 - data + 1)) ] || fail "$data of 40 packets have data's DSCP"
 else
 	echo "tshark is not installed: dissection not checked"
 fi

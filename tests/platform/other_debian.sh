@@ -24,9 +24,10 @@ step() {
 	grep -vE '^ +Start|Passed' "$log" | tail -n 60
 	fail "$1, on $other"
 }
+flags="-DFARE_WERROR=ON -DCMAKE_C_FLAGS_RELWITHDEBINFO='-O2 -D_FORTIFY_SOURCE=2'" # nobody debugs there: a quarter less to build
 step packages "./fare deps build unit"
-step build "cmake --preset release -DFARE_TESTS=OFF -DFARE_WERROR=ON && ninja -C build/release"
-step tests "cmake --preset release -DFARE_TESTS=ON && ninja -C build/release unit_tests"
+step build "cmake --preset release -DFARE_TESTS=OFF $flags && ninja -C build/release"
+step tests "cmake --preset release -DFARE_TESTS=ON $flags && ninja -C build/release unit_tests"
 step run "ctest --test-dir build/release -R ^unit/ -j $(nproc) --output-on-failure"
 sed -n '/tests passed/,$p' "$root/run.log"
 inside gcc --version | head -n 1
