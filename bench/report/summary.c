@@ -115,6 +115,24 @@ static int summary_requests_of(struct table *table, const struct test *test,
 	return err;
 }
 
+/* Fills the table from the rows of each test. NULL: there is none, for want of memory. */
+static void summary_each(struct doc *doc, const struct results *results,
+			 const struct results_tests *tests, struct table *table,
+			 int (*add)(struct table *table, const struct test *test,
+				    const struct rows *rows))
+{
+	for (size_t i = 0; table && i < tests->n; i++) {
+		struct rows *rows;
+		int err = results_test(results, tests->test[i], &rows);
+
+		doc_fail(doc, err);
+		if (err)
+			continue;
+		doc_fail(doc, add(table, tests->test[i], rows));
+		rows_close(rows);
+	}
+}
+
 /* Section 14, workload characterization: as each test had it. */
 static void summary_requests(struct doc *doc, const struct results *results,
 			     const struct results_tests *tests)
@@ -123,16 +141,7 @@ static void summary_requests(struct doc *doc, const struct results *results,
 					      "In the service at once, mean"};
 	struct table *table = summary_table(doc, 4, headers);
 
-	for (size_t i = 0; table && i < tests->n; i++) {
-		struct rows *rows;
-		int err = results_test(results, tests->test[i], &rows);
-
-		doc_fail(doc, err);
-		if (err)
-			continue;
-		doc_fail(doc, summary_requests_of(table, tests->test[i], rows));
-		rows_close(rows);
-	}
+	summary_each(doc, results, tests, table, summary_requests_of);
 	if (!table || table_rows(table) <= 1) {
 		table_destroy(table);
 		return;
@@ -496,16 +505,7 @@ void summary_anomalies(struct doc *doc, const struct results *results,
 		if (value)
 			doc_text(doc, "%s: %s.", run[i], value);
 	}
-	for (size_t i = 0; table && i < tests->n; i++) {
-		struct rows *rows;
-		int err = results_test(results, tests->test[i], &rows);
-
-		doc_fail(doc, err);
-		if (err)
-			continue;
-		doc_fail(doc, summary_missing(table, tests->test[i], rows));
-		rows_close(rows);
-	}
+	summary_each(doc, results, tests, table, summary_missing);
 	if (table && table_rows(table) > 1) {
 		doc_table(doc, table);
 	} else {
