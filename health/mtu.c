@@ -209,6 +209,11 @@ static void choose_size(const struct mtu *m, struct mtu_round *r)
 	r->number += r->is_raise;
 }
 
+static uint16_t bit_of(const struct mtu *m, const struct mtu_round *r)
+{
+	return (uint16_t)(1u << (r - m->rounds));
+}
+
 bool mtu_next(struct mtu *m, const struct mtu_routes *routes, uint64_t now, uint64_t nonce,
 	      struct mtu_round *out)
 {
@@ -218,8 +223,8 @@ bool mtu_next(struct mtu *m, const struct mtu_routes *routes, uint64_t now, uint
 	m->sent_ns = now;
 	if (!m->wanted || !routes->live)
 		return false;
-	*r = (struct mtu_round){
-		.open = true, .sent_ns = now, .nonce = nonce, .sequence = 4 * m->next++};
+	m->open |= bit_of(m, r);
+	*r = (struct mtu_round){.sent_ns = now, .nonce = nonce, .sequence = 4 * m->next++};
 	choose(m, routes, r);
 	choose_size(m, r);
 	r->has_short = (is_in_doubt(m) && !r->is_raise) || !m->takes_padding;
@@ -346,9 +351,7 @@ static void lose_raise(struct mtu *m, const struct mtu_round *r)
 
 static bool close_round(struct mtu *m, struct mtu_round *r, uint64_t now)
 {
-	if (!r->open)
-		return false;
-	r->open = false;
+	m->open &= (uint16_t)~bit_of(m, r);
 	if (!r->number)
 		return false;
 	if (r->answered >> MTU_PADDED & 1)
@@ -373,7 +376,7 @@ bool mtu_answered(struct mtu *m, uint32_t sequence, uint64_t nonce, int8_t remot
 	*changed = false;
 	if (r->sequence != sequence - probe || r->nonce != nonce || probe >= MTU_PROBES)
 		return false;
-	if (!r->open) /* all is known of it */
+	if (!(m->open & bit_of(m, r))) /* all is known of it */
 		return true;
 	if (probe == MTU_PADDED && bytes != path_mtu_datagram_bytes(r->number))
 		return false;
@@ -389,10 +392,10 @@ bool mtu_settle(struct mtu *m, uint64_t before_ns, uint64_t now)
 {
 	bool changed = false;
 
-	for (uint32_t i = 0; i < MTU_ROUNDS; i++) {
+	for (uint32_t i = 0; m->open && i < MTU_ROUNDS; i++) {
 		struct mtu_round *r = &m->rounds[(m->next + i) % MTU_ROUNDS];
 
-		if (r->open && r->sent_ns < before_ns)
+		if (m->open & bit_of(m, r) && r->sent_ns < before_ns)
 			changed |= close_round(m, r, now);
 	}
 	return changed;
@@ -402,5 +405,5 @@ void mtu_void(struct mtu *m, uint32_t local)
 {
 	for (uint32_t i = 0; i < MTU_ROUNDS; i++)
 		if (m->rounds[i].local == local)
-			m->rounds[i].open = false;
+			m->open &= (uint16_t) ~(1u << i);
 }

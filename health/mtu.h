@@ -43,9 +43,9 @@ struct mtu_part {
 };
 
 struct mtu_round {
-	bool open, has_short; /* short ones go with it */
-	bool is_raise;	      /* of a size that is not expected to pass */
-	uint8_t number;	      /* path MTU of the padded one; 0: there is none */
+	bool has_short; /* short ones go with it */
+	bool is_raise;	/* of a size that is not expected to pass */
+	uint8_t number; /* path MTU of the padded one; 0: there is none */
 	uint8_t local, port;
 	int8_t remote;	   /* -1: not known */
 	uint8_t answered;  /* bit k: probe k */
@@ -56,6 +56,7 @@ struct mtu_round {
 struct mtu {
 	uint8_t wanted;	     /* 0: nothing is probed */
 	bool takes_padding;  /* the peer reports sizes: an older one drops what is padded */
+	uint16_t open;	     /* bit i: answers to rounds[i] are waited for */
 	uint32_t turn, next; /* rounds so far, since what is wanted changed and ever */
 	uint64_t sent_ns, doubt_ns;
 	uint64_t passed_ns[PATH_MTU_SIZES + 1]; /* one of at least that size was answered last */

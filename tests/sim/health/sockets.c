@@ -66,11 +66,9 @@ void sockets_deliver(struct packet *packet)
 {
 	((struct datagram *)packet)->came_ns = sockets_all.net->loop.now_ns;
 	for (unsigned i = 0; i < sockets_all.n[packet->to]; i++) {
-		struct udp_socket *s = sockets_all.socket[packet->to][i];
-
-		if (s->port != packet->to_port)
+		if (sockets_all.port[packet->to][i] != packet->to_port)
 			continue;
-		net_queue_put(&s->queue, packet);
+		net_queue_put(&sockets_all.socket[packet->to][i]->queue, packet);
 		sockets_all.n_waiting[packet->to]++;
 		return;
 	}
@@ -109,6 +107,7 @@ int udp_open(struct udp_socket **out, const struct in6_addr *address, uint16_t p
 		port = (uint16_t)(FARE_PROBE_PORT_FIRST + 64 * sockets_all.n[host] +
 				  prng_below(&sockets_all.net->prng, 64));
 	*s = (struct udp_socket){.host = host, .port = port};
+	sockets_all.port[host][sockets_all.n[host]] = port;
 	sockets_all.socket[host][sockets_all.n[host]++] = s;
 	*out = s;
 	return 0;
@@ -135,8 +134,10 @@ void udp_close(struct udp_socket *s)
 	if (!s)
 		return;
 	for (unsigned i = 0; i < sockets_all.n[s->host]; i++)
-		if (sockets_all.socket[s->host][i] != s)
+		if (sockets_all.socket[s->host][i] != s) {
+			sockets_all.port[s->host][n] = sockets_all.port[s->host][i];
 			sockets_all.socket[s->host][n++] = sockets_all.socket[s->host][i];
+		}
 	sockets_all.n[s->host] = n;
 	while ((packet = take(s)))
 		net_free(sockets_all.net, packet);

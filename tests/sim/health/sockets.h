@@ -19,6 +19,7 @@ struct sockets {
 	unsigned n_waiting[NET_HOSTS];	   /* packets in them */
 	uint64_t lost_until_ns[NET_HOSTS]; /* what it sends, and is sent, is lost until then */
 	struct udp_socket *socket[NET_HOSTS][SOCKETS_MAX];
+	uint16_t port[NET_HOSTS][SOCKETS_MAX]; /* theirs: each packet is looked up */
 };
 
 /* The process has one network: no argument of udp_open() could name another. */
