@@ -14,9 +14,10 @@
 struct rows {
 	struct row **row; /* each of its own: pointers stay valid as rows are added */
 	size_t n, room;
-	int fd;	       /* below 0: memory alone */
-	bool borrowed; /* the rows are another's */
-	off_t length;  /* of the file: whole lines */
+	int fd;		  /* below 0: memory alone */
+	bool borrowed;	  /* the rows are another's */
+	size_t n_shallow; /* of the first rows, histograms and texts are another's */
+	off_t length;	  /* of the file: whole lines */
 };
 
 static int rows_append(struct rows *rows, struct row *row)
@@ -186,7 +187,8 @@ void rows_close(struct rows *rows)
 	if (!rows)
 		return;
 	for (size_t i = 0; !rows->borrowed && i < rows->n; i++) {
-		row_fini(rows->row[i]);
+		if (i >= rows->n_shallow)
+			row_fini(rows->row[i]);
 		free(rows->row[i]);
 	}
 	free(rows->row);
@@ -262,6 +264,45 @@ int rows_part(struct rows **out, const struct rows *from, const struct rows_filt
 	for (size_t i = rows_next(from, filter, 0); !err && i < from->n;
 	     i = rows_next(from, filter, i + 1))
 		err = rows_append(rows, from->row[i]);
+	if (err)
+		rows_close(rows);
+	else
+		*out = rows;
+	return err;
+}
+
+/* The row again, as one of another trial. */
+static int rows_append_as(struct rows *rows, const struct row *from, unsigned trial)
+{
+	struct row *row = malloc(sizeof(*row));
+	int err = -ENOMEM;
+
+	if (row) {
+		*row = *from;
+		row->trial = trial;
+		err = rows_append(rows, row);
+	}
+	if (err)
+		free(row);
+	else
+		rows->n_shallow = rows->n;
+	return err;
+}
+
+int rows_resample(struct rows **out, const struct rows *from, const char *test,
+		  const unsigned *draw, unsigned n)
+{
+	const struct rows_filter filter = {.test = test, .trial = -1};
+	struct rows *rows;
+	int err = rows_create(&rows);
+
+	if (err)
+		return err;
+	for (size_t i = rows_next(from, &filter, 0); !err && i < from->n;
+	     i = rows_next(from, &filter, i + 1))
+		for (unsigned k = 0; !err && k < n; k++)
+			if (draw[k] == from->row[i]->trial)
+				err = rows_append_as(rows, from->row[i], k);
 	if (err)
 		rows_close(rows);
 	else

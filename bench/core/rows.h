@@ -94,6 +94,10 @@ size_t rows_next(const struct rows *rows, const struct rows_filter *filter, size
 	     i = rows_next(rows, filter, i + 1))
 /* Those rows alone, in memory, borrowed from `from`, which must outlive them. -ENOMEM. */
 int rows_part(struct rows **out, const struct rows *from, const struct rows_filter *filter);
+/* That test's rows of trials draw[0] to draw[n - 1], as trials 0 to n - 1, in memory; histograms
+ * and texts are borrowed from `from`. Rows can be added. -ENOMEM. */
+int rows_resample(struct rows **out, const struct rows *from, const char *test,
+		  const unsigned *draw, unsigned n);
 /* Their values (finite ones), *out is the caller's to free. Returns how many, or -ENOMEM. */
 int rows_values(const struct rows *rows, const struct rows_filter *filter, double **out);
 /* Adds up their histograms; returns how many there were. */

@@ -8,10 +8,9 @@
 #include "engine/measure.h"
 #include "fabric/optimum.h"
 
-#define EP_SLOTS       2     /* one per round in flight */
-#define EP_PERIOD      64    /* rounds that differ */
-#define EP_ROUNDS      20000 /* more than any run has time for */
-#define EP_WARM_ROUNDS 4     /* left out, as the optimum takes: filling is no steady state */
+#define EP_SLOTS       2  /* one per round in flight */
+#define EP_PERIOD      64 /* rounds that differ */
+#define EP_WARM_ROUNDS 4  /* left out, as the optimum takes: filling is no steady state */
 /* strategies that reach half of the optimum end four in so many, with a part at either end */
 #define EP_MORE_ROUNDS 5
 #define EP_MAX_S       60.
@@ -65,7 +64,7 @@ void ep_plan(const struct topo *topo, const struct ep_options *ep, struct plan *
 	struct traffic_load load = {.name = "ep",
 				    .options = ep->traffic,
 				    .moe = moe,
-				    .rounds = EP_ROUNDS,
+				    .rounds = TRAFFIC_ROUNDS,
 				    .overlap = EP_SLOTS};
 
 	*moe = ep->moe;

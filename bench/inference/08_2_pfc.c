@@ -275,6 +275,11 @@ const struct test test_8_2 = {
 			    "KV_xfer_latency@p99", "Buffer_utilization", "Packet_drop_rate",
 			    "No_headroom", "Reaction_max"),
 		       VIEW(VIEW_TABLE, "Other traffic by the same links", "class", "burst",
-			    "threshold", "blocking", "blocking_max", "Probes_lost")),
+			    "threshold", "blocking", "blocking_max", "Probes_lost"),
+		       {VIEW_FIELDS(VIEW_CDF, "Distribution of latency", "window", "burst",
+				    "threshold", "KV_xfer_latency"),
+			.log_x = true},
+		       VIEW(VIEW_LINES, "Pauses over the size of a burst", "burst", "strategy",
+			    "threshold", "Paused")),
 	.run = pfc_run,
 };

@@ -127,6 +127,9 @@ const struct test test_8_4 = {
 			   "PFC_storms", "PFC_frame_count", "Held", "No_headroom", "Arrived"),
 		      VIEW(VIEW_TABLE, "KV transfers meanwhile", "routes", "watchdog", NULL,
 			   "KV_due", "KV_affected", "KV_xfer_latency@p50", "KV_xfer_latency@p99",
-			   "retransmissions", "Packet_drop_rate")),
+			   "retransmissions", "Packet_drop_rate"),
+		      {VIEW_FIELDS(VIEW_CDF, "Distribution of latency", NULL, "routes", "watchdog",
+				   "KV_xfer_latency"),
+		       .log_x = true}),
 	.run = storm_run,
 };

@@ -2,6 +2,7 @@
 #include "report/account.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,8 +19,13 @@ static bool account_is(const struct rows *rows, size_t i, const char *kpi)
 static void account_add(struct account *account, const struct rows *rows, size_t at)
 {
 	const struct rows_filter filter = rows_like(rows_at(rows, at));
+	double took_s = rows_at(rows, at)->value;
 	unsigned n = 0;
 
+	/* 0: nothing was tried, as the fabric cannot */
+	if (took_s > 0 && (account->shortest_s <= 0 || took_s < account->shortest_s))
+		account->shortest_s = took_s;
+	account->longest_s = fmax(account->longest_s, took_s);
 	account->included++;
 	if (rows_next(rows, &filter, 0) != at)
 		return;
@@ -69,41 +75,67 @@ static void account_reasons(const struct rows *rows, const char *kpi, char *out,
 					 count[i], reason[i]);
 }
 
-static void account_range(const struct account *account, char *out, size_t size)
+/* What each trial of that test measures, in s, by the run's profile; 0: the run names none. */
+static double account_window_s(const struct results *results, const struct test *test)
 {
-	if (account->least == account->most)
-		snprintf(out, size, "%u", account->least);
-	else
-		snprintf(out, size, "%u to %u", account->least, account->most);
+	const char *name = json_string_value(json_object_get(results->run, "profile"));
+	int profile = name ? profile_parse(name) : -ENOENT;
+
+	if (profile < 0)
+		return 0;
+	return profile == PROFILE_DRAFT ? edition_seconds(editions_of(results->run), test)
+					: test->seconds[profile];
 }
 
-static int account_row(struct table *table, struct editions editions, const struct test *test,
+/* "3", "2 to 3", and of how many seconds each. */
+static void account_range(double least, double most, double window_s, char *out, size_t size)
+{
+	int used = least < most ? snprintf(out, size, "%.12g to %.12g", least, most)
+				: snprintf(out, size, "%.12g", most);
+
+	if (window_s > 0 && used < (int)size)
+		snprintf(out + used, size - (size_t)used, " of %.12g s", window_s);
+}
+
+static int account_row(struct table *table, const struct results *results, const struct test *test,
 		       const struct rows *rows)
 {
-	char combinations[16], trials[32], draft[16] = "", attempted[16], included[16],
-					   reasons[512], kept[16];
+	char combinations[16], trials[112], draft[112] = "", took[112], attempted[16], included[16],
+					    reasons[512], kept[16];
+	const struct editions editions = editions_of(results->run);
+	unsigned asked = edition_trials(editions, test);
 	struct account account;
 
 	account_read(&account, rows);
 	if (!account.included && !account.excluded)
 		return 0;
 	snprintf(combinations, sizeof(combinations), "%u", account.combinations);
-	account_range(&account, trials, sizeof(trials));
-	if (edition_trials(editions, test))
-		snprintf(draft, sizeof(draft), "%u", edition_trials(editions, test));
+	account_range(account.least, account.most, account_window_s(results, test), trials,
+		      sizeof(trials));
+	if (asked)
+		account_range(asked, asked, edition_seconds(editions, test), draft, sizeof(draft));
+	account_range(round(account.shortest_s * 10) / 10, round(account.longest_s * 10) / 10, 0,
+		      took, sizeof(took));
 	snprintf(attempted, sizeof(attempted), "%u", account.included + account.excluded);
 	snprintf(included, sizeof(included), "%u", account.included);
 	account_reasons(rows, SUITE_EXCLUDED, reasons, sizeof(reasons));
 	snprintf(kept, sizeof(kept), "%u", account.kept);
-	return table_row(table, (const char *[]){test->id, combinations, trials, draft, attempted,
-						 included, *reasons ? reasons : "-", kept});
+	return table_row(table,
+			 (const char *[]){test->id, combinations, trials, draft, took, attempted,
+					  included, *reasons ? reasons : "-", kept});
 }
 
 void account_show(struct doc *doc, const struct results *results, const struct results_tests *tests)
 {
-	static const char *const headers[] = {
-		"Test",	     "Combinations", "Trials of each",	      "The draft asks for",
-		"Attempted", "Included",     "Not included, because", "Included all the same"};
+	static const char *const headers[] = {"Test",
+					      "Combinations",
+					      "Trials of each",
+					      "The draft asks for",
+					      "Took, s",
+					      "Attempted",
+					      "Included",
+					      "Not included, because",
+					      "Included all the same"};
 	struct table *table = NULL;
 	int err = table_create(&table, sizeof(headers) / sizeof(headers[0]), headers);
 
@@ -111,14 +143,16 @@ void account_show(struct doc *doc, const struct results *results, const struct r
 	doc_text(doc, "A trial is one measurement of one combination of parameters and strategy. "
 		      "An attempt that does not count is made again, up to five times; if none was "
 		      "better the last one is included all the same. A trial in which a KPI could "
-		      "not be measured is included: Anomalies gives the reason.");
+		      "not be measured is included: Anomalies gives the reason. A trial of so many "
+		      "seconds measures for that long; it took longer with set-up and warm-up, or "
+		      "where it searches.");
 	for (size_t i = 0; !err && i < tests->n; i++) {
 		struct rows *rows;
 
 		err = results_test(results, tests->test[i], &rows);
 		if (err)
 			break;
-		err = account_row(table, editions_of(results->run), tests->test[i], rows);
+		err = account_row(table, results, tests->test[i], rows);
 		rows_close(rows);
 	}
 	doc_fail(doc, err);
@@ -128,20 +162,24 @@ void account_show(struct doc *doc, const struct results *results, const struct r
 		table_destroy(table);
 }
 
-static json_t *account_test_json(struct editions editions, const struct test *test,
+static json_t *account_test_json(const struct results *results, const struct test *test,
 				 const struct rows *rows)
 {
+	const struct editions editions = editions_of(results->run);
 	struct account account;
 	char reasons[512];
 
 	account_read(&account, rows);
 	account_reasons(rows, SUITE_EXCLUDED, reasons, sizeof(reasons));
-	return json_pack("{si si si si si si si si ss}", "combinations", (int)account.combinations,
-			 "least_trials", (int)account.least, "most_trials", (int)account.most,
-			 "draft_trials", (int)edition_trials(editions, test), "attempted",
-			 (int)(account.included + account.excluded), "included",
-			 (int)account.included, "excluded", (int)account.excluded, "kept",
-			 (int)account.kept, "reasons", reasons);
+	return json_pack(
+		"{si si si si si si si si sf sf sf sf ss}", "combinations",
+		(int)account.combinations, "least_trials", (int)account.least, "most_trials",
+		(int)account.most, "draft_trials", (int)edition_trials(editions, test), "attempted",
+		(int)(account.included + account.excluded), "included", (int)account.included,
+		"excluded", (int)account.excluded, "kept", (int)account.kept, "window_s",
+		account_window_s(results, test), "draft_window_s",
+		edition_trials(editions, test) ? edition_seconds(editions, test) : 0., "shortest_s",
+		account.shortest_s, "longest_s", account.longest_s, "reasons", reasons);
 }
 
 json_t *account_json(const struct results *results, const struct results_tests *tests)
@@ -156,9 +194,8 @@ json_t *account_json(const struct results *results, const struct results_tests *
 		if (err)
 			break;
 		if (rows_count(rows) > 0)
-			err = json_object_set_new(
-				root, tests->test[i]->id,
-				account_test_json(editions_of(results->run), tests->test[i], rows));
+			err = json_object_set_new(root, tests->test[i]->id,
+						  account_test_json(results, tests->test[i], rows));
 		rows_close(rows);
 	}
 	if (!err)

@@ -19,6 +19,8 @@ struct account {
 	unsigned least, most;  /* trials of each that count */
 	unsigned included, excluded;
 	unsigned kept; /* of those included: no attempt was better */
+	/* that an included trial took, with set-up and warm-up; 0: none was tried */
+	double shortest_s, longest_s;
 };
 
 /* rows: of one test. */

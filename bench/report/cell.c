@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "core/stats.h"
+#include "suite/derive.h"
+#include "suite/derive_interval.h"
 
 #define CELL_MAX_TEXTS 4
 
@@ -114,6 +116,20 @@ static int cell_read_values(struct report_cell *cell, const double *values, size
 	return 0;
 }
 
+/* A value that follows from others is one row: its interval stands beside it. */
+static void cell_read_derived(struct report_cell *cell, const struct rows *rows,
+			      const struct rows_filter *filter)
+{
+	const struct row *row = rows_at(rows, rows_next(rows, filter, 0));
+
+	if (row->trial != DERIVED_TRIAL ||
+	    !derive_interval(rows, row, &cell->low, &cell->high, &cell->n))
+		return;
+	cell->trials = (unsigned)cell->n;
+	cell->coverage = STATS_CONFIDENCE;
+	cell->is_range = false;
+}
+
 /* "yes (3 of 5), no (2 of 5)" */
 static void cell_read_texts(struct report_cell *cell, const struct rows *rows,
 			    const struct rows_filter *filter)
@@ -177,6 +193,8 @@ int cell_read(struct report_cell *cell, const struct rows *rows, const struct ro
 			err = cell_read_values(cell, values, (size_t)n);
 		if (n >= 0)
 			free(values);
+		if (!err && n == 1)
+			cell_read_derived(cell, rows, &own);
 		if (!err && cell->kind == CELL_NONE)
 			cell_read_texts(cell, rows, &own);
 		if (!err && cell->kind == CELL_NONE)

@@ -366,7 +366,9 @@ void summary_kpis(struct doc *doc, const struct results *results, const struct r
 		      "too few trials for one, so all that there was. Where a test has several "
 		      "combinations of parameters, each gives a number; shown are the middle one, "
 		      "the lowest and the highest, and how many there are. n counts trials, or "
-		      "measurements where a trial has a distribution.");
+		      "measurements where a trial has a distribution. A value that follows from "
+		      "others, as a ratio of two medians, has its interval by drawing the trials "
+		      "anew (bootstrap); with fewer than six trials it has none.");
 	for (size_t i = 0; i < tests->n; i++) {
 		struct rows *rows;
 		int err = results_test(results, tests->test[i], &rows);

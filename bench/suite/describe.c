@@ -132,8 +132,9 @@ static void describe_service(json_t *t, const struct fabric *fabric)
 	const struct moe_config *experts = moe_config_find("M3");
 
 	describe_row(t, "Model, parameter count",
-		     "%s (%s), with experts of %s (E=%u, k=%u, H=%u), where a test names none. No "
-		     "weights are loaded: a parameter count has no effect, and there is none",
+		     "%s (%s; by table 9 of the methodology the class of 70 billion parameters), "
+		     "with experts of %s (E=%u, k=%u, H=%u), where a test names none. No weights "
+		     "are loaded: caches and times are what the model's name stands for",
 		     model->name, model->what, experts->name, experts->experts, experts->top_k,
 		     experts->hidden);
 	describe_row(t, "Parallelism",

@@ -17,6 +17,7 @@
 #include "core/interrupt.h"
 #include "core/progress.h"
 #include "fabric/leaf_load.h"
+#include "suite/derive_interval.h"
 #include "suite/describe.h"
 #include "suite/resume.h"
 #include "suite/trial.h"
@@ -421,7 +422,7 @@ static int suite_refuse(struct suite *suite, const struct test *test, const char
 
 static int suite_derive(struct suite *suite, const struct test *test)
 {
-	return test->derive ? test->derive(test, suite->rows) : 0;
+	return test->derive ? derive_with_intervals(test, suite->rows) : 0;
 }
 
 /* Why this test cannot be run here; NULL: it can. */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "fabric/fabric.h"
+#include "suite/test.h"
 
 static char directory[] = "/tmp/check_fabric.XXXXXX", path[64], calls[64], refuse[64];
 
@@ -133,6 +134,19 @@ START_TEST(a_heal_that_fails)
 }
 END_TEST
 
+/* Whether a reason is given follows from the fabric at hand, not from the test that asks. */
+START_TEST(a_reason_is_that_of_this_fabric)
+{
+	struct fabric fabric = make();
+
+	ck_assert_ptr_nonnull(strstr(fabric_cannot(&fabric, NEED_ECN), "no ecn_threshold_kb"));
+	ck_assert_ptr_nonnull(strstr(fabric_cannot(&fabric, NEED_ECN | NEED_PFC), "leaves mark"));
+	fabric.can = NEED_ECN;
+	ck_assert_ptr_null(fabric_cannot(&fabric, NEED_ECN));
+	ck_assert_ptr_nonnull(strstr(fabric_cannot(&fabric, NEED_ECN | NEED_PFC), "no pfc"));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("fabric");
@@ -145,6 +159,7 @@ int main(void)
 	tcase_add_test(tcase, the_same_fault_twice);
 	tcase_add_test(tcase, a_command_that_fails);
 	tcase_add_test(tcase, a_heal_that_fails);
+	tcase_add_test(tcase, a_reason_is_that_of_this_fabric);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);

@@ -11,7 +11,7 @@ static void add(struct rows *rows, const char *size, const char *kpi, unsigned t
 	struct row row = {.test = "5.1", .strategy = "fare-spray", .trial = trial, .n = 1};
 
 	snprintf(row.kpi, sizeof(row.kpi), "%s", kpi);
-	row.value = 1;
+	row.value = text ? NAN : trial + (*size == '4' ? 0 : 12.5);
 	row.text = text;
 	row.n_params = 1;
 	ck_assert_int_eq(row_param_set(&row.param[0], "size", size), 0);
@@ -42,8 +42,14 @@ START_TEST(what_was_attempted_and_what_counts)
 	ck_assert_uint_eq(account.included, 5);
 	ck_assert_uint_eq(account.excluded, 3);
 	ck_assert_uint_eq(account.kept, 1);
+	ck_assert_double_eq(account.shortest_s, 1); /* the first of 4M took none: not tried */
+	ck_assert_double_eq(account.longest_s, 14.5);
+	results.run = json_pack("{ss}", "profile", "lab");
 	root = account_json(&results, &tests);
 	test = json_object_get(root, "5.1");
+	ck_assert_double_eq(json_number_value(json_object_get(test, "window_s")), 4.5);
+	ck_assert_double_eq(json_number_value(json_object_get(test, "draft_window_s")), 0);
+	ck_assert_double_eq(json_number_value(json_object_get(test, "longest_s")), 14.5);
 	ck_assert_int_eq(json_integer_value(json_object_get(test, "attempted")), 8);
 	ck_assert_str_eq(json_string_value(json_object_get(test, "reasons")), "2: busy; 1: late");
 	ck_assert_uint_eq(json_object_size(root), 1);

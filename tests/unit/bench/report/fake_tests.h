@@ -112,6 +112,7 @@ static const struct test fake_one = {.id = "5.1",
 				     .clause = "5.1",
 				     .dut = "DUT-N",
 				     .summary = "Fake.",
+				     .seconds = {1, 4.5, 60},
 				     .params = fake_params,
 				     .kpis = fake_kpis,
 				     .views = fake_views};

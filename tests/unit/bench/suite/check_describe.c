@@ -77,6 +77,7 @@ START_TEST(what_section_14_asks_for)
 
 	for (size_t i = 0; i < sizeof(elements) / sizeof(elements[0]); i++)
 		ck_assert_msg(said(run, elements[i]) != NULL, "no %s", elements[i]);
+	ck_assert_ptr_nonnull(strstr(said(run, elements[0]), "70 billion parameters"));
 	ck_assert_ptr_nonnull(strstr(said(run, "xPyD ratio"), "2P2D GPUs"));
 	ck_assert_ptr_nonnull(strstr(said(run, "Parallelism"), "DP 2, EP 2"));
 	ck_assert_ptr_nonnull(strstr(said(run, elements[12]),
