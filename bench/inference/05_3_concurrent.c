@@ -24,6 +24,7 @@ static void concurrent_add(struct trial *t, const struct plan *plan, const struc
 	if (bps)
 		trial_value(t, "JFI", stats_jfi(bps, m->n_streams), m->n_streams);
 	trial_value(t, "Link_utilization_max", use.max * 100, use.n);
+	trial_value(t, "Link_utilization_mean", use.mean * 100, use.n);
 	trial_model(t, "KV_xfer_bandwidth",
 		    fmin(line, load_uplinks_bps(t->fabric->topo, plan)) / 8e6, "");
 	free(bps);
@@ -71,6 +72,8 @@ const struct test test_5_3 = {
 		 BETTER_LOWER, 1e-3},
 		KPI_JFI,
 		{"Link_utilization_max", "%", "DUT-F", "of the busiest sub-port", BETTER_NONE, 0},
+		{"Link_utilization_mean", "%", "DUT-F", "of the sub-ports of all GPUs that send",
+		 BETTER_NONE, 0},
 		KPI_MODEL("KV_xfer_bandwidth", "MB/s")),
 	.views = VIEWS(
 		{VIEW_FIELDS(VIEW_DUAL, "Aggregate throughput and tail latency over pairs", "pairs",
@@ -78,6 +81,6 @@ const struct test test_5_3 = {
 		 .log_x = true, .note = "JFI"},
 		VIEW(VIEW_TABLE, "Scaling", "pairs", "strategy", NULL, "KV_xfer_bandwidth",
 		     "of_line", "KV_xfer_latency@p50", "KV_xfer_latency@p99", "JFI",
-		     "Link_utilization_max", "model", "model_ratio")),
+		     "Link_utilization_max", "Link_utilization_mean", "model", "model_ratio")),
 	.run = concurrent_run,
 };

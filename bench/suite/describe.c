@@ -291,18 +291,22 @@ static void describe_leaves(json_t *t, const struct describe *about)
 {
 	unsigned n = about->fabric->topo->n_leaves;
 	struct leaf_load now;
+	double rss;
 
 	if (!about->leaves || !about->leaves->at_ns ||
 	    leaf_load_read(&now, about->fabric->topo, &about->fabric->lab))
 		return;
+	rss = leaf_load_rss_bytes(&now, n);
 	describe_row(t, "CPU Utilization (switch)",
 		     "%.2f%% of a core: the daemons of the busiest leaf, over the whole run; "
 		     "forwarding is the kernel's and not in it",
 		     leaf_load_cpu_percent(about->leaves, &now, n));
 	describe_row(t, "Memory Usage (switch)",
-		     "%.1f MiB resident: the daemons of the largest leaf; %.1f MiB when the run "
-		     "began",
-		     leaf_load_rss_bytes(&now, n) / 1048576,
+		     "%.1f MiB resident, %.2f%% of this machine's memory: the daemons of the "
+		     "largest leaf; %.1f MiB when the run began. TCAM and buffers: a leaf is a "
+		     "namespace, and has none",
+		     rss / 1048576,
+		     100 * rss / ((double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE)),
 		     leaf_load_rss_bytes(about->leaves, n) / 1048576);
 	/* a bgpd that was started anew begins at 0 */
 	if (now.knows_sessions && about->leaves->knows_sessions &&

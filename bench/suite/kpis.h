@@ -92,7 +92,9 @@
 	    "output tokens of requests that were never preempted, evicted from or failed",         \
 	    BETTER_HIGHER, 0)
 #define KPI_FABRIC_BW                                                                              \
-	KPI("fabric_bandwidth", "MB/s", "DUT-F", "payload of all traffic", BETTER_NONE, 0)
+	KPI("fabric_bandwidth", "MB/s", "DUT-F",                                                   \
+	    "Fabric_Goodput of the terminology: payload of all traffic, each byte once",           \
+	    BETTER_NONE, 0)
 #define KPI_JFI KPI("JFI", "", "DUT-F", "Jain's fairness index, 1 is even", BETTER_HIGHER, 0)
 #define KPI_DROPS                                                                                  \
 	KPI("Packet_drop_rate", "ppm", "DUT-F", "dropped by any queue of the lab, or hosts' NICs", \
