@@ -202,7 +202,7 @@ struct serving_options service_usual(const struct trial *t)
 {
 	unsigned prefill = trial_prefill(t);
 
-	return (struct serving_options){
+	struct serving_options o = {
 		.model = model_find("CFG-B"),
 		.experts = moe_config_find("M3"),
 		.n_prefill = prefill,
@@ -213,6 +213,9 @@ struct serving_options service_usual(const struct trial *t)
 		.router = ROUTER_KV_AWARE,
 		.batch = 64,
 	};
+
+	custom_requests(&o.prompt, &o.output, &o.burst);
+	return o;
 }
 
 static double service_mean(const struct serving_options *o, bool output)

@@ -246,10 +246,10 @@ static void describe_workload(json_t *tables, const char *file)
 {
 	json_t *t = describe_table(tables, "Workload");
 	const struct trace *trace = custom_trace();
-	const struct serving_options usual = {.prompt = lengths_usual_prompt,
-					      .output = lengths_usual_output,
-					      .trace = trace,
-					      .per_s = 1};
+	struct serving_options usual = {.prompt = lengths_usual_prompt,
+					.output = lengths_usual_output,
+					.trace = trace,
+					.per_s = 1};
 	char requests[SERVING_TEXT_MAX];
 
 	if (file)
@@ -260,6 +260,7 @@ static void describe_workload(json_t *tables, const char *file)
 			     "distances from it, stretched to each test's rate",
 			     trace->n);
 
+	custom_requests(&usual.prompt, &usual.output, &usual.burst);
 	serving_text(&usual, requests, sizeof(requests));
 	describe_row(t, "Requests, where a test has none of its own", "%s", requests);
 	describe_row(t, "Pools",

@@ -10,8 +10,9 @@
 #include "base/yaml/strict_yaml.h"
 #include "base/text_file.h"
 
-#define CUSTOM_MAX   16 /* of each list */
-#define CUSTOM_ERROR 512
+#define CUSTOM_MAX	  16 /* of each list */
+#define CUSTOM_ERROR	  512
+#define CUSTOM_MAX_TOKENS 131072 /* the longest context of table 9 */
 
 struct model_yaml {
 	char *name;
@@ -24,6 +25,12 @@ struct experts_yaml {
 	unsigned experts, top_k, hidden;
 };
 
+struct lengths_yaml {
+	char *law;
+	unsigned min, max;
+	double alpha;
+};
+
 struct custom_yaml {
 	struct model_yaml *models;
 	unsigned n_models;
@@ -31,6 +38,8 @@ struct custom_yaml {
 	unsigned n_experts;
 	char *trace;
 	double *trace_tokens;
+	struct lengths_yaml *prompts, *outputs;
+	unsigned *burst;
 };
 
 static const cyaml_schema_field_t model_fields[] = {
@@ -55,6 +64,12 @@ static const cyaml_schema_field_t experts_fields[] = {
 	CYAML_FIELD_END};
 static const cyaml_schema_value_t experts_value = {
 	CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct experts_yaml, experts_fields)};
+static const cyaml_schema_field_t lengths_fields[] = {
+	CYAML_FIELD_STRING_PTR("law", CYAML_FLAG_POINTER, struct lengths_yaml, law, 1, 31),
+	CYAML_FIELD_UINT("min", CYAML_FLAG_DEFAULT, struct lengths_yaml, min),
+	CYAML_FIELD_UINT("max", CYAML_FLAG_OPTIONAL, struct lengths_yaml, max),
+	CYAML_FIELD_FLOAT("alpha", CYAML_FLAG_OPTIONAL, struct lengths_yaml, alpha),
+	CYAML_FIELD_END};
 static const cyaml_schema_field_t custom_fields[] = {
 	CYAML_FIELD_SEQUENCE_COUNT("models", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
 				   struct custom_yaml, models, n_models, &model_value, 0,
@@ -66,6 +81,12 @@ static const cyaml_schema_field_t custom_fields[] = {
 			       struct custom_yaml, trace, 1, PATH_MAX - 1),
 	CYAML_FIELD_FLOAT_PTR("trace_tokens", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
 			      struct custom_yaml, trace_tokens),
+	CYAML_FIELD_MAPPING_PTR("prompts", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+				struct custom_yaml, prompts, lengths_fields),
+	CYAML_FIELD_MAPPING_PTR("outputs", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+				struct custom_yaml, outputs, lengths_fields),
+	CYAML_FIELD_UINT_PTR("burst", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct custom_yaml,
+			     burst),
 	CYAML_FIELD_END};
 static const cyaml_schema_value_t custom_value = {
 	CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct custom_yaml, custom_fields)};
@@ -81,6 +102,10 @@ static const struct strict_yaml_range ranges[] = {
 	{"top_k", .min = 1, .max = MOE_MAX_EXPERTS},
 	{"hidden", .min = 1, .max = 1000000},
 	{"trace_tokens", .max = 1000, .above_min = true},
+	{"min", .min = 1, .max = CUSTOM_MAX_TOKENS},
+	{"max", .min = 1, .max = CUSTOM_MAX_TOKENS},
+	{"alpha", .max = 10, .above_min = true},
+	{"burst", .min = 1, .max = 10000},
 	{.key = NULL},
 };
 static const struct strict_yaml_schema custom_schema = {&custom_value, ranges};
@@ -132,6 +157,59 @@ static int custom_names(struct strict_yaml *y, const struct custom_yaml *c)
 	return 0;
 }
 
+/* -1: no law. */
+static int custom_law(const char *name)
+{
+	static const char *const laws[] = {
+		[LENGTHS_FIXED] = "fixed", [LENGTHS_UNIFORM] = "uniform", [LENGTHS_ZIPF] = "zipf"};
+
+	for (int i = 0; i < (int)(sizeof(laws) / sizeof(laws[0])); i++)
+		if (strcmp(laws[i], name) == 0)
+			return i;
+	return -1;
+}
+
+static int custom_lengths(struct strict_yaml *y, const char *key, const struct lengths_yaml *l)
+{
+	int law = l ? custom_law(l->law) : LENGTHS_FIXED;
+
+	if (law < 0)
+		return strict_yaml_wrong(y, key, "law is not fixed, uniform or zipf");
+	if (law != LENGTHS_FIXED && l->max <= l->min)
+		return strict_yaml_wrong(y, key, "max is not above min");
+	return 0;
+}
+
+static int custom_laws(struct strict_yaml *y, const struct custom_yaml *c)
+{
+	int err = custom_lengths(y, "prompts", c->prompts);
+
+	if (!err)
+		err = custom_lengths(y, "outputs", c->outputs);
+	if (!err && c->trace && (c->prompts || c->outputs || c->burst))
+		err = strict_yaml_wrong(y, "trace", "a trace has lengths and arrivals of its own");
+	return err;
+}
+
+static void custom_use_law(const struct lengths_yaml *from, struct lengths *to)
+{
+	if (from)
+		*to = (struct lengths){(enum lengths_law)custom_law(from->law), from->min,
+				       from->max, from->alpha > 0 ? from->alpha : 1};
+}
+
+void custom_requests(struct lengths *prompt, struct lengths *output, unsigned *burst)
+{
+	const struct custom_yaml *c = custom.yaml ? strict_yaml_values(custom.yaml) : NULL;
+
+	if (!c)
+		return;
+	custom_use_law(c->prompts, prompt);
+	custom_use_law(c->outputs, output);
+	if (c->burst)
+		*burst = *c->burst;
+}
+
 static int custom_parse(struct strict_yaml **out, const char *name, const char *text, size_t length,
 			char *error, size_t size)
 {
@@ -142,6 +220,8 @@ static int custom_parse(struct strict_yaml **out, const char *name, const char *
 		return err;
 	c = strict_yaml_values(*out);
 	err = custom_names(*out, c);
+	if (!err)
+		err = custom_laws(*out, c);
 	for (unsigned i = 0; !err && i < c->n_experts; i++) {
 		char key[64];
 

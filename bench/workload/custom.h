@@ -9,6 +9,8 @@
  *	experts: [{name, experts, top_k, hidden}]
  *	trace: FILE, relative to this file (trace.h)
  *	trace_tokens: N, its prompts, outputs and blocks are N times as long (1)
+ *	prompts, outputs: {law: fixed, uniform or zipf, min, max, alpha}, in tokens
+ *	burst: N, requests arrive N at once, by Poisson's law; neither beside a trace
  *
  * Owns: what was read, until custom_fini(). While it is in force, model_find() and
  * moe_config_find() know its names. Thread: the coordinator's; one at a time.
@@ -18,6 +20,7 @@
 
 #include <stddef.h>
 
+#include "workload/lengths.h"
 #include "workload/model.h"
 #include "workload/trace.h"
 
@@ -28,6 +31,9 @@ int custom_load(const char *path);
 void custom_fini(void);
 /* The trace in force; NULL: none. */
 const struct trace *custom_trace(void);
+
+/* Puts the file's laws and bursts in place of those given; what it does not name stays. */
+void custom_requests(struct lengths *prompt, struct lengths *output, unsigned *burst);
 
 /* Parses alone, and frees: for tests and fuzzing. error says "name:line: key: what". */
 int custom_check(const char *name, const char *text, size_t length, char *error, size_t error_size);

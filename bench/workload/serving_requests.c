@@ -224,7 +224,7 @@ static void serving_one(struct serving *s, uint64_t now)
 
 void serving_arrive(struct serving *s)
 {
-	unsigned burst = s->o->burst ? s->o->burst : 1;
+	unsigned burst = s->o->burst && s->o->per_s > 0 ? s->o->burst : 1;
 	uint64_t due = s->next_arrival_ns;
 
 	for (unsigned i = 0; i < burst; i++)

@@ -78,8 +78,7 @@ one_run() { # FAMILY ADDRESS_A ADDRESS_B
 	[ "$(count '_ws.malformed')" = 0 ] || fail "$1: tshark calls a frame malformed"
 	[ "$(count 'frame.len > 4214')" = 0 ] || fail "$1: a super-packet was not cut"
 	[ "$(count 'ip.dsfield.dscp != 26 || ipv6.tclass.dscp != 26')" = 0 ] || fail "$1: a DSCP is not 26"
-	[ "$(count 'ip.dsfield.ecn == 0 || ipv6.tclass.ecn == 0')" = 0 ] ||
-		fail "$1: a frame is not ECN-capable"
+	[ "$(count 'ip.dsfield.ecn != 2 || ipv6.tclass.ecn != 2')" = 0 ] || fail "$1: a frame is not ECT(0)"
 	[ "$(count 'infiniband.bth.p_key != 0xffff')" = 0 ] || fail "$1: a foreign P_Key"
 	for opcode in 6 7 9 10 11 17 100; do
 		n=$(count "infiniband.bth.opcode == $opcode")

@@ -57,6 +57,33 @@ START_TEST(a_workload_in_force)
 }
 END_TEST
 
+/* Laws of one's own, and 8 requests at once (methodology 3.4.2); what is not named stays. */
+START_TEST(laws_and_bursts)
+{
+	struct lengths prompt = lengths_usual_prompt, output = lengths_usual_output;
+	unsigned burst = 0;
+
+	custom_requests(&prompt, &output, &burst);
+	ck_assert_uint_eq(burst, 0);
+	put(yaml, "prompts: {law: zipf, min: 100, max: 200, alpha: 0.5}\nburst: 8\n");
+	ck_assert_int_eq(custom_load(yaml), 0);
+	custom_requests(&prompt, &output, &burst);
+	ck_assert_int_eq(prompt.law, LENGTHS_ZIPF);
+	ck_assert_uint_eq(prompt.min, 100);
+	ck_assert_uint_eq(prompt.max, 200);
+	ck_assert_double_eq(prompt.alpha, 0.5);
+	ck_assert_uint_eq(output.max, lengths_usual_output.max);
+	ck_assert_uint_eq(burst, 8);
+	custom_fini();
+	put(yaml, "prompts: {law: uniform, min: 10, max: 30}\noutputs: {law: fixed, min: 7}\n");
+	ck_assert_int_eq(custom_load(yaml), 0);
+	custom_requests(&prompt, &output, &burst);
+	ck_assert_double_eq_tol(lengths_mean(&prompt), 20, 0.1);
+	ck_assert_double_eq(lengths_mean(&output), 7);
+	custom_fini();
+}
+END_TEST
+
 START_TEST(half_a_workload_is_none)
 {
 	put(yaml, MODEL "trace: t.csv\n");
@@ -84,6 +111,10 @@ static const struct {
 	{"experts:\n  - {name: M5, experts: 16, top_k: 4, hidden: 4K}\n", "hidden"},
 	{"models:\n  - {name: CFG-E, layers: 10}\n", "missing"},
 	{"model: []\n", "model"},
+	{"prompts: {law: normal, min: 1, max: 2}\n", "not fixed, uniform or zipf"},
+	{"outputs: {law: zipf, min: 5, max: 5}\n", "max is not above min"},
+	{"trace: t.csv\nburst: 2\n", "of its own"},
+	{"burst: 0\n", "burst"},
 };
 
 START_TEST(what_is_wrong_is_named)
@@ -107,6 +138,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tcase, begin, end);
 	tcase_add_test(tcase, a_workload_in_force);
+	tcase_add_test(tcase, laws_and_bursts);
 	tcase_add_test(tcase, half_a_workload_is_none);
 	tcase_add_loop_test(tcase, what_is_wrong_is_named, 0, sizeof(wrong) / sizeof(wrong[0]));
 	suite_add_tcase(suite, tcase);
