@@ -85,8 +85,11 @@ void ecn_program(struct bpf_code *out, int map, const struct ecn_ramp *ramp)
 		ALU_NUMBER(BPF_MUL, R3, 8000),
 		ALU_NUMBER(BPF_DIV, R3, ramp->rate_mbps),
 		ATOMIC(BOOK, FIELD(queue_empty_ns), R3, BPF_ADD | BPF_FETCH),
-		JUMP_IF(BPF_JLE, R3, NOW, 55),
+		JUMP_IF(BPF_JLE, R3, NOW, 58),
 		ALU(BPF_SUB, R3, NOW),
+		LOAD(BPF_DW, R1, BOOK, FIELD(queue_peak_ns)),
+		JUMP_IF(BPF_JGE, R1, R3, 1),
+		STORE(BPF_DW, BOOK, FIELD(queue_peak_ns), R3),
 		JUMP_NUM(BPF_JLT, R3, rule.min_ns, 53),
 		STORE(BPF_DW, FP, -16, R3),
 		/* its sender does ECN: the class' last two bits, four bits further on in IPv6 */

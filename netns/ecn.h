@@ -34,6 +34,7 @@ struct ecn_counters {
 	/* CLOCK_MONOTONIC of the first packet of ECN_DATA_BYTES, and of the first mark; 0: none */
 	uint64_t first_ns, first_mark_ns;
 	uint64_t queue_at_first_mark_ns; /* what was in the queue then: time to drain */
+	uint64_t queue_peak_ns; /* the most that a packet met; of two CPUs at once one counts */
 	/* Of the packets of senders that do ECN and that met min_bytes or more, by part of the
 	 * ramp; last, those above it. Squares, of the packets that were one super-packet, summed:
 	 * as many draws decided as packets squared over them. */

@@ -32,13 +32,15 @@ static json_t *ecn_json(const struct status *s, unsigned k)
 						      (json_int_t)m->ramp_marked[i],
 						      (json_int_t)m->ramp_squares[i]));
 	return json_pack(
-		"{s:I, s:I, s:I, s:o, s:o, s:I}", "packets", (json_int_t)m->packets, "bytes",
+		"{s:I, s:I, s:I, s:o, s:o, s:I, s:I}", "packets", (json_int_t)m->packets, "bytes",
 		(json_int_t)m->bytes, "marked", (json_int_t)m->marked, "ramp", ramp, "onset_ns",
 		m->first_mark_ns && m->first_ns
 			? json_integer((json_int_t)(m->first_mark_ns - m->first_ns))
 			: json_null(),
 		"queue_at_onset_bytes",
-		(json_int_t)(m->queue_at_first_mark_ns * s->faults.links[k].rate_mbps / 8000));
+		(json_int_t)(m->queue_at_first_mark_ns * s->faults.links[k].rate_mbps / 8000),
+		"queue_peak_bytes",
+		(json_int_t)(m->queue_peak_ns * s->faults.links[k].rate_mbps / 8000));
 }
 
 static json_t *sub_port_json(const struct lab *lab, const struct status *s, struct plan_gpu gpu,

@@ -221,6 +221,7 @@ static int topo_read_marks(struct topo_reader *r, json_t *port, struct topo_mark
 	if (topo_number(r, ecn, "packets", INT64_MAX, &out->packets) ||
 	    topo_number(r, ecn, "marked", INT64_MAX, &out->marked) ||
 	    topo_number(r, ecn, "queue_at_onset_bytes", INT64_MAX, &out->queue_at_onset_bytes) ||
+	    topo_number(r, ecn, "queue_peak_bytes", INT64_MAX, &out->queue_peak_bytes) ||
 	    topo_read_ramp(r, ecn, out))
 		return -EBADMSG;
 	if (json_is_null(json_object_get(ecn, "onset_ns")))

@@ -27,6 +27,7 @@ struct topo_marks {
 	uint64_t packets, marked;
 	uint64_t onset_ns;	       /* from the first data packet to the first mark */
 	uint64_t queue_at_onset_bytes; /* in the shaper's queue then */
+	uint64_t queue_peak_bytes;     /* that a packet met there */
 	/* by part of the ramp from ecn_threshold_bytes to ecn_max_bytes, and above it */
 	uint64_t ramp_packets[TOPO_RAMP_PARTS + 1], ramp_marked[TOPO_RAMP_PARTS + 1];
 	/* of the packets that were marked or not as one, summed: 1 of a packet by itself */

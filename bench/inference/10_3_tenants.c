@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,13 +71,17 @@ static int tenants_run(struct trial *t)
 	return err ? err : serve(t, 1, 1);
 }
 
-static int penalty(struct rows *rows, const struct row *row, const char *kpi, const char *name)
+static int tenants_penalty(struct rows *rows, const struct row *row, const char *kpi,
+			   const char *name)
 {
 	struct row_param alone[2] = {row->param[0], row->param[1]};
 	double both = derive_median(rows, "10.3", row->strategy, kpi, 2, row->param, 0.99), one;
 
 	row_param_set(&alone[0], "tenants", "alone");
 	one = derive_median(rows, "10.3", row->strategy, kpi, 2, alone, 0.99);
+	if (!isfinite(both) || !isfinite(one))
+		return derive_missing(rows, row, name,
+				      "alone or together, too few were measured for a P99");
 	return derive_value(rows, row, name, (both - one) / one * 100);
 }
 
@@ -103,10 +108,13 @@ static int tenants_derive(const struct test *test, struct rows *rows)
 
 		if (row.n_params != 2)
 			continue;
-		err = penalty(rows, &row, "TTFT", "penalty_TTFT");
-		/* of one decode GPU each, steps cross no fabric */
+		err = tenants_penalty(rows, &row, "TTFT", "penalty_TTFT");
 		if (!err && tenants_dispatch(rows, &row))
-			err = penalty(rows, &row, "ITL", "penalty_ITL");
+			err = tenants_penalty(rows, &row, "ITL", "penalty_ITL");
+		else if (!err)
+			err = derive_missing(rows, &row, "penalty_ITL",
+					     "no step of this tenant crosses the fabric: it has "
+					     "one decode GPU");
 	}
 	return err;
 }

@@ -148,6 +148,8 @@ struct load_marks load_marks(const struct topo *topo, unsigned first, unsigned e
 
 				sum.packets += (double)marks->packets;
 				sum.marked += (double)marks->marked;
+				sum.peak_bytes =
+					fmax(sum.peak_bytes, (double)marks->queue_peak_bytes);
 				for (unsigned i = 0; i <= TOPO_RAMP_PARTS; i++) {
 					sum.ramp_packets[i] += (double)marks->ramp_packets[i];
 					sum.ramp_marked[i] += (double)marks->ramp_marked[i];
@@ -176,8 +178,10 @@ static int load_pauses(const struct trial *t, uint64_t *frames)
 	return 0;
 }
 
-int load_marked_incast(struct trial *t, const char *name, unsigned to, struct measured *m)
+int load_marked_incast(struct trial *t, const char *name, unsigned to, uint64_t block_bytes,
+		       struct measured *m)
 {
+	uint64_t threshold_kb = (uint64_t)(trial_number(t, "threshold") / 1024);
 	unsigned senders = trial_count(t, "senders"), load;
 	struct traffic_load write = trial_load(t, name, 0);
 	struct plan plan = {0};
@@ -190,8 +194,8 @@ int load_marked_incast(struct trial *t, const char *name, unsigned to, struct me
 	}
 	load = plan_load(&plan, &write);
 	for (unsigned from = 0; from < senders; from++)
-		plan_stream(&plan, load, from, to, 4, 256u << 10);
-	err = fabric_mark_at(t->fabric, (uint64_t)(trial_number(t, "threshold") / 1024));
+		plan_stream(&plan, load, from, to, 4, block_bytes);
+	err = threshold_kb ? fabric_mark_at(t->fabric, threshold_kb) : load_marks_begin(t);
 	if (!err)
 		err = trial_measure(t, &plan, NULL, NULL, m);
 	plan_fini(&plan);

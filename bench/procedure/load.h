@@ -48,6 +48,7 @@ struct load_marks {
 	double rate_percent; /* NaN: no packet */
 	double onset_ms;     /* of the first mark anywhere; NaN: there is none */
 	double onset_bytes;  /* in that queue then */
+	double peak_bytes;   /* in any queue, at most */
 	/* of those packets, what met a queue in that part of the ramp (topo.h) */
 	double ramp_packets[TOPO_RAMP_PARTS + 1], ramp_marked[TOPO_RAMP_PARTS + 1];
 	double ramp_squares[TOPO_RAMP_PARTS + 1];
@@ -60,11 +61,12 @@ int load_marks_begin(struct trial *t);
 int load_add_marks(struct trial *t);
 
 /*
- * The parameter's `senders` write to one GPU, whose leaves mark from its `threshold` on; counters
- * begin with that, so that the warm-up counts, in which queues fill. Adds Packet_drop_rate. 1: the
- * rows say why not.
+ * The parameter's `senders` write blocks to one GPU, whose leaves mark from its `threshold` on (0:
+ * the fabric's own); counters begin with that, so that the warm-up counts, in which queues fill.
+ * Adds Packet_drop_rate. 1: the rows say why not.
  */
-int load_marked_incast(struct trial *t, const char *name, unsigned to, struct measured *m);
+int load_marked_incast(struct trial *t, const char *name, unsigned to, uint64_t block_bytes,
+		       struct measured *m);
 
 /* Adds the load, with a stream from each prefill GPU to a decode GPU. Returns it. */
 unsigned load_pools(const struct trial *t, struct plan *plan, const struct traffic_load *load,

@@ -69,17 +69,31 @@ bool derive_point(const struct rows *rows, const char *test, const char *strateg
 	return kpi_read(rows, &filter, quantile, out);
 }
 
-int derive_value(struct rows *rows, const struct row *like, const char *kpi, double value)
+/* Takes none of the texts. */
+static int derive_row(struct rows *rows, const struct row *like, const char *kpi, double value,
+		      char *missing)
 {
 	struct row row = *like;
 
-	if (!isfinite(value))
-		return 0;
 	snprintf(row.kpi, sizeof(row.kpi), "%s", kpi);
 	row.hist = NULL;
-	row.text = row.missing = NULL;
+	row.text = NULL;
+	row.missing = missing;
 	row.trial = DERIVED_TRIAL;
 	row.value = value;
-	row.n = 1;
+	row.n = missing ? 0 : 1;
 	return rows_add(rows, &row);
+}
+
+int derive_value(struct rows *rows, const struct row *like, const char *kpi, double value)
+{
+	return isfinite(value) ? derive_row(rows, like, kpi, value, NULL) : 0;
+}
+
+int derive_missing(struct rows *rows, const struct row *like, const char *kpi, const char *why)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text), "%s", why);
+	return derive_row(rows, like, kpi, NAN, text);
 }

@@ -62,7 +62,7 @@ static int ecn_run(struct trial *t)
 {
 	unsigned to = trial_gpus(t) - 1;
 	struct measured m;
-	int err = load_marked_incast(t, "write", to, &m);
+	int err = load_marked_incast(t, "write", to, 256u << 10, &m);
 
 	if (err)
 		return err > 0 ? 0 : err;

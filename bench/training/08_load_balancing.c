@@ -7,32 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "procedure/uplinks.h"
 #include "suite/derive.h"
 #include "suite/kpis.h"
 #include "training/common.h"
-#include "training/link_balance.h"
 
 #define MESSAGE_BYTES (256u << 10)
 #define MESSAGES      4 /* under way, so that a QP pauses only when it waits for the fabric */
-
-struct balanced {
-	struct trial *t;
-	struct lab_uplink *from, *to;
-	uint64_t from_ns, to_ns;
-};
-
-static int balanced_meanwhile(void *arg, uint64_t from_ns, uint64_t to_ns)
-{
-	struct balanced *b = arg;
-	const struct fabric *fabric = b->t->fabric;
-	int err = cluster_sleep_until(fabric->cluster, from_ns);
-
-	if (!err)
-		err = lab_uplinks(&fabric->lab, fabric->topo, b->from, &b->from_ns);
-	if (!err)
-		err = cluster_sleep_until(fabric->cluster, to_ns);
-	return err ? err : lab_uplinks(&fabric->lab, fabric->topo, b->to, &b->to_ns);
-}
 
 /* GPU 0 and the first GPU behind another leaf of every plane; 0: there is none. */
 static unsigned balanced_peer(const struct topo *topo)
@@ -67,7 +48,7 @@ static void balanced_model(struct trial *t, unsigned qps)
 		trial_value(t, "JFI_model", is_hash ? hashed.jfi : 1, 1);
 }
 
-static void balanced_add(struct trial *t, const struct balanced *b, const struct measured *m,
+static void balanced_add(struct trial *t, const struct uplinks *b, const struct measured *m,
 			 unsigned qps)
 {
 	const struct topo *topo = t->fabric->topo;
@@ -81,13 +62,13 @@ static void balanced_add(struct trial *t, const struct balanced *b, const struct
 	}
 	for (unsigned plane = 0; plane < topo->n_planes; plane++)
 		sends[topo->gpus[0].plane[plane].leaf] = true;
-	use = link_balance(b->from, b->to, topo->n_uplinks, sends);
+	use = uplinks_balance(b, sends);
 	free(sends);
 	if (!use.n) {
 		trial_missing(t, NULL, "no byte left the leaves by their uplinks");
 		return;
 	}
-	full = (double)topo->uplinks[0].rate_bps / 8 * (double)(b->to_ns - b->from_ns) / 1e9;
+	full = uplinks_full_bytes(b);
 	trial_value(t, "MMR", use.mmr, use.n);
 	trial_value(t, "JFI", use.jfi, use.n);
 	trial_value(t, "Link_utilization_max", use.max / full * 100, use.n);
@@ -100,26 +81,24 @@ static void balanced_add(struct trial *t, const struct balanced *b, const struct
 
 static int balanced_measure(struct trial *t, unsigned peer, unsigned qps)
 {
-	struct balanced b = {.t = t};
+	struct uplinks b;
 	struct traffic_load load;
 	struct plan plan = {0};
 	struct measured m;
-	int err = -ENOMEM;
+	int err;
 
 	t->strategy = STRATEGY_ECMP; /* every QP carries the same */
 	load = trial_load(t, "qps", qps);
 	plan_stream(&plan, plan_load(&plan, &load), 0, peer, MESSAGES, MESSAGE_BYTES);
-	b.from = calloc(2 * (size_t)t->fabric->topo->n_uplinks, sizeof(*b.from));
-	if (b.from) {
-		b.to = b.from + t->fabric->topo->n_uplinks;
-		err = trial_measure(t, &plan, balanced_meanwhile, &b, &m);
-	}
+	err = uplinks_init(&b, t->fabric);
+	if (!err)
+		err = trial_measure(t, &plan, uplinks_meanwhile, &b, &m);
 	plan_fini(&plan);
 	if (!err) {
 		balanced_add(t, &b, &m, qps);
 		measured_fini(&m);
 	}
-	free(b.from);
+	uplinks_fini(&b);
 	return err;
 }
 

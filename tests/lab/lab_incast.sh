@@ -91,7 +91,9 @@ for xoff in 0:131072 '"80K":81920'; do
 	between bursts ".threshold == $level" PFC_frame_count 4 1e5
 	# 1.06 to 1.16, n = 5, at 128 and 100 KiB; 0.80 and 0.93 with a load of 14 on two cores: senders are late
 	between bursts ".threshold == $level" model_ratio 0.5 1.6
-	between bursts ".threshold == $level" Buffer_utilization "$bytes" $((bytes + 41856))
+	between bursts ".threshold == $level" Buffer_peak "$bytes" $((bytes + 41856))
+	between bursts ".threshold == $level" Buffer_utilization 60 100
+	between bursts ".threshold == $level" pause_depth 1 1
 	data=$(blocking "$level" data) control=$(blocking "$level" control)
 	echo "bursts, XOFF $bytes: data waits for $data us, control for $control us"
 	awk -v d="$data" -v c="$control" 'BEGIN { exit !(c != "" && d > c + 5000) }' || fail "bursts: data wait for no pause"

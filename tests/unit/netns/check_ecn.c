@@ -109,6 +109,7 @@ START_TEST(a_step)
 	ck_assert_uint_eq(c.marked, c.ramp_packets[ECN_RAMP_PARTS]);
 	ck_assert_uint_ge(c.queue_at_first_mark_ns, 10000000); /* 100,000 bytes at 80 Mb/s */
 	ck_assert_uint_lt(c.queue_at_first_mark_ns, 10200000);
+	ck_assert_uint_gt(c.queue_peak_ns, c.queue_at_first_mark_ns);
 }
 END_TEST
 
@@ -148,9 +149,12 @@ static bool program_marks(int program, int map, uint64_t queue_ns, uint32_t rand
 	const struct ecn_counters queue = {.queue_empty_ns = NOW_NS + queue_ns};
 	/* version and length of its header; ECT(0) */
 	uint8_t packet[100] = {[12] = 8, [14] = 0x45, [15] = 2};
+	struct ecn_counters after;
 
 	ck_assert_int_eq(tcx_map_write(map, 0, &queue), 0);
 	ck_assert_int_eq(bpf_run(program, packet, sizeof(packet), random), TCX_NEXT);
+	ck_assert_int_eq(tcx_map_read(map, 0, &after), 0);
+	ck_assert_uint_eq(after.queue_peak_ns, queue_ns);
 	return packet[15] == 3;
 }
 

@@ -104,8 +104,9 @@ START_TEST(marks_are_read)
 	port = json_array_get(json_object_get(port, "sub_ports"), 1);
 	json_object_set_new(root, "ecn_threshold_bytes", json_integer(102400));
 	json_object_set_new(port, "ecn",
-			    json_pack("{s:i, s:i, s:i, s:i, s:i}", "packets", 50, "bytes", 9,
-				      "marked", 7, "onset_ns", 3, "queue_at_onset_bytes", 102401));
+			    json_pack("{s:i, s:i, s:i, s:i, s:i, s:i}", "packets", 50, "bytes", 9,
+				      "marked", 7, "onset_ns", 3, "queue_at_onset_bytes", 102401,
+				      "queue_peak_bytes", 200000));
 	json_object_set_new(root, "ecn_max_bytes", json_integer(204800));
 	json_object_set_new(root, "ecn_max_percent", json_integer(20));
 	json_object_set_new(json_object_get(port, "ecn"), "ramp",
@@ -124,6 +125,7 @@ START_TEST(marks_are_read)
 	ck_assert_uint_eq(topo->gpus[1].plane[2].sub_port[1].marks.marked, 7);
 	ck_assert_uint_eq(topo->gpus[1].plane[2].sub_port[1].marks.onset_ns, 3);
 	ck_assert_uint_eq(topo->gpus[1].plane[2].sub_port[1].marks.queue_at_onset_bytes, 102401);
+	ck_assert_uint_eq(topo->gpus[1].plane[2].sub_port[1].marks.queue_peak_bytes, 200000);
 	ck_assert_uint_eq(topo->gpus[1].plane[2].sub_port[0].marks.packets, 0);
 	topo_destroy(topo);
 }

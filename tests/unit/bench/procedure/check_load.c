@@ -63,10 +63,16 @@ START_TEST(marks_of_a_receiver)
 	struct topo_plane *plane = topo->gpus[1].plane;
 	struct load_marks marks;
 
-	plane[0].sub_port[0].marks = (struct topo_marks){
-		.packets = 400, .marked = 100, .onset_ns = 5000000, .queue_at_onset_bytes = 7000};
-	plane[3].sub_port[1].marks = (struct topo_marks){
-		.packets = 800, .marked = 200, .onset_ns = 2000000, .queue_at_onset_bytes = 9000};
+	plane[0].sub_port[0].marks = (struct topo_marks){.packets = 400,
+							 .marked = 100,
+							 .onset_ns = 5000000,
+							 .queue_at_onset_bytes = 7000,
+							 .queue_peak_bytes = 30000};
+	plane[3].sub_port[1].marks = (struct topo_marks){.packets = 800,
+							 .marked = 200,
+							 .onset_ns = 2000000,
+							 .queue_at_onset_bytes = 9000,
+							 .queue_peak_bytes = 20000};
 	topo->gpus[2].plane[0].sub_port[0].marks = (struct topo_marks){
 		.packets = 800, .marked = 700, .onset_ns = 1000000, .queue_at_onset_bytes = 1};
 	plane[0].sub_port[0].marks.ramp_packets[4] = plane[0].sub_port[0].marks.ramp_marked[4] = 10;
@@ -77,6 +83,7 @@ START_TEST(marks_of_a_receiver)
 	ck_assert_double_eq(marks.rate_percent, 25);
 	ck_assert_double_eq(marks.onset_ms, 2);
 	ck_assert_double_eq(marks.onset_bytes, 9000);
+	ck_assert_double_eq(marks.peak_bytes, 30000);
 	ck_assert_double_eq(marks.ramp_packets[4], 30);
 	ck_assert_double_eq(marks.ramp_marked[4], 12);
 	ck_assert_double_eq(load_marks(topo, 0, 3).rate_percent, 50);

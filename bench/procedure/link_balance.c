@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "training/link_balance.h"
+#include "procedure/link_balance.h"
 
 #include <math.h>
 #include <stdlib.h>
