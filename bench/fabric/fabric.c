@@ -25,9 +25,9 @@ static const struct {
 	{NEED_SPINES, "the fabric has one tier: a leaf for each plane, no spines",
 	 "the inventory names no spines"},
 	{NEED_ECN, "the leaves mark nothing: the lab's topology has no ecn_threshold_kb",
-	 "no switch is in the inventory: its marks cannot be counted"},
+	 "how hosts' switches mark is neither set nor read by port from here"},
 	{NEED_PFC, "the lab's topology has no pfc",
-	 "no switch is in the inventory: its pause frames cannot be counted"},
+	 "how hosts' switches pause is neither set nor read by port from here"},
 	{NEED_SWITCH_COUNTERS, "the leaves' counters cannot be read",
 	 "no switch is in the inventory"},
 	{NEED_ONE_MACHINE, "the workers run on other hosts", "the workers run on other hosts"},
@@ -50,7 +50,8 @@ static const char *const fabric_parts[FABRIC_PARTS][3] = {
 	[FABRIC_PCIE] = {"a process stands for a GPU, virtual Ethernet for a NIC: no PCIe",
 			 "no GPU takes part", "no GPU takes part"},
 	[FABRIC_BUFFERS] = {"no counter tells how full the leaves' queues were at most",
-			    "no switch is in the inventory", "no switch is in the inventory"},
+			    "no counter by a name that is known tells how full switches were",
+			    "no counter by a name that is known tells how full switches were"},
 };
 
 const char *fabric_lacks(const struct fabric *fabric, enum fabric_part part)

@@ -172,6 +172,23 @@ uint64_t topo_uplinks_bps(const struct topo *topo, unsigned leaf)
 	return sum;
 }
 
+double topo_oversubscription(const struct topo *topo)
+{
+	double worst = 0;
+
+	for (unsigned leaf = 0; leaf < topo->n_leaves; leaf++) {
+		unsigned plane = topo->leaves[leaf].plane;
+		double servers = 0, uplinks = (double)topo_uplinks_bps(topo, leaf);
+
+		for (unsigned gpu = 0; gpu < topo->n_gpus; gpu++)
+			if (topo->gpus[gpu].plane[plane].leaf == leaf)
+				servers += (double)topo_capacity_bps(topo, gpu, plane);
+		if (uplinks > 0)
+			worst = fmax(worst, servers / uplinks);
+	}
+	return worst;
+}
+
 unsigned topo_path_mtu(unsigned link_mtu_bytes, bool ipv6)
 {
 	for (unsigned mtu = 4096; mtu >= 256; mtu /= 2)

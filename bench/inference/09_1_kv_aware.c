@@ -4,15 +4,20 @@
 #include "procedure/service.h"
 #include "suite/kpis.h"
 
+static unsigned kv_aware_workers(unsigned gpus)
+{
+	return gpus > SERVING_MAX_WORKERS / 4 ? SERVING_MAX_WORKERS : 4 * gpus;
+}
+
 static int kv_aware_run(struct trial *t)
 {
 	struct serving_options o = service_usual(t);
 	int err;
 
-	o.router = strcmp(trial_text(t, "router"), "kv-aware") == 0 ? ROUTER_KV_AWARE
+	o.router = strcmp(trial_text(t, "router"), "kv-aware") == 0 ? ROUTER_KV_PATHS
 								    : ROUTER_ROUND_ROBIN;
-	o.n_prefill *= 4;
-	o.n_decode *= 4;
+	o.n_prefill = kv_aware_workers(o.n_prefill);
+	o.n_decode = kv_aware_workers(o.n_decode);
 	o.kv_tokens = 24000;
 	o.per_s = trial_number(t, "rate");
 	err = service_run(t, &o, NULL, NULL);
@@ -25,8 +30,11 @@ const struct test test_9_1 = {
 	INFERENCE_CLAUSE("9.1"),
 	.name = "KV-Aware Request Routing Efficacy",
 	.dut = "SUT-E",
-	.summary = "Four workers to a GPU in each pool; the KV-aware router takes the shortest "
-		   "prefill queue and the decode worker with least cache. Compute emulated.",
+	.summary = "Four workers to a GPU, 64 at most in a pool; the KV-aware router takes the "
+		   "shortest prefill queue, and of the decode workers within a tenth of their "
+		   "memory of the emptiest the one that a cache reaches first, by what is under "
+		   "way on that path and what the last caches took there. Router, memory and "
+		   "compute are emulated, transfers and dispatches are real.",
 	.needs = NEED_TWO_SERVERS,
 	.trials = {1, 10, 20},
 	.seconds = {4, 20, 60},

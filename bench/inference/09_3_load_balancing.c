@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 
 #include "procedure/dispatch.h"
@@ -49,30 +48,12 @@ static void balancing_plan_ep(struct trial *t, struct dispatch *d, struct plan *
 	dispatch_plan(t, d, plan, moe);
 }
 
-/* What servers send into a leaf over what its uplinks carry, of the worst. */
-static double balancing_oversubscription(const struct topo *topo)
-{
-	double worst = 0;
-
-	for (unsigned leaf = 0; leaf < topo->n_leaves; leaf++) {
-		double servers = 0, uplinks = (double)topo_uplinks_bps(topo, leaf);
-
-		for (unsigned gpu = 0; gpu < topo->n_gpus; gpu++)
-			if (topo->gpus[gpu].plane[topo->leaves[leaf].plane].leaf == leaf)
-				servers += (double)topo_capacity_bps(topo, gpu,
-								     topo->leaves[leaf].plane);
-		if (uplinks > 0)
-			worst = fmax(worst, servers / uplinks);
-	}
-	return worst;
-}
-
 static void balancing_add_uplinks(struct trial *t, const struct uplinks *u)
 {
 	struct link_balance use = uplinks_balance_busy(u, BALANCING_BUSY);
 	double full = uplinks_full_bytes(u);
 
-	trial_value(t, "Oversubscription", balancing_oversubscription(t->fabric->topo), 1);
+	trial_value(t, "Oversubscription", topo_oversubscription(t->fabric->topo), 1);
 	if (!use.n) {
 		for (unsigned i = 0; i < 3; i++)
 			trial_missing(t, balancing_of_uplinks[i],

@@ -60,14 +60,21 @@ struct decode_worker {
 	uint64_t steps, busy_steps;
 };
 
+/* Between two GPUs, as the caches that were sent there show it. */
+struct serving_path {
+	double open_bytes;  /* sent, and not there yet */
+	double ns_per_byte; /* of the last ones, from due to arrival; 0: none has arrived */
+};
+
 struct serving {
 	struct trial *t;
 	const struct serving_options *o;
 	struct serving_result *r;
 	const struct plan *plan;
-	unsigned kv_stream[SERVING_MAX_WORKERS][SERVING_MAX_WORKERS];	 /* [prefill][decode] */
-	unsigned prefill_first, prefill_gpus, decode_first, decode_gpus; /* its GPUs */
-	unsigned first_stream, end_stream, kv_load, experts_load;	 /* in the plan */
+	unsigned kv_stream[SERVING_MAX_WORKERS][SERVING_MAX_WORKERS];	    /* [prefill][decode] */
+	unsigned prefill_first, prefill_gpus, decode_first, decode_gpus;    /* its GPUs */
+	struct serving_path path[SERVING_MAX_WORKERS][SERVING_MAX_WORKERS]; /* of its GPUs */
+	unsigned first_stream, end_stream, kv_load, experts_load;	    /* in the plan */
 	struct moe moe[2];
 	struct request *request;
 	uint32_t n_requests, room;

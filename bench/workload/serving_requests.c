@@ -10,6 +10,9 @@
 #include "core/rng.h"
 #include "workload/serving_internal.h"
 
+#define SERVING_NEAR  0.1  /* of what a decode worker holds at most: about as empty */
+#define SERVING_NEWER 0.25 /* weight of the last cache in what a path takes */
+
 void queue_put(struct serving *s, struct queue *q, uint32_t i)
 {
 	s->request[i].next = SERVING_NONE;
@@ -52,6 +55,40 @@ static unsigned serving_shortest_prefill(const struct serving *s)
 
 		if (a->queue.n + (a->busy != SERVING_NONE) < b->queue.n + (b->busy != SERVING_NONE))
 			best = i;
+	}
+	return best;
+}
+
+static struct serving_path *serving_path(struct serving *s, const struct request *q)
+{
+	return &s->path[q->prefill % s->prefill_gpus][q->decode % s->decode_gpus];
+}
+
+/* When its cache would be there; a path that nobody knows is tried. */
+static double serving_reach_ns(struct serving *s, const struct request *q, unsigned decode)
+{
+	struct request there = {.prefill = q->prefill, .decode = decode};
+	const struct serving_path *path = serving_path(s, &there);
+
+	return (path->open_bytes + model_kv_bytes(s->o->model, q->prompt) / s->t->scale) *
+	       path->ns_per_byte;
+}
+
+/* Of the decode workers about as empty as the emptiest the first to be reached. */
+static unsigned serving_nearest(struct serving *s, const struct request *q)
+{
+	unsigned best = serving_emptiest(s);
+	double most = s->decode[best].tokens + SERVING_NEAR * s->o->kv_tokens,
+	       soonest = serving_reach_ns(s, q, best);
+
+	for (unsigned i = 0; i < s->o->n_decode; i++) {
+		double ns = serving_reach_ns(s, q, i), tokens = s->decode[i].tokens;
+
+		if (tokens > most || ns > soonest ||
+		    (ns == soonest && tokens >= s->decode[best].tokens))
+			continue;
+		best = i;
+		soonest = ns;
 	}
 	return best;
 }
@@ -119,7 +156,9 @@ static void serving_route(struct serving *s, struct request *q)
 	q->prefill = in_turn ? s->turn % s->o->n_prefill : serving_shortest_prefill(s);
 	q->decode = in_turn ? s->turn % s->o->n_decode : serving_emptiest(s);
 	s->turn++;
-	if (s->o->router == ROUTER_PREFIX && q->n_blocks)
+	if (s->o->router == ROUTER_KV_PATHS)
+		q->decode = serving_nearest(s, q);
+	else if (s->o->router == ROUTER_PREFIX && q->n_blocks)
 		serving_route_by_prefix(s, q);
 	else if (s->o->router == ROUTER_PREFIX_LOAD)
 		serving_route_by_work(s, q);
@@ -301,6 +340,7 @@ static void serving_message(struct serving *s, uint32_t i, uint64_t bytes)
 	s->transfers += q->sent == q->arrived;
 	q->sent++;
 	s->r->sent_bytes += (double)bytes;
+	serving_path(s, q)->open_bytes += (double)bytes;
 	if (!s->err)
 		s->err = traffic_transfer(s->t->fabric->cluster, &s->plan->stream[stream], stream,
 					  i, bytes);
@@ -365,6 +405,14 @@ void serving_piece(struct serving *s, unsigned worker)
 	serving_prefill_next(s, worker, due);
 }
 
+static void serving_path_took(struct serving_path *path, double ns, double bytes)
+{
+	path->open_bytes = fmax(path->open_bytes - bytes, 0);
+	if (ns > 0 && bytes > 0)
+		path->ns_per_byte += (ns / bytes - path->ns_per_byte) *
+				     (path->ns_per_byte > 0 ? SERVING_NEWER : 1);
+}
+
 void serving_delivered(struct serving *s, uint64_t id, uint64_t due_ns, uint64_t t_ns, double bytes)
 {
 	struct request *q;
@@ -372,6 +420,7 @@ void serving_delivered(struct serving *s, uint64_t id, uint64_t due_ns, uint64_t
 	if (id >= s->n_requests)
 		return;
 	q = &s->request[id];
+	serving_path_took(serving_path(s, q), (double)t_ns - (double)due_ns, bytes);
 	q->arrived++;
 	s->transfers -= q->sent == q->arrived;
 	if (q->counted && t_ns > due_ns)

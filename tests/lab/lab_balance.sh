@@ -30,6 +30,14 @@ for test in T8.3 T8.4; do
 	between $test spray JFI 0.97 1
 done
 between T8.4 spray JFI_delta 0.6 0.76
+# 9.3: what KV transfers make of the same uplinks; the own mode is given back between the others
+timeout 120 "$FARE_BIN/farebench" run 9.3 --lab "$LAB" --even-busy --seed 7 --trials 1 --param traffic=kv --param balance=own,spray,adaptive \
+	--strategy fare-spray --out "$SCRATCH/kv" >"$SCRATCH/out" 2>&1 || fail "9.3: $(tail -5 "$SCRATCH/out")"
+for mode in spray adaptive; do
+	jq_true -s --arg m $mode 'any(.kpi == "Uplink_JFI" and .params.balance == $m and .value > 0.97 and .value <= 1)' "$SCRATCH/kv/rows.jsonl" >/dev/null ||
+		fail "9.3, $mode: $(grep Uplink_JFI "$SCRATCH/kv/rows.jsonl")"
+done
+jq_true -s 'map(select(.kpi == "Oversubscription").value) == [1, 1, 1]' "$SCRATCH/kv/rows.jsonl" >/dev/null || fail "9.3: links to spines carry what servers' do"
 [ "$(farelab status "$LAB" --json | jq -r '[.leaves[].lb] | unique | join(" ")')" = ecmp ] || fail "the leaves have not their own mode"
 # a kernel without tcx, whose farelab says so: that row has its words, and the others are measured
 cat >"$SCRATCH/farelab" <<END

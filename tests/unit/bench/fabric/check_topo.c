@@ -174,6 +174,12 @@ START_TEST(spines_are_read_and_checked)
 	ck_assert(topo_same_leaf(topo, 0, 1, 3) && !topo_same_leaf(topo, 1, 2, 3));
 	ck_assert_uint_eq(topo_uplinks_bps(topo, 0), 800000000);
 	ck_assert_double_eq(topo_spines_share(topo, 0, 1), 1);
+	/* two servers of two links of 200 Mb/s on two of 400; then leaf 0 has one */
+	ck_assert_double_eq(topo_oversubscription(topo), 1);
+	topo->uplinks[0].up = false;
+	ck_assert_double_eq(topo_oversubscription(topo), 2);
+	topo->n_uplinks = 0;
+	ck_assert_double_eq(topo_oversubscription(topo), 0);
 	topo_destroy(topo);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		json_t *root = two_tiers();
