@@ -31,9 +31,10 @@ const struct test test_9_1 = {
 	.name = "KV-Aware Request Routing Efficacy",
 	.dut = "SUT-E",
 	.summary = "Four workers to a GPU, 64 at most in a pool; the KV-aware router takes the "
-		   "shortest prefill queue, and of the decode workers within a tenth of their "
-		   "memory of the emptiest the one that a cache reaches first, by what is under "
-		   "way on that path and what the last caches took there. Router, memory and "
+		   "shortest prefill queue and the emptiest decode worker; of those as short, and "
+		   "within a tenth of their memory as empty, the two between which a cache is "
+		   "soonest across, by what is still to come and what the last caches took. "
+		   "Router, memory and "
 		   "compute are emulated, transfers and dispatches are real.",
 	.needs = NEED_TWO_SERVERS,
 	.trials = {1, 10, 20},

@@ -29,7 +29,8 @@ struct request {
 	unsigned sent, arrived;		  /* messages of its cache */
 	const uint64_t *block;		  /* of its prompt, from the beginning */
 	unsigned n_blocks;
-	double work; /* tokens that its prefill worker had to compute, as the router saw it */
+	double open_bytes; /* of its cache, that the router counts as to come */
+	double work;	   /* tokens that its prefill worker had to compute, as the router saw it */
 	bool counted, preempted; /* counted: its latencies are */
 	uint32_t next;		 /* in a queue */
 };
@@ -60,21 +61,18 @@ struct decode_worker {
 	uint64_t steps, busy_steps;
 };
 
-/* Between two GPUs, as the caches that were sent there show it. */
-struct serving_path {
-	double open_bytes;  /* sent, and not there yet */
-	double ns_per_byte; /* of the last ones, from due to arrival; 0: none has arrived */
-};
-
 struct serving {
 	struct trial *t;
 	const struct serving_options *o;
 	struct serving_result *r;
 	const struct plan *plan;
-	unsigned kv_stream[SERVING_MAX_WORKERS][SERVING_MAX_WORKERS];	    /* [prefill][decode] */
-	unsigned prefill_first, prefill_gpus, decode_first, decode_gpus;    /* its GPUs */
-	struct serving_path path[SERVING_MAX_WORKERS][SERVING_MAX_WORKERS]; /* of its GPUs */
-	unsigned first_stream, end_stream, kv_load, experts_load;	    /* in the plan */
+	unsigned kv_stream[SERVING_MAX_WORKERS][SERVING_MAX_WORKERS];	 /* [prefill][decode] */
+	unsigned prefill_first, prefill_gpus, decode_first, decode_gpus; /* its GPUs */
+	/* by its GPUs: caches of requests that are routed and not there yet; what a byte of the
+	 * last ones took between two, from due to arrival, 0: none has arrived */
+	double open_from[SERVING_MAX_WORKERS], open_to[SERVING_MAX_WORKERS];
+	double ns_per_byte[SERVING_MAX_WORKERS][SERVING_MAX_WORKERS];
+	unsigned first_stream, end_stream, kv_load, experts_load; /* in the plan */
 	struct moe moe[2];
 	struct request *request;
 	uint32_t n_requests, room;

@@ -46,51 +46,55 @@ static unsigned serving_emptiest(const struct serving *s)
 	return best;
 }
 
+static unsigned serving_waiting(const struct prefill_worker *p)
+{
+	return p->queue.n + (p->busy != SERVING_NONE);
+}
+
 static unsigned serving_shortest_prefill(const struct serving *s)
 {
 	unsigned best = 0;
 
-	for (unsigned i = 1; i < s->o->n_prefill; i++) {
-		const struct prefill_worker *a = &s->prefill[i], *b = &s->prefill[best];
-
-		if (a->queue.n + (a->busy != SERVING_NONE) < b->queue.n + (b->busy != SERVING_NONE))
+	for (unsigned i = 1; i < s->o->n_prefill; i++)
+		if (serving_waiting(&s->prefill[i]) < serving_waiting(&s->prefill[best]))
 			best = i;
-	}
 	return best;
 }
 
-static struct serving_path *serving_path(struct serving *s, const struct request *q)
+/* When a cache would be there: what is to come by the busier end is first. A path that nobody knows
+ * is tried. */
+static double serving_reach_ns(const struct serving *s, double bytes, unsigned prefill,
+			       unsigned decode)
 {
-	return &s->path[q->prefill % s->prefill_gpus][q->decode % s->decode_gpus];
+	unsigned from = prefill % s->prefill_gpus, to = decode % s->decode_gpus;
+	double ns = s->ns_per_byte[from][to];
+
+	return (fmax(s->open_from[from], s->open_to[to]) + bytes) * (ns > 0 ? ns : 1);
 }
 
-/* When its cache would be there; a path that nobody knows is tried. */
-static double serving_reach_ns(struct serving *s, const struct request *q, unsigned decode)
+/* Of the workers about as good as the best of their pool, the two between which its cache is
+ * soonest across. */
+static void serving_route_by_path(struct serving *s, struct request *q)
 {
-	struct request there = {.prefill = q->prefill, .decode = decode};
-	const struct serving_path *path = serving_path(s, &there);
+	unsigned shortest = serving_waiting(&s->prefill[q->prefill]), best = q->decode;
+	double most = s->decode[best].tokens + SERVING_NEAR * s->o->kv_tokens, soonest = INFINITY;
 
-	return (path->open_bytes + model_kv_bytes(s->o->model, q->prompt) / s->t->scale) *
-	       path->ns_per_byte;
-}
+	q->open_bytes = model_kv_bytes(s->o->model, q->prompt) / s->t->scale;
+	for (unsigned i = 0; i < s->o->n_prefill; i++)
+		for (unsigned j = 0; j < s->o->n_decode; j++) {
+			double ns = serving_reach_ns(s, q->open_bytes, i, j),
+			       tokens = s->decode[j].tokens;
 
-/* Of the decode workers about as empty as the emptiest the first to be reached. */
-static unsigned serving_nearest(struct serving *s, const struct request *q)
-{
-	unsigned best = serving_emptiest(s);
-	double most = s->decode[best].tokens + SERVING_NEAR * s->o->kv_tokens,
-	       soonest = serving_reach_ns(s, q, best);
-
-	for (unsigned i = 0; i < s->o->n_decode; i++) {
-		double ns = serving_reach_ns(s, q, i), tokens = s->decode[i].tokens;
-
-		if (tokens > most || ns > soonest ||
-		    (ns == soonest && tokens >= s->decode[best].tokens))
-			continue;
-		best = i;
-		soonest = ns;
-	}
-	return best;
+			if (serving_waiting(&s->prefill[i]) > shortest || tokens > most ||
+			    ns > soonest || (ns == soonest && tokens >= s->decode[best].tokens))
+				continue;
+			q->prefill = i;
+			best = j;
+			soonest = ns;
+		}
+	q->decode = best;
+	s->open_from[q->prefill % s->prefill_gpus] += q->open_bytes;
+	s->open_to[q->decode % s->decode_gpus] += q->open_bytes;
 }
 
 static double serving_block_tokens(const struct serving *s)
@@ -157,7 +161,7 @@ static void serving_route(struct serving *s, struct request *q)
 	q->decode = in_turn ? s->turn % s->o->n_decode : serving_emptiest(s);
 	s->turn++;
 	if (s->o->router == ROUTER_KV_PATHS)
-		q->decode = serving_nearest(s, q);
+		serving_route_by_path(s, q);
 	else if (s->o->router == ROUTER_PREFIX && q->n_blocks)
 		serving_route_by_prefix(s, q);
 	else if (s->o->router == ROUTER_PREFIX_LOAD)
@@ -340,7 +344,6 @@ static void serving_message(struct serving *s, uint32_t i, uint64_t bytes)
 	s->transfers += q->sent == q->arrived;
 	q->sent++;
 	s->r->sent_bytes += (double)bytes;
-	serving_path(s, q)->open_bytes += (double)bytes;
 	if (!s->err)
 		s->err = traffic_transfer(s->t->fabric->cluster, &s->plan->stream[stream], stream,
 					  i, bytes);
@@ -405,12 +408,20 @@ void serving_piece(struct serving *s, unsigned worker)
 	serving_prefill_next(s, worker, due);
 }
 
-static void serving_path_took(struct serving_path *path, double ns, double bytes)
+static void serving_path_took(struct serving *s, const struct request *q, double ns, double bytes)
 {
-	path->open_bytes = fmax(path->open_bytes - bytes, 0);
+	double *path = &s->ns_per_byte[q->prefill % s->prefill_gpus][q->decode % s->decode_gpus];
+
 	if (ns > 0 && bytes > 0)
-		path->ns_per_byte += (ns / bytes - path->ns_per_byte) *
-				     (path->ns_per_byte > 0 ? SERVING_NEWER : 1);
+		*path += (ns / bytes - *path) * (*path > 0 ? SERVING_NEWER : 1);
+}
+
+/* Nothing more of it is to come. */
+static void serving_path_free(struct serving *s, struct request *q)
+{
+	s->open_from[q->prefill % s->prefill_gpus] -= q->open_bytes;
+	s->open_to[q->decode % s->decode_gpus] -= q->open_bytes;
+	q->open_bytes = 0;
 }
 
 void serving_delivered(struct serving *s, uint64_t id, uint64_t due_ns, uint64_t t_ns, double bytes)
@@ -420,7 +431,7 @@ void serving_delivered(struct serving *s, uint64_t id, uint64_t due_ns, uint64_t
 	if (id >= s->n_requests)
 		return;
 	q = &s->request[id];
-	serving_path_took(serving_path(s, q), (double)t_ns - (double)due_ns, bytes);
+	serving_path_took(s, q, (double)t_ns - (double)due_ns, bytes);
 	q->arrived++;
 	s->transfers -= q->sent == q->arrived;
 	if (q->counted && t_ns > due_ns)
@@ -429,6 +440,7 @@ void serving_delivered(struct serving *s, uint64_t id, uint64_t due_ns, uint64_t
 	s->r->kv_bytes += t_ns >= s->count_ns ? bytes : 0;
 	if (q->pieces_out < serving_pieces(s) || q->arrived < q->sent)
 		return;
+	serving_path_free(s, q);
 	q->arrived_ns = t_ns;
 	if (q->counted)
 		hist_add(&s->r->transfer, t_ns > q->computed_ns ? t_ns - q->computed_ns : 0);

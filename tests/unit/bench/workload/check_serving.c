@@ -298,51 +298,60 @@ START_TEST(the_router_weighs_blocks_against_what_waits)
 }
 END_TEST
 
-/* Two decode GPUs, caches of 1 MB: one takes 10 ms to GPU 0, one 20 ms to GPU 1. Workers 0 and 2 are
- * at GPU 0. */
-START_TEST(the_router_weighs_paths_of_workers_as_empty)
+/* Two GPUs in each pool, two workers at each: a byte takes 10 ns from prefill GPU 0 to decode GPU 0
+ * (workers 0 and 2), 18 between the other two, 20 across. */
+START_TEST(the_router_weighs_paths_of_workers_as_good)
 {
 	struct serving_options o = {.model = model_find("CFG-B"),
-				    .n_prefill = 1,
+				    .n_prefill = 4,
 				    .n_decode = 4,
-				    .kv_tokens = 1000,
+				    .kv_tokens = 10000,
 				    .prompt = {LENGTHS_FIXED, 100, 0, 0},
 				    .output = {LENGTHS_FIXED, 10, 0, 0},
 				    .router = ROUTER_KV_PATHS};
 	struct served *all = begin(&o, 2, 10);
 	struct serving *s = &all->s;
+	struct request *q;
 
 	hist_init(&all->r.kv_latency);
 	all->t.scale = 1;
-	s->prefill_gpus = 1;
-	s->decode_gpus = 2;
-	s->decode[0].tokens = 20;
+	s->prefill_gpus = s->decode_gpus = 2;
 	s->request[1].decode = 1;
-	s->request[0].pieces_out = s->request[1].pieces_out = 1;
 	s->request[0].sent = s->request[1].sent = 2; /* a part of each is still to come */
-	s->decode[1].tokens = s->decode[2].tokens = s->decode[3].tokens = 20;
-	s->path[0][0].open_bytes = s->path[0][1].open_bytes = 1e6;
 	serving_delivered(s, 0, 100 * MS, 110 * MS, 1e6);
 	serving_delivered(s, 1, 100 * MS, 120 * MS, 1e6);
-	ck_assert_double_eq(s->path[0][1].open_bytes, 0);
-	ck_assert_double_eq(s->path[0][1].ns_per_byte, 20);
-	/* as empty, the faster path; the emptier one of it, within 100 tokens of the emptiest */
-	s->decode[1].tokens = 10;
+	ck_assert_double_eq(s->ns_per_byte[0][1], 20);
+	s->ns_per_byte[1][0] = 20;
+	s->ns_per_byte[1][1] = 18;
+	for (unsigned i = 0; i < 4; i++) {
+		s->prefill[i].busy = SERVING_NONE;
+		s->decode[i].tokens = 20;
+	}
+	/* the faster path; the emptier worker at it, though worker 1 has less by 10 of 10,000 */
 	s->decode[0].tokens = 30;
-	serving_arrive(s);
-	ck_assert_uint_eq(s->request[2].decode, 2);
-	/* what is under way there makes it the slower one: a prompt is 33 MB */
-	s->path[0][0].open_bytes = 1e9;
-	serving_arrive(s);
-	ck_assert_uint_eq(s->request[3].decode, 1);
-	s->path[0][0].open_bytes = 0;
-	s->decode[0].tokens = s->decode[2].tokens = 150; /* no longer as empty */
 	s->decode[1].tokens = 10;
 	serving_arrive(s);
-	ck_assert_uint_eq(s->request[4].decode, 1);
-	/* 20 ns a byte, then 4: three quarters of it and a quarter */
-	serving_delivered(s, 1, 130 * MS, 134 * MS, 1e6);
-	ck_assert_double_eq(s->path[0][1].ns_per_byte, 16);
+	q = &s->request[2];
+	ck_assert_uint_eq(q->prefill % 2, 0);
+	ck_assert_uint_eq(q->decode, 2);
+	ck_assert_double_eq(s->open_from[0], q->open_bytes);
+	ck_assert_double_eq(s->open_to[0], model_kv_bytes(o.model, 100));
+	/* what is to come there makes it the slower one */
+	serving_arrive(s);
+	q = &s->request[3];
+	ck_assert_uint_eq(q->prefill % 2, 1);
+	ck_assert_uint_eq(q->decode, 1);
+	/* there: nothing is left to come */
+	q->sent = q->pieces_out = 1;
+	serving_delivered(s, 3, 130 * MS, 134 * MS, 1e6);
+	ck_assert_double_eq(s->open_from[1], 0);
+	ck_assert_double_eq(s->open_to[1], 0);
+	ck_assert_double_eq(s->ns_per_byte[1][1], 14.5); /* of 18 and 4 the latter by a quarter */
+	/* GPU 0's workers are fuller by more than a tenth */
+	s->decode[0].tokens = s->decode[2].tokens = 1500;
+	s->decode[1].tokens = s->decode[3].tokens = 400;
+	serving_arrive(s);
+	ck_assert_uint_eq(s->request[4].decode % 2, 1);
 	end(all);
 }
 END_TEST
@@ -432,7 +441,7 @@ int main(void)
 	tcase_add_test(tcase, time_of_a_prefill_worker_adds_up);
 	tcase_add_test(tcase, fabric_fraction_is_of_the_same_requests);
 	tcase_add_test(tcase, the_router_weighs_blocks_against_what_waits);
-	tcase_add_test(tcase, the_router_weighs_paths_of_workers_as_empty);
+	tcase_add_test(tcase, the_router_weighs_paths_of_workers_as_good);
 	tcase_add_test(tcase, hits_and_repeats_are_of_the_same_look_ups);
 	tcase_add_test(tcase, prompts_that_count_are_added_up);
 	suite_add_tcase(suite, tcase);
