@@ -134,6 +134,58 @@ static int devices_json(json_t *devices, const struct topology *t, struct plan_h
 	return rc ? -EIO : 0;
 }
 
+/* ---- a switch's routes --------------------------------------------------- */
+
+/* Of a file of /proc/net with a line of names ("Ip: a b") and one of values; 0: it has no such. */
+static uint64_t counter_of_pair(const char *path, const char *group, const char *name)
+{
+	char names[4096], values[4096], *in_names, *in_values;
+	size_t length = strlen(group);
+	uint64_t found = 0;
+	FILE *file = fopen(path, "re");
+
+	while (file && fgets(names, sizeof(names), file) && fgets(values, sizeof(values), file)) {
+		char *key = strtok_r(names, " \n", &in_names),
+		     *value = strtok_r(values, " \n", &in_values);
+
+		if (!key || strncmp(key, group, length) != 0 || strcmp(key + length, ":") != 0)
+			continue;
+		for (; key && value && strcmp(key, name) != 0;
+		     key = strtok_r(NULL, " \n", &in_names))
+			value = strtok_r(NULL, " \n", &in_values);
+		found = key && value ? strtoull(value, NULL, 10) : 0;
+		break;
+	}
+	if (file)
+		fclose(file);
+	return found;
+}
+
+/* Of one with a name and a value on each line. */
+static uint64_t counter_of_line(const char *path, const char *name)
+{
+	unsigned long long value, found = 0;
+	FILE *file = fopen(path, "re");
+	char key[64];
+
+	while (file && fscanf(file, "%63s %llu", key, &value) == 2)
+		if (strcmp(key, name) == 0)
+			found = value;
+	if (file)
+		fclose(file);
+	return found;
+}
+
+/* Packets that the namespace was to forward and had no route for, or did not forward at all: no
+ * queue and no device counts them. */
+static uint64_t route_drops(void)
+{
+	return counter_of_pair("/proc/thread-self/net/netstat", "IpExt", "InNoRoutes") +
+	       counter_of_pair("/proc/thread-self/net/snmp", "Ip", "InAddrErrors") +
+	       counter_of_line("/proc/thread-self/net/snmp6", "Ip6InNoRoutes") +
+	       counter_of_line("/proc/thread-self/net/snmp6", "Ip6InAddrErrors");
+}
+
 /* ---- a daemon ------------------------------------------------------------ */
 
 /* Seconds of CPU and bytes of memory that a process has used; false: it has ended. */
@@ -188,14 +240,18 @@ static int host_json(const struct lab *lab, struct plan_host host, json_t *hosts
 	json_t *devices = json_array();
 	char name[PLAN_HOST_NAME_MAX];
 	int home, rc = lab_enter(lab, host, &home);
+	uint64_t no_route = 0;
 
 	if (!rc) {
 		rc = devices_json(devices, &lab->topology, host, sum);
+		no_route = host.role == PLAN_SERVER ? 0 : route_drops();
+		sum->dropped += no_route;
 		netns_leave(home);
 	}
 	plan_host_name(host, name);
-	json_array_append_new(hosts, json_pack("{s:s, s:o, s:o}", "name", name, "devices", devices,
-					       "daemons", daemons_json(lab, host)));
+	json_array_append_new(hosts, json_pack("{s:s, s:I, s:o, s:o}", "name", name, "route_drops",
+					       (json_int_t)no_route, "devices", devices, "daemons",
+					       daemons_json(lab, host)));
 	return rc;
 }
 
@@ -262,6 +318,10 @@ void counters_print(const json_t *counters, FILE *out)
 				counters_text(item, "name"),
 				json_real_value(json_object_get(item, "cpu_s")),
 				counters_number(item, "rss_bytes") / 1024);
+	json_array_foreach (json_object_get(counters, "hosts"), i, host)
+		if (counters_number(host, "route_drops"))
+			fprintf(out, "%s dropped %lld packets that it had no route for\n",
+				counters_text(host, "name"), counters_number(host, "route_drops"));
 	fprintf(out, "%lld packets sent by servers, %lld dropped\n",
 		counters_number(counters, "sent_packets"),
 		counters_number(counters, "dropped_packets"));

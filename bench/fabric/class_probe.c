@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -18,11 +19,15 @@
 
 #define PROBE_PORT 20600 /* of the first */
 
+struct probe_packet {
+	uint64_t sent_ns, number;
+};
+
 struct probes {
 	const struct topo *topo;
 	struct class_probe *probe;
 	unsigned n;
-	uint64_t period_ns, until_ns;
+	uint64_t period_ns, until_ns, number; /* of the next of each probe */
 	int tx[CLASS_PROBE_MOST], err;
 	struct pollfd rx[CLASS_PROBE_MOST];
 };
@@ -57,7 +62,8 @@ static int probe_open(struct probes *p, unsigned i)
 		return p->tx[i];
 	if (setsockopt(p->tx[i], IPPROTO_IP, IP_TOS, &tos, sizeof(tos)) ||
 	    setsockopt(p->tx[i], IPPROTO_IPV6, IPV6_TCLASS, &tos, sizeof(tos)) ||
-	    setsockopt(p->tx[i], SOL_SOCKET, SO_BINDTODEVICE, dev, (socklen_t)strlen(dev) + 1) ||
+	    (!probe->routed &&
+	     setsockopt(p->tx[i], SOL_SOCKET, SO_BINDTODEVICE, dev, (socklen_t)strlen(dev) + 1)) ||
 	    connect(p->tx[i], (struct sockaddr *)&to, sizeof(to)))
 		return -errno;
 	return 0;
@@ -66,10 +72,38 @@ static int probe_open(struct probes *p, unsigned i)
 static void probe_send(struct probes *p)
 {
 	for (unsigned i = 0; i < p->n; i++) {
-		uint64_t now_ns = clock_now_ns();
+		struct probe_packet packet = {clock_now_ns(), p->number};
 
-		p->probe[i].sent += send(p->tx[i], &now_ns, sizeof(now_ns), 0) >= 0;
+		p->probe[i].sent += send(p->tx[i], &packet, sizeof(packet), 0) >= 0;
 	}
+	p->number++;
+}
+
+void class_probe_came(struct class_probe *probe, uint64_t number, uint64_t sent_ns, uint64_t now_ns)
+{
+	hist_add(&probe->delay, now_ns - sent_ns);
+	probe->received++;
+	if (number < probe->next)
+		return; /* another one overtook it */
+	if (number > probe->next) {
+		if (!probe->lossy_to_ns)
+			probe->lossy_from_ns = probe->newest_ns;
+		probe->lossy_to_ns = sent_ns;
+	}
+	probe->next = number + 1;
+	probe->newest_ns = sent_ns;
+}
+
+void class_probe_ended(struct class_probe *probe, uint64_t n, uint64_t period_ns, uint64_t until_ns)
+{
+	if (probe->next < n) {
+		if (!probe->lossy_to_ns)
+			probe->lossy_from_ns = probe->newest_ns;
+		probe->lossy_to_ns = until_ns;
+	}
+	/* else all came, some late */
+	if (probe->received < n && probe->lossy_to_ns > probe->lossy_from_ns + period_ns)
+		probe->lossy_ns = probe->lossy_to_ns - probe->lossy_from_ns - period_ns;
 }
 
 /* Whether all that were sent are there. */
@@ -79,14 +113,14 @@ static bool probe_receive(struct probes *p)
 
 	for (unsigned i = 0; i < p->n; i++) {
 		struct class_probe *probe = &p->probe[i];
-		uint64_t sent_ns, now_ns;
+		struct probe_packet packet;
 
-		while (recv(p->rx[i].fd, &sent_ns, sizeof(sent_ns), 0) == sizeof(sent_ns)) {
-			now_ns = clock_now_ns();
-			if (sent_ns > now_ns)
-				continue; /* no probe */
-			hist_add(&probe->delay, now_ns - sent_ns);
-			probe->received++;
+		while (p->rx[i].revents &&
+		       recv(p->rx[i].fd, &packet, sizeof(packet), 0) == sizeof(packet)) {
+			uint64_t now_ns = clock_now_ns();
+
+			if (packet.sent_ns <= now_ns && packet.number < p->number)
+				class_probe_came(probe, packet.number, packet.sent_ns, now_ns);
 		}
 		all &= probe->received == probe->sent;
 	}
@@ -112,6 +146,8 @@ static void *probe_thread(void *arg)
 		poll(p->rx, p->n, 1);
 		all = probe_receive(p);
 	}
+	for (unsigned i = 0; i < p->n; i++)
+		class_probe_ended(&p->probe[i], p->number, p->period_ns, p->until_ns);
 	for (unsigned i = 0; i < p->n; i++) {
 		if (p->rx[i].fd >= 0)
 			close(p->rx[i].fd);
@@ -132,7 +168,9 @@ int class_probe_run(const struct topo *topo, struct class_probe *probe, unsigned
 	for (unsigned i = 0; !err && i < n; i++) {
 		p.rx[i].fd = p.tx[i] = -1;
 		hist_init(&probe[i].delay);
-		probe[i].sent = probe[i].received = 0;
+		probe[i].sent = probe[i].received = probe[i].lossy_ns = probe[i].next = 0;
+		probe[i].lossy_from_ns = probe[i].lossy_to_ns = 0;
+		probe[i].newest_ns = clock_now_ns(); /* none came yet */
 	}
 	if (!err)
 		err = -pthread_create(&thread, NULL, probe_thread, &p); /* it changes namespaces */
@@ -143,4 +181,47 @@ int class_probe_run(const struct topo *topo, struct class_probe *probe, unsigned
 	if (err)
 		fprintf(stderr, "farebench: probes of classes: %s\n", strerror(-err));
 	return err ? err : interrupt_pending() ? -EINTR : 0;
+}
+
+struct class_probes *class_probes_create(const struct topo *topo, unsigned a, unsigned b,
+					 unsigned n, unsigned dscp, uint64_t period_ns)
+{
+	struct class_probes *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->topo = topo;
+	p->n = n;
+	p->period_ns = period_ns;
+	for (unsigned i = 0; i < n; i++)
+		p->probe[i] = (struct class_probe){
+			.from = i % 2 ? b : a, .to = i % 2 ? a : b, .dscp = dscp, .routed = true};
+	return p;
+}
+
+static void *class_probes_thread(void *arg)
+{
+	struct class_probes *p = arg;
+
+	p->err = class_probe_run(p->topo, p->probe, p->n, p->period_ns, p->until_ns);
+	return NULL;
+}
+
+int class_probes_start(struct class_probes *p, uint64_t until_ns)
+{
+	int err;
+
+	p->until_ns = until_ns;
+	p->err = 0;
+	err = -pthread_create(&p->thread, NULL, class_probes_thread, p);
+	p->started = !err;
+	return err;
+}
+
+int class_probes_join(struct class_probes *p)
+{
+	if (p->started)
+		pthread_join(p->thread, NULL);
+	p->started = false;
+	return p->err;
 }

@@ -4,16 +4,37 @@
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 
-/* Adds the daemons of a host to the leaf that it is, if it is one. */
+unsigned leaf_load_switches(const struct topo *topo)
+{
+	return topo->n_leaves + topo->n_spines + topo->n_superspines;
+}
+
+/* Which of them has that name; -1: none. */
+static int leaf_load_find(const struct topo *topo, const char *name)
+{
+	int leaf = topo_find_leaf(topo, name), spine = topo_find_spine(topo, name);
+	unsigned superspine;
+
+	if (leaf >= 0)
+		return leaf;
+	if (spine >= 0)
+		return (int)topo->n_leaves + spine;
+	if (sscanf(name, "ss%u", &superspine) == 1 && superspine < topo->n_superspines)
+		return (int)(topo->n_leaves + topo->n_spines + superspine);
+	return -1;
+}
+
+/* Adds the daemons of a host to the switch that it is, if it is one. */
 static int leaf_load_host(struct leaf_load *load, const struct topo *topo, const json_t *host)
 {
 	const json_t *daemons = json_object_get(host, "daemons"), *daemon;
 	const char *name = json_string_value(json_object_get(host, "name"));
-	int leaf = name ? topo_find_leaf(topo, name) : -1;
+	int at = name ? leaf_load_find(topo, name) : -1;
 	size_t i;
 
 	if (!name || !json_is_array(daemons))
@@ -26,10 +47,10 @@ static int leaf_load_host(struct leaf_load *load, const struct topo *topo, const
 		    json_number_value(cpu) > 1e9 || !json_is_integer(rss) ||
 		    json_integer_value(rss) < 0)
 			return -EBADMSG;
-		if (leaf < 0)
+		if (at < 0)
 			continue;
-		load->cpu_ns[leaf] += (uint64_t)llround(json_number_value(cpu) * 1e9);
-		load->rss_bytes[leaf] += (uint64_t)json_integer_value(rss);
+		load->cpu_ns[at] += (uint64_t)llround(json_number_value(cpu) * 1e9);
+		load->rss_bytes[at] += (uint64_t)json_integer_value(rss);
 	}
 	return 0;
 }
@@ -38,13 +59,13 @@ int leaf_load_parse(struct leaf_load *load, const struct topo *topo, const char 
 {
 	json_t *root = json_loads(counters, 0, NULL), *hosts = json_object_get(root, "hosts"),
 	       *host;
+	unsigned n = leaf_load_switches(topo);
 	int err = json_is_array(hosts) ? 0 : -EBADMSG;
 	size_t i;
 
 	*load = (struct leaf_load){.at_ns = clock_now_ns(),
-				   .cpu_ns = calloc(topo->n_leaves + 1, sizeof(*load->cpu_ns)),
-				   .rss_bytes =
-					   calloc(topo->n_leaves + 1, sizeof(*load->rss_bytes))};
+				   .cpu_ns = calloc(n + 1, sizeof(*load->cpu_ns)),
+				   .rss_bytes = calloc(n + 1, sizeof(*load->rss_bytes))};
 	if (!load->cpu_ns || !load->rss_bytes)
 		err = -ENOMEM;
 	json_array_foreach (hosts, i, host)
@@ -77,23 +98,22 @@ void leaf_load_fini(struct leaf_load *load)
 	*load = (struct leaf_load){0};
 }
 
-double leaf_load_cpu_percent(const struct leaf_load *from, const struct leaf_load *to,
-			     unsigned n_leaves)
+double leaf_load_cpu_percent(const struct leaf_load *from, const struct leaf_load *to, unsigned n)
 {
 	double most = 0, passed = (double)(to->at_ns - from->at_ns);
 
-	for (unsigned i = 0; i < n_leaves; i++)
+	for (unsigned i = 0; i < n; i++)
 		/* a daemon that ended took its time along */
 		if (to->cpu_ns[i] > from->cpu_ns[i])
 			most = fmax(most, (double)(to->cpu_ns[i] - from->cpu_ns[i]) / passed * 100);
 	return passed > 0 ? most : 0;
 }
 
-double leaf_load_rss_bytes(const struct leaf_load *load, unsigned n_leaves)
+double leaf_load_rss_bytes(const struct leaf_load *load, unsigned n)
 {
 	double most = 0;
 
-	for (unsigned i = 0; i < n_leaves; i++)
+	for (unsigned i = 0; i < n; i++)
 		most = fmax(most, (double)load->rss_bytes[i]);
 	return most;
 }

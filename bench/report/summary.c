@@ -404,7 +404,7 @@ static const struct summary_indicator summary_health_training[] = {
 	{"Switch CPU Utilization", "", "CPU Utilization (switch)", ""},
 	{"Switch Memory Utilization", "", "Memory Usage (switch)", ""},
 	{"FIB / Route Convergence Time", "", "Convergence_time", "T11.1"},
-	{"Link Flap Count", "", "", ""},
+	{"Link Flap Count", "", "Link_transitions", "T12.1"},
 	{"CRC/FCS Error Rate", "", "CRC Error Count", ""},
 	{"Power Consumption", "", "", ""},
 };

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <math.h>
+#include <string.h>
+
 #include "fabric/leaf_load.h"
+#include "suite/derive.h"
 #include "suite/kpis.h"
 #include "training/common.h"
 #include "training/simulated.h"
@@ -26,7 +30,7 @@ static int scaled_ended(void *arg)
 static void scaled_add(struct trial *t, const struct scaled *s, const struct mpi_job *job,
 		       const struct mpi_result *r)
 {
-	unsigned n_leaves = t->fabric->topo->n_leaves;
+	unsigned n = leaf_load_switches(t->fabric->topo);
 	double line = training_line_bps(t),
 	       roofline = r->n * collective_roofline_s(t->fabric->topo, COLLECTIVE_ALLREDUCE,
 						       job->ranks, job->bytes, 0, line, 0);
@@ -37,8 +41,8 @@ static void scaled_add(struct trial *t, const struct scaled *s, const struct mpi
 					 r->wall_s / r->n) /
 			    1e9,
 		    r->n);
-	trial_value(t, "Switch_CPU", leaf_load_cpu_percent(&s->from, &s->to, n_leaves), n_leaves);
-	trial_value(t, "Switch_memory", leaf_load_rss_bytes(&s->to, n_leaves) / 1048576, n_leaves);
+	trial_value(t, "Switch_CPU", leaf_load_cpu_percent(&s->from, &s->to, n), n);
+	trial_value(t, "Switch_memory", leaf_load_rss_bytes(&s->to, n) / 1048576, n);
 	training_algorithm(t, COLLECTIVE_ALLREDUCE, job, r, 0);
 }
 
@@ -81,6 +85,35 @@ static int scale_run(struct trial *t)
 	return err;
 }
 
+/* Appendix A of the draft: the most ranks that have a JCT ratio, by strategy and size. */
+static int scale_derive(const struct test *test, struct rows *rows)
+{
+	struct rows_filter ratios = {.test = test->id, .kpi = "JCT_ratio", .trial = -1};
+	int err = 0;
+
+	ROWS_EACH_WHILE (!err, i, rows, &ratios) {
+		struct row like = *rows_at(rows, i);
+		struct rows_filter same = ratios;
+		double most = 0;
+
+		like.n_params = 0;
+		for (unsigned k = 0; k < rows_at(rows, i)->n_params; k++)
+			if (strcmp(like.param[k].name, "ranks") != 0)
+				like.param[like.n_params++] = like.param[k];
+		same.strategy = like.strategy;
+		same.n_params = like.n_params;
+		same.param = like.param;
+		if (rows_next(rows, &same, 0) != i)
+			continue; /* that strategy and size are done */
+		ROWS_EACH (k, rows, &same)
+			if (isfinite(rows_at(rows, k)->value))
+				most = fmax(most, row_param(rows_at(rows, k), "ranks")->number);
+		if (most > 0)
+			err = derive_value(rows, &like, "Scale_limit", most);
+	}
+	return err;
+}
+
 const struct test test_t11_1 = {
 	TRAINING_CLAUSE("11.1"),
 	.name = "Fabric Scale Limits",
@@ -105,9 +138,12 @@ const struct test test_t11_1 = {
 		      "again",
 		      BETTER_LOWER, 0},
 		     {"Switch_CPU", "%", "DUT-S",
-		      "of a core: daemons of the busiest leaf, meanwhile", BETTER_LOWER, 0},
-		     {"Switch_memory", "MiB", "DUT-S", "resident: daemons of the largest leaf",
+		      "of a core: daemons of the busiest switch, meanwhile", BETTER_LOWER, 0},
+		     {"Switch_memory", "MiB", "DUT-S", "resident: daemons of the largest switch",
 		      BETTER_LOWER, 0},
+		     {"Scale_limit", "accelerators", "SUT-E",
+		      "the most of which a JCT ratio was measured; the draft sets no threshold",
+		      BETTER_HIGHER, 0},
 		     KPI_DROPS, KPI_MARKS, KPI_PAUSES,
 		     {"Algorithm", "", "SUT-E", "forced, and read back", BETTER_NONE, 0},
 		     SIMULATED_KPIS),
@@ -118,6 +154,9 @@ const struct test test_t11_1 = {
 		       VIEW(VIEW_TABLE, "Scale", "ranks", "strategy", "size", "JCT_ratio", "BusBW",
 			    "Convergence_time", "Switch_CPU", "Switch_memory", "Packet_drop_rate",
 			    "ECN_marking_rate", "PFC_frame_count", "Algorithm"),
+		       VIEW(VIEW_TABLE, "The most accelerators with a JCT ratio", "size",
+			    "strategy", NULL, "Scale_limit"),
 		       SIMULATED_VIEW("size")),
 	.run = scale_run,
+	.derive = scale_derive,
 };

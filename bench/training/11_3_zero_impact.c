@@ -3,8 +3,8 @@
 
 #include "training/common.h"
 
-/* A value that the same trial of 11.2 has; NaN: it has none. */
-static double measured(const struct trial *t, const char *kpi)
+/* The row that the same trial of 11.2 has; NULL: it has none. */
+static const struct row *measured(const struct trial *t, const char *kpi)
 {
 	struct rows_filter filter = {.test = "T11.2",
 				     .kpi = kpi,
@@ -14,7 +14,7 @@ static double measured(const struct trial *t, const char *kpi)
 				     .trial = (int)t->number};
 	size_t i = rows_next(t->rows, &filter, 0);
 
-	return i < rows_count(t->rows) ? rows_at(t->rows, i)->value : NAN;
+	return i < rows_count(t->rows) ? rows_at(t->rows, i) : NULL;
 }
 
 /* Nothing is measured again: iterations are timed to the nanosecond in 11.2. */
@@ -23,12 +23,14 @@ static int zero_impact_run(struct trial *t)
 	static const char *const kpis[] = {"JCT_failure", "JCT_steady_P99", "zero_impact"};
 
 	for (size_t i = 0; i < sizeof(kpis) / sizeof(kpis[0]); i++) {
-		double value = measured(t, kpis[i]);
+		const struct row *row = measured(t, kpis[i]);
 
-		if (isfinite(value))
-			trial_value(t, kpis[i], value, 1);
+		if (row && isfinite(row->value))
+			trial_value(t, kpis[i], row->value, row->n);
 		else
-			trial_missing(t, kpis[i], "T11.2 has no such value in this run");
+			trial_missing(t, kpis[i], "%s",
+				      row && row->missing ? row->missing
+							  : "T11.2 has no such value in this run");
 	}
 	return 0;
 }

@@ -12,7 +12,8 @@
 #include "engine/cluster.h"
 
 #define LINKS_TIMEOUT_MS 10000
-#define LINKS_UNUSED	 0.1 /* of the mean; probes and BGP are less */
+#define LINKS_ABOVE	 "up" /* farelab's names of a switch's links to those above it */
+#define LINKS_UNUSED	 0.1  /* of the mean; probes and BGP are less */
 
 static size_t links_place(const struct topo *topo, unsigned gpu, unsigned plane, unsigned sub)
 {
@@ -28,10 +29,10 @@ static uint64_t *links_find(const struct links *links, const struct topo *topo, 
 	return gpu < 0 ? NULL : &links->tx_bytes[links_place(topo, (unsigned)gpu, plane, sub)];
 }
 
-static void links_take(struct links *links, const struct topo *topo, unsigned server,
-		       const json_t *devices)
+int links_parse(struct links *links, const struct topo *topo, int server, const char *text)
 {
-	const json_t *device;
+	json_t *devices = json_loads(text, 0, NULL), *device;
+	int err = json_is_array(devices) ? 0 : -EBADMSG;
 	size_t i;
 
 	json_array_foreach (devices, i, device) {
@@ -40,13 +41,31 @@ static void links_take(struct links *links, const struct topo *topo, unsigned se
 		const json_t *tx = json_object_get(stats, "tx");
 		const json_t *bytes = json_object_get(tx, "bytes");
 		json_int_t changes = json_integer_value(json_object_get(tx, "carrier_changes"));
-		uint64_t *at = name ? links_find(links, topo, server, name) : NULL;
+		uint64_t *at = name && server >= 0 ? links_find(links, topo, (unsigned)server, name)
+						   : NULL;
+		bool above = name && server < 0 && strncmp(name, LINKS_ABOVE, 2) == 0;
 
 		if (at && json_integer_value(bytes) >= 0)
 			*at = (uint64_t)json_integer_value(bytes);
-		if (at && changes > 0)
+		if ((at || above) && changes > 0)
 			links->transitions += (uint64_t)changes;
 	}
+	json_decref(devices);
+	return err;
+}
+
+static int links_read_host(struct links *links, const struct topo *topo, int server,
+			   const char *netns)
+{
+	const char *argv[] = {"ip", "-j", "-s", "-s", "-n", netns, "link", "show", NULL};
+	char *text;
+	int err = command_check(argv, LINKS_TIMEOUT_MS, &text);
+
+	if (err)
+		return err;
+	err = links_parse(links, topo, server, text);
+	free(text);
+	return err;
 }
 
 int links_read(struct links *links, const struct topo *topo)
@@ -59,20 +78,12 @@ int links_read(struct links *links, const struct topo *topo)
 		return -ENOMEM;
 	memset(links->tx_bytes, 0xff, n * sizeof(*links->tx_bytes));
 	links->at_ns = clock_now_ns();
-	for (unsigned server = 0; !err && server < topo->n_servers; server++) {
-		const char *argv[] = {"ip",   "-j",   "-s", "-s", "-n", topo->servers[server].netns,
-				      "link", "show", NULL};
-		json_t *devices;
-		char *text;
-
-		err = command_check(argv, LINKS_TIMEOUT_MS, &text);
-		if (err)
-			break;
-		devices = json_loads(text, 0, NULL);
-		links_take(links, topo, server, devices);
-		json_decref(devices);
-		free(text);
-	}
+	for (unsigned i = 0; !err && i < topo->n_servers; i++)
+		err = links_read_host(links, topo, (int)i, topo->servers[i].netns);
+	for (unsigned i = 0; !err && topo->n_uplinks && i < topo->n_leaves; i++)
+		err = links_read_host(links, topo, -1, topo->leaves[i].netns);
+	for (unsigned i = 0; !err && topo->n_superspines && i < topo->n_spines; i++)
+		err = links_read_host(links, topo, -1, topo->spines[i].netns);
 	return err;
 }
 

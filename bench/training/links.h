@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * links.h - how much of each live sub-port a collective used, by the kernel's counters.
+ * links.h - how much of each live sub-port a collective used, and how often links lost or gained
+ * their carrier, by the kernel's counters.
  *
- * Owns: the counters read first. In: a topology, `ip -s -s link` in each server's namespace, at two
- * moments; out: shares of what the sub-ports carry. Thread: the coordinator's.
+ * Owns: the counters read first. In: a topology, `ip -s -s link` in the namespaces of servers,
+ * leaves and spines, at two moments; out: shares of what the sub-ports carry. Thread: the coordinator's.
  */
 #ifndef LINKS_H
 #define LINKS_H
@@ -14,8 +15,9 @@
 
 struct links {
 	uint64_t at_ns;
-	uint64_t *tx_bytes;   /* gpu x plane x sub-port; UINT64_MAX: not seen */
-	uint64_t transitions; /* of the carrier, all sub-ports together */
+	uint64_t *tx_bytes; /* gpu x plane x sub-port; UINT64_MAX: not seen */
+	/* of the carrier, sub-ports and switches' links to those above them together */
+	uint64_t transitions;
 };
 
 struct links_use {
@@ -23,6 +25,8 @@ struct links_use {
 	unsigned n, unused;    /* unused: less than a tenth of the mean */
 };
 
+/* Adds what `ip -j -s -s link` said of a server; of a switch: below 0. Pure. -EBADMSG. */
+int links_parse(struct links *links, const struct topo *topo, int server, const char *text);
 /* 0 or -errno, after saying why. */
 int links_read(struct links *links, const struct topo *topo);
 void links_fini(struct links *links);

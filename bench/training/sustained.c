@@ -32,6 +32,7 @@ static void counts_add(struct trial *t, const struct counts *from, const struct 
 {
 	const struct topo *topo = t->fabric->topo;
 	struct links_use use = links_use(&from->links, &to->links, topo, ranks);
+	unsigned switches = leaf_load_switches(topo);
 
 	trial_value(t, "Link_utilization_max", use.max * 100, use.n);
 	trial_value(t, "Link_utilization_min", use.min * 100, use.n);
@@ -40,8 +41,8 @@ static void counts_add(struct trial *t, const struct counts *from, const struct 
 	trial_value(t, "Link_transitions",
 		    (double)(to->links.transitions - from->links.transitions), 1);
 	training_drops(t, &from->packets, &to->packets);
-	trial_value(t, "CPU", leaf_load_cpu_percent(&from->leaves, &to->leaves, topo->n_leaves), 1);
-	trial_value(t, "Memory", leaf_load_rss_bytes(&to->leaves, topo->n_leaves) / 1048576, 1);
+	trial_value(t, "CPU", leaf_load_cpu_percent(&from->leaves, &to->leaves, switches), 1);
+	trial_value(t, "Memory", leaf_load_rss_bytes(&to->leaves, switches) / 1048576, 1);
 }
 
 /* BusBW of one collective; its time, and that of its bytes at line rate, are added. */

@@ -23,12 +23,13 @@ int sustained_sample(struct trial *t);
 		KPI("BusBW", "Gb/s", "DUT-F", "of the all-reduce", BETTER_HIGHER, 0),              \
 		KPI("BusBW_alltoall", "Gb/s", "DUT-F", "of the all-to-all", BETTER_HIGHER, 0),     \
 		KPI_MARKS, KPI_PAUSES,                                                             \
-		KPI("CPU", "%", "DUT-S", "of a core, daemons of the busiest leaf", BETTER_LOWER,   \
+		KPI("CPU", "%", "DUT-S", "of a core, daemons of the busiest switch", BETTER_LOWER, \
 		    0),                                                                            \
-		KPI("Memory", "MiB", "DUT-S", "resident, daemons of the largest leaf",             \
+		KPI("Memory", "MiB", "DUT-S", "resident, daemons of the largest switch",           \
 		    BETTER_LOWER, 0),                                                              \
 		KPI("Link_transitions", "", "DUT-F",                                               \
-		    "of the carrier of any sub-port; none is ordered", BETTER_LOWER, 0),           \
+		    "of the carrier of any sub-port, or link between switches; none is ordered",   \
+		    BETTER_LOWER, 0),                                                              \
 		KPI("Links_unused", "", "DUT-F",                                                   \
 		    "live sub-ports that sent less than a tenth of the mean of all", BETTER_LOWER, \
 		    0),                                                                            \

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# farelab counters: 400 packets that a gray link drops, and what the queue of a slow link drops, are counted packet by packet;
-# what daemons use is shown.
+# farelab counters: 400 packets that a gray link drops, that a leaf drops silently or has no route for, and what the queue of a slow
+# link drops, are counted packet by packet; what daemons use is shown.
 . "$(dirname "$0")/lib.sh"
 command -v jq >/dev/null || skip "jq is not installed"
 
@@ -44,6 +44,24 @@ send 400
 gray=$(count l0 s1g0s0 gray_drops)
 [ "$gray" = 400 ] || fail "400 packets dropped, $gray counted"
 farelab gray "$LAB" subport s1 0 0 --loss-percent 0 || fail "heal"
+
+# A leaf that forwards nothing, with all links up, and one that has no route: no queue counts that, and it is dropped all the same.
+dropped() { farelab counters "$LAB" --json | jq .dropped_packets; }
+without() { # WORDS... 400 packets are dropped, as packets without a route
+	local before no_route
+	before=$(dropped) no_route=$(farelab counters "$LAB" --json | jq '.hosts[] | select(.name == "l0") | .route_drops')
+	send 400
+	[ $(($(dropped) - before)) = 400 ] && [ $(($(farelab counters "$LAB" --json | jq '.hosts[] | select(.name == "l0") | .route_drops') - no_route)) = 400 ] ||
+		fail "$*: 400 packets dropped, $(($(dropped) - before)) counted"
+}
+farelab exec "$LAB" l0 -- sysctl -qw net.ipv4.conf.all.forwarding=0 || fail "forwarding off"
+without "a leaf that drops silently"
+farelab exec "$LAB" l0 -- sysctl -qw net.ipv4.conf.all.forwarding=1 || fail "forwarding on"
+route=$(ip -n "fl-$LAB-l0" route show 198.19.0.2 | head -1)
+ip -n "fl-$LAB-l0" route del 198.19.0.2 || fail "no route to take away"
+without "a leaf without a route"
+ip -n "fl-$LAB-l0" route add $route || fail "route '$route'"
+farelab counters "$LAB" | grep -q "^l0 dropped .* no route for" || fail "the table does not show it"
 
 # A slow link: what was sent and did not leave the leaf was dropped in its queue.
 farelab throttle "$LAB" subport s1 0 0 1 || fail "throttle"

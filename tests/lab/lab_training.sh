@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Tests of the training methodology that need two tiers: jobs that share links between them, sessions that end all at once, links that
-# fail under an all-reduce.
+# Tests of the training methodology that need two tiers or three: jobs that share links between them, sessions that end all at once,
+# links that fail under an all-reduce.
 . "$(dirname "$0")/lib.sh"
 command -v jq >/dev/null || skip "jq is not installed"
 export ASAN_OPTIONS=detect_leaks=0 # OpenMPI's
@@ -55,3 +55,12 @@ for failure in spine-uplink spine-lost; do
 		(of("JCT_failure") - of("JCT_steady") - of("JCT_overhead") | fabs) < 0.01' "$SCRATCH/d/rows.jsonl" >/dev/null ||
 		fail "$failure: the iteration that met it: $(grep JCT_ "$SCRATCH/d/rows.jsonl")"
 done
+# a link to a superspine: between the pods probes are lost until routes have followed
+farelab down "$LAB"
+farelab up "$TOPOLOGIES/three-tier.yaml" --name "$LAB" --fared "$FARE_BIN/fared" --wait $PATIENCE_S || fail "not converged"
+run T11.2 T11.3 --param failure=superspine-uplink --param size=256K --strategy mpi-ofi-tcp --out "$SCRATCH/e"
+between e '.kpi == "Probes_lost"' 1 100000
+between e '.kpi == "Loss_duration"' 5 4000
+grep '"T11.3"' "$SCRATCH/e/rows.jsonl" | grep -q 'iterations before the fault are too few' || fail "T11.3 does not say why T11.2 has no P99"
+farelab status "$LAB" --json | jq_true '.faults == [] and (.spine_uplinks | all(.up))' || fail "the link is down still"
+exit 0

@@ -39,6 +39,32 @@ START_TEST(daemons_of_leaves)
 }
 END_TEST
 
+/* Spines and superspines are switches, too. */
+START_TEST(daemons_of_all_tiers)
+{
+	static const char text[] =
+		"{\"hosts\":[{\"name\":\"s0\",\"daemons\":[{\"cpu_s\":9.5,\"rss_bytes\":9}]},"
+		"{\"name\":\"l1\",\"daemons\":[{\"cpu_s\":1,\"rss_bytes\":1}]},"
+		"{\"name\":\"sp0\",\"daemons\":[{\"cpu_s\":2,\"rss_bytes\":2}]},"
+		"{\"name\":\"ss1\",\"daemons\":[{\"cpu_s\":3,\"rss_bytes\":3}]},"
+		"{\"name\":\"ss2\",\"daemons\":[{\"cpu_s\":4,\"rss_bytes\":4}]}]}";
+	struct topo_spine spine = {.name = "sp0"};
+	struct topo tiers = topo;
+	struct leaf_load load;
+
+	tiers.n_spines = 1;
+	tiers.spines = &spine;
+	tiers.n_superspines = 2;
+	ck_assert_uint_eq(leaf_load_switches(&tiers), 5);
+	ck_assert_int_eq(leaf_load_parse(&load, &tiers, text), 0);
+	ck_assert_double_eq(leaf_load_rss_bytes(&load, 2), 1);
+	ck_assert_double_eq(leaf_load_rss_bytes(&load, 3), 2);
+	ck_assert_double_eq(leaf_load_rss_bytes(&load, 5), 3);
+	ck_assert_uint_eq(load.cpu_ns[4], 3000000000);
+	leaf_load_fini(&load);
+}
+END_TEST
+
 /* A session of two families is one; who never ended counts 0. */
 START_TEST(sessions_that_ended)
 {
@@ -88,6 +114,7 @@ int main(void)
 	tcase_add_test(tcase, the_busiest_and_the_largest);
 	tcase_add_test(tcase, sessions_that_ended);
 	tcase_add_test(tcase, daemons_of_leaves);
+	tcase_add_test(tcase, daemons_of_all_tiers);
 	tcase_add_test(tcase, what_is_none);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);

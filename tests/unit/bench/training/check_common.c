@@ -48,6 +48,32 @@ START_TEST(faults_of_two_tiers)
 
 	ck_assert_str_eq(spec(&t, "spine-uplink"), "uplink l1 sp0");
 	ck_assert_str_eq(spec(&t, "spine-lost"), "spine sp0");
+	ck_assert_str_eq(spec(&t, "superspine-uplink"), "");
+	end(&t);
+}
+END_TEST
+
+/* Each spine has a superspine of its own. */
+START_TEST(faults_of_three_tiers)
+{
+	json_t *root = two_tiers(), *tops = json_array(), *links = json_array();
+	struct trial t;
+	char name[32], top[32];
+
+	for (int i = 0; i < 8; i++) {
+		snprintf(name, sizeof(name), "sp%d", i);
+		snprintf(top, sizeof(top), "ss%d", 7 - i);
+		json_array_append_new(
+			tops, json_pack("{s:o, s:b}", "name", json_sprintf("ss%d", i), "up", 1));
+		json_array_append_new(links,
+				      json_pack("{s:s, s:s, s:i, s:b}", "spine", name, "superspine",
+						top, "rate_bps", 400000000, "up", 1));
+	}
+	json_object_set_new(root, "superspines", tops);
+	json_object_set_new(root, "spine_uplinks", links);
+	t = begin(root);
+	ck_assert_str_eq(spec(&t, "superspine-uplink"), "uplink sp0 ss7");
+	ck_assert_str_eq(spec(&t, "spine-uplink"), "uplink l1 sp0");
 	end(&t);
 }
 END_TEST
@@ -83,6 +109,7 @@ int main(void)
 
 	tcase_add_test(tcase, faults_of_one_tier);
 	tcase_add_test(tcase, faults_of_two_tiers);
+	tcase_add_test(tcase, faults_of_three_tiers);
 	tcase_add_test(tcase, what_cannot_be_run_is_said);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);

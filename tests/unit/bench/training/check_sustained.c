@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Test 12.1 of the training draft: what is named in made-up samples, and links without traffic. */
 #include <check.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,6 +82,33 @@ START_TEST(a_link_that_is_not_used)
 }
 END_TEST
 
+/* Carriers of a server's sub-ports and of what a switch has above it; its other devices are the
+ * servers' and lower switches' own links. */
+START_TEST(a_flap_nobody_ordered)
+{
+	static const char server[] =
+		"[{\"ifname\":\"lo\",\"stats64\":{\"tx\":{\"bytes\":9,\"carrier_changes\":7}}},"
+		"{\"ifname\":\"g0p1s0\",\"stats64\":{\"tx\":{\"bytes\":500,\"carrier_changes\":2}}}"
+		"]";
+	static const char leaf[] =
+		"[{\"ifname\":\"s0g0s0\",\"stats64\":{\"tx\":{\"bytes\":1,\"carrier_changes\":2}}},"
+		"{\"ifname\":\"up1\",\"stats64\":{\"tx\":{\"bytes\":2,\"carrier_changes\":4}}}]";
+	struct topo_gpu gpu = {.server = 0};
+	struct topo topo = {.n_gpus = 1, .n_planes = 2, .gpus = &gpu};
+	uint64_t sent[2 * FARE_MAX_SUB_PORTS] = {0};
+	struct links links = {.tx_bytes = sent};
+
+	gpu.plane[1].n_sub_ports = 1;
+	strcpy(gpu.plane[1].sub_port[0].dev, "g0p1s0");
+	ck_assert_int_eq(links_parse(&links, &topo, 0, server), 0);
+	ck_assert_uint_eq(links.transitions, 2);
+	ck_assert_uint_eq(sent[FARE_MAX_SUB_PORTS], 500);
+	ck_assert_int_eq(links_parse(&links, &topo, -1, leaf), 0);
+	ck_assert_uint_eq(links.transitions, 6);
+	ck_assert_int_eq(links_parse(&links, &topo, -1, "no JSON"), -EBADMSG);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("sustained");
@@ -90,6 +118,7 @@ int main(void)
 
 	tcase_add_test(tcase, what_was_not_ordered_is_named);
 	tcase_add_test(tcase, a_link_that_is_not_used);
+	tcase_add_test(tcase, a_flap_nobody_ordered);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
