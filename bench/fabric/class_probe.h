@@ -27,7 +27,7 @@ struct class_probe {
 	/* from the first that was lost until one came again and no more were lost; a probe's period
 	 * exact. 0: none was lost */
 	uint64_t lossy_ns;
-	/* the probe's own: the number that is due, when the one before it was sent, around losses */
+	/* its own: the number that is due, when the one before it was sent, around losses */
 	uint64_t next, newest_ns, lossy_from_ns, lossy_to_ns;
 };
 

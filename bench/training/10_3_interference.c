@@ -164,9 +164,10 @@ const struct test test_t10_3 = {
 	TRAINING_CLAUSE("10.3"),
 	.name = "Multi-Tenant JCT Interference",
 	.dut = "SUT-E",
-	.summary = "Two jobs of two servers each, which exchange data without a pause, alone and "
-		   "at once. Each has half of the leaves' uplinks, by routes beside BGP's; the "
-		   "overlap is the share that both have. Nothing is computed: the worst case.",
+	.summary = "Two emulated jobs of two servers each, which exchange data without a pause and "
+		   "compute nothing (the worst case), alone and at once. Each has half of the "
+		   "leaves' uplinks, by routes beside BGP's; the overlap is the share that both "
+		   "have.",
 	.needs = NEED_TWO_SERVERS | NEED_SPINES,
 	.trials = {1, 6, 20},
 	.seconds = {1, 5, 60},

@@ -1,54 +1,84 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "fabric/leaf_load.h"
+#include "core/command.h"
 #include "procedure/soak.h"
 #include "suite/derive.h"
 #include "training/common.h"
+#include "training/lab_changes.h"
 #include "training/sustained.h"
 
 #define LEAK_KIB_H (1e6 / 1024) /* the draft's 1 MB/h */
 #define LEAST_S	   3600		/* what a process takes once is not a slope */
+#define ROUTES_MS  10000
 
-static void add_process(struct trial *t, const char *host, const char *program, double kib)
+static void add_process(void *arg, const char *host, const char *program, double rss_bytes)
 {
+	struct trial *t = arg;
 	char name[ROW_NAME_MAX];
 
-	snprintf(name, sizeof(name), "%.40s %s", host, program);
+	snprintf(name, sizeof(name), "%.30s %.12s", host, program);
 	trial_with(t, "process", name);
-	if (kib > 0)
-		trial_value(t, "Process_memory", kib, 1);
-	else
-		trial_missing(t, "Process_memory", "it does not run");
+	trial_value(t, "Process_memory", rss_bytes / 1024, 1);
 	trial_with(t, "process", NULL);
 }
 
-/* A leaf's daemons together: switches give no more. */
-static int leaks_run(struct trial *t)
+/* Routes of both families that the kernel of that namespace forwards by. */
+static int count_routes(const char *netns, unsigned *n)
+{
+	static const char *const family[] = {"-4", "-6"};
+	int err = 0;
+
+	*n = 0;
+	for (size_t i = 0; !err && i < 2; i++) {
+		const char *const argv[] = {"ip",    family[i], "-o",	 "-n",	netns,
+					    "route", "show",	"table", "all", NULL};
+		char *text = NULL;
+
+		err = command_check(argv, ROUTES_MS, &text);
+		for (const char *at = text; at && (at = strchr(at, '\n')); at++)
+			++*n;
+		free(text);
+	}
+	return err;
+}
+
+static int add_tables(struct trial *t)
 {
 	const struct topo *topo = t->fabric->topo;
-	struct leaf_load leaves;
+	unsigned most = 0, n;
+	int err = 0;
+
+	for (unsigned i = 0; !err && i < topo->n_leaves + topo->n_spines; i++) {
+		err = count_routes(i < topo->n_leaves ? topo->leaves[i].netns
+						      : topo->spines[i - topo->n_leaves].netns,
+				   &n);
+		most = !err && n > most ? n : most;
+	}
+	if (err)
+		return err;
+	trial_value(t, "Table_entries", most, topo->n_leaves + topo->n_spines);
+	trial_missing(t, "Table_occupancy",
+		      "the lab's %u switches forward by kernel routes, whose number has no limit",
+		      topo->n_leaves + topo->n_spines);
+	return 0;
+}
+
+static int leaks_run(struct trial *t)
+{
+	char *text = NULL;
 	int err = sustained_sample(t);
 
 	if (err)
 		return err > 0 ? 0 : err;
-	err = fabric_daemons(t->fabric);
+	err = lab_counters(&t->fabric->lab, &text);
 	if (!err)
-		err = leaf_load_read(&leaves, topo, &t->fabric->lab);
-	if (err)
-		return err;
-	for (unsigned i = 0; i < topo->n_servers; i++) {
-		const struct topo_server *s = &topo->servers[i];
-
-		add_process(t, s->name, "bgpd", soak_rss_kib(s->bgpd_pid));
-		add_process(t, s->name, "fared", soak_rss_kib(s->fared_pid));
-	}
-	for (unsigned i = 0; i < topo->n_leaves; i++)
-		add_process(t, topo->leaves[i].name, "daemons", (double)leaves.rss_bytes[i] / 1024);
-	leaf_load_fini(&leaves);
-	trial_missing(t, "Table_occupancy", "a lab's leaves have no hardware tables");
-	return 0;
+		err = lab_changes_daemons(text, add_process, t);
+	free(text);
+	return err ? err : add_tables(t);
 }
 
 /* ---- what follows ---- */
@@ -85,6 +115,24 @@ static int add_parts(struct rows *rows, const struct row *like, const struct soa
 	return err;
 }
 
+static int add_too_short(struct rows *rows, const struct row *like, double seconds)
+{
+	struct row row = *like;
+	char why[96];
+
+	snprintf(row.kpi, sizeof(row.kpi), "Leak");
+	snprintf(why, sizeof(why),
+		 "%.0f s: what a process takes once is no slope in less than %d s", seconds,
+		 LEAST_S);
+	row.trial = DERIVED_TRIAL;
+	row.value = NAN;
+	row.n = 0;
+	row.hist = NULL;
+	row.text = NULL;
+	row.missing = why;
+	return rows_add(rows, &row);
+}
+
 static int add_leak(struct rows *rows, const struct row *like, const struct soak_series *s,
 		    const char *name)
 {
@@ -93,8 +141,10 @@ static int add_leak(struct rows *rows, const struct row *like, const struct soak
 
 	if (!err)
 		err = add_parts(rows, like, s);
-	if (err || !isfinite(slope) || s->at_s[s->n - 1] < LEAST_S)
+	if (err)
 		return err;
+	if (!isfinite(slope) || s->at_s[s->n - 1] < LEAST_S)
+		return add_too_short(rows, like, s->at_s[s->n - 1]);
 	return derive_value(rows, like, "Leak", slope > LEAK_KIB_H);
 }
 
@@ -109,8 +159,9 @@ const struct test test_t12_2 = {
 	TRAINING_CLAUSE("12.2"),
 	.name = "Resource Leak Detection",
 	.dut = "DUT-F",
-	.summary = "The collectives of T12.1; resident memory of each server's bgpd and fared, and "
-		   "of each leaf's daemons, after each sample.",
+	.summary =
+		"The collectives of T12.1; resident memory of each daemon of servers and switches "
+		"after each sample, counters that became smaller, routes of the switches.",
 	.needs = TRAINING_NEEDS | NEED_ONE_MACHINE,
 	.strategies = mpi_strategies,
 	.trials = {4, 60, 1440},
@@ -124,8 +175,14 @@ const struct test test_t12_2 = {
 		 BETTER_NONE, 0},
 		{"Leak", "", "DUT-F", "1: more than 1 MB/h, over an hour or longer", BETTER_LOWER,
 		 0},
+		{"Table_entries", "", "DUT-S", "routes of the switch that has most", BETTER_NONE,
+		 0},
 		{"Table_occupancy", "%", "DUT-S", "of hardware tables", BETTER_LOWER, 0}),
-	.views = VIEWS(VIEW(VIEW_TABLE, "Growth of each process", "process", "strategy", NULL,
+	.views = VIEWS(VIEW(VIEW_TREND, "Routes of a switch over time", "at_s", "strategy", NULL,
+			    "Table_entries"),
+		       VIEW(VIEW_TABLE, "Forwarding plane", "strategy", NULL, NULL, "Table_entries",
+			    "Table_occupancy", "Counter_wraps", "Daemons_ended"),
+		       VIEW(VIEW_TABLE, "Growth of each process", "process", "strategy", NULL,
 			    "Process_memory", "Memory_slope", "Leak"),
 		       VIEW(VIEW_TABLE, "Memory at parts of the run", "part", "process", "strategy",
 			    "Memory_at")),

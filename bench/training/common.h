@@ -47,7 +47,8 @@ bool training_can(struct trial *t, unsigned ranks, uint64_t bytes);
 /*
  * "healthy"; or a fault of the last rank's GPU: "subport-lost", "plane-lost"; or "leaf-lost"; of
  * planes of two tiers "spine-uplink", of the last rank's leaf, or "spine-lost"; of three tiers
- * "superspine-uplink", of a spine of that leaf. Returns when daemons and libfare see it. training_restore() whatever came of it.
+ * "superspine-uplink", of a spine of that leaf. Returns when daemons and libfare see it.
+ * training_restore() whatever came of it.
  */
 int training_degrade(struct trial *t, const char *state, unsigned ranks);
 int training_restore(struct trial *t);

@@ -114,7 +114,7 @@ struct links_use links_use(const struct links *from, const struct links *to,
 {
 	struct links_use use = {.min = INFINITY};
 	size_t end = links_place(topo, n_gpus < topo->n_gpus ? n_gpus : topo->n_gpus, 0, 0);
-	double share;
+	double share, squares = 0;
 
 	for (int pass = 0; pass < 2; pass++) {
 		for (size_t i = 0; i < end; i++) {
@@ -131,9 +131,11 @@ struct links_use links_use(const struct links *from, const struct links *to,
 			}
 			use.max = fmax(use.max, share);
 			use.min = fmin(use.min, share);
+			squares += share * share;
 			use.mean += (share - use.mean) / ++use.n;
 		}
 	}
 	use.min = use.n ? use.min : NAN;
+	use.jfi = squares > 0 ? use.n * use.mean * use.mean / squares : NAN;
 	return use;
 }

@@ -4,7 +4,8 @@
  * their carrier, by the kernel's counters.
  *
  * Owns: the counters read first. In: a topology, `ip -s -s link` in the namespaces of servers,
- * leaves and spines, at two moments; out: shares of what the sub-ports carry. Thread: the coordinator's.
+ * leaves and spines, at two moments; out: shares of what the sub-ports carry. Thread: the
+ * coordinator's.
  */
 #ifndef LINKS_H
 #define LINKS_H
@@ -22,6 +23,7 @@ struct links {
 
 struct links_use {
 	double max, min, mean; /* shares, of the wire */
+	double jfi;	       /* of the shares, 1 is even; NaN: nothing was sent */
 	unsigned n, unused;    /* unused: less than a tenth of the mean */
 };
 

@@ -1,91 +1,233 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "training/sustained.h"
 
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "fabric/class_probe.h"
 #include "fabric/leaf_load.h"
+#include "fabric/pauses.h"
 #include "procedure/load.h"
 #include "procedure/soak.h"
+#include "training/lab_changes.h"
 #include "training/links.h"
+
+#define PROBES	       8
+#define PROBE_NS       10000000
+#define DATA_DSCP      0
+#define QUEUES_EVERY_S 2 /* to read them costs a process */
 
 struct counts {
 	struct links links;
 	struct lab_packets packets;
 	struct leaf_load leaves;
+	char *text; /* of `farelab counters` */
+	struct pauses pauses;
+};
+
+struct sample {
+	struct trial *t;
+	struct counts from, to;
+	struct class_probes *probes; /* between the first rank's server and the last one's */
+	struct hist latency, depth;
+	double job_s, wall_s, roofline_s, bits;
 };
 
 static void counts_fini(struct counts *c)
 {
 	links_fini(&c->links);
 	leaf_load_fini(&c->leaves);
+	pauses_fini(&c->pauses);
+	free(c->text);
 }
 
 static int counts_read(const struct trial *t, struct counts *out)
 {
+	const struct lab *lab = &t->fabric->lab;
 	int err = links_read(&out->links, t->fabric->topo);
 
 	if (!err)
-		err = lab_packets(&t->fabric->lab, &out->packets);
-	return err ? err : leaf_load_read(&out->leaves, t->fabric->topo, &t->fabric->lab);
+		err = lab_packets(lab, &out->packets);
+	if (!err)
+		err = lab_counters(lab, &out->text);
+	if (!err && !fabric_cannot(t->fabric, NEED_PFC))
+		err = pauses_read(&out->pauses, lab);
+	return err ? err : leaf_load_read(&out->leaves, t->fabric->topo, lab);
 }
 
-static void counts_add(struct trial *t, const struct counts *from, const struct counts *to,
-		       unsigned ranks)
+static void sustained_links(struct trial *t, const struct counts *from, const struct counts *to,
+			    unsigned ranks)
 {
-	const struct topo *topo = t->fabric->topo;
-	struct links_use use = links_use(&from->links, &to->links, topo, ranks);
-	unsigned switches = leaf_load_switches(topo);
+	struct links_use use = links_use(&from->links, &to->links, t->fabric->topo, ranks);
 
 	trial_value(t, "Link_utilization_max", use.max * 100, use.n);
 	trial_value(t, "Link_utilization_min", use.min * 100, use.n);
 	trial_value(t, "Link_utilization_mean", use.mean * 100, use.n);
+	if (isfinite(use.jfi)) {
+		trial_value(t, "MMR", use.max / use.mean, use.n);
+		trial_value(t, "JFI", use.jfi, use.n);
+	} else {
+		trial_missing(t, "MMR", "nothing was sent");
+		trial_missing(t, "JFI", "nothing was sent");
+	}
 	trial_value(t, "Links_unused", use.unused, use.n);
 	trial_value(t, "Link_transitions",
 		    (double)(to->links.transitions - from->links.transitions), 1);
-	training_drops(t, &from->packets, &to->packets);
-	trial_value(t, "CPU", leaf_load_cpu_percent(&from->leaves, &to->leaves, switches), 1);
-	trial_value(t, "Memory", leaf_load_rss_bytes(&to->leaves, switches) / 1048576, 1);
 }
 
-/* BusBW of one collective; its time, and that of its bytes at line rate, are added. */
-static int sustained_job(struct trial *t, enum collective c, unsigned ranks, uint64_t bytes,
-			 const char *busbw, double *wall_s, double *roofline_s)
+static void sustained_pauses(struct trial *t, const struct counts *from, const struct counts *to)
 {
+	const char *why = fabric_cannot(t->fabric, NEED_PFC);
+	double longest_s = 0;
+
+	for (unsigned i = 0; !why && i < from->pauses.n && i < to->pauses.n; i++)
+		longest_s = fmax(longest_s,
+				 to->pauses.port[i].paused_s - from->pauses.port[i].paused_s);
+	if (why)
+		trial_missing(t, "PFC_pause", "%s", why);
+	else
+		trial_value(t, "PFC_pause", longest_s * 1e3, to->pauses.n);
+}
+
+static int sustained_daemons(struct trial *t, const struct counts *from, const struct counts *to)
+{
+	unsigned switches = leaf_load_switches(t->fabric->topo);
+	struct lab_changes changes;
+	int err = lab_changes(from->text, to->text, &changes);
+
+	if (err)
+		return err;
+	trial_value(t, "CPU", leaf_load_cpu_percent(&from->leaves, &to->leaves, switches), 1);
+	trial_value(t, "Memory", leaf_load_rss_bytes(&to->leaves, switches) / 1048576, 1);
+	trial_value(t, "Daemons_ended", changes.ended, 1);
+	trial_value(t, "Counter_wraps", changes.smaller, 1);
+	return 0;
+}
+
+/* Section 4 of the draft has these, too. */
+static void sustained_absent(struct trial *t)
+{
+	bool rdma = strcmp(t->strategy_name, "mpi-fare") == 0;
+
+	trial_missing(t, "Retransmissions", "%s",
+		      rdma ? "the QPs are those of MPI's ranks, which end with the collective"
+			   : "this transport is TCP: no NIC sends again");
+	trial_missing(t, "Out_of_order", "%s",
+		      rdma ? "the QPs are those of MPI's ranks, which end with the collective"
+			   : "this transport is TCP, which sorts silently");
+	trial_missing(t, "ACK_delay", "MPI's transports do not stamp their control messages");
+	trial_missing(t, "CC_convergence", "the load has no onset: T7.3 measures it");
+	trial_missing(t, "Route_convergence", "no topology change is ordered: T11.1 measures it");
+	trial_missing(t, "CRC_errors", "%s", fabric_lacks(t->fabric, FABRIC_CRC));
+	trial_missing(t, "Power", "a lab's switches are namespaces of this machine: no sensor");
+}
+
+/* ---- a collective ---- */
+
+/* Probes, and all queues now and then, while it goes on. */
+static int sustained_begun(void *arg)
+{
+	struct sample *s = arg;
+	const struct fabric *fabric = s->t->fabric;
+	uint64_t now_ns = clock_now_ns();
+	unsigned readings = 1 + (unsigned)(s->job_s / QUEUES_EVERY_S);
+	int err = class_probes_start(s->probes, now_ns + (uint64_t)(s->job_s * 1e9));
+
+	for (unsigned i = 1; !err && i <= readings; i++) {
+		uint64_t at_ns = (uint64_t)(s->job_s * 1e9 * i / (readings + 1));
+		char *text = NULL;
+
+		err = cluster_sleep_until(fabric->cluster, now_ns + at_ns);
+		if (!err)
+			err = lab_counters(&fabric->lab, &text);
+		if (!err)
+			err = lab_changes_queues(text, &s->depth);
+		free(text);
+	}
+	return err;
+}
+
+static int sustained_ended(void *arg)
+{
+	struct sample *s = arg;
+	int err = class_probes_join(s->probes);
+
+	for (unsigned i = 0; !err && i < PROBES; i++)
+		hist_merge(&s->latency, &s->probes->probe[i].delay);
+	return err;
+}
+
+/* BusBW and the time of one collective; its sums are added. */
+static int sustained_job(struct sample *s, enum collective c, unsigned ranks, uint64_t bytes,
+			 const char *busbw, const char *jct)
+{
+	struct trial *t = s->t;
 	struct mpi_job job = training_job(t, c, ranks, bytes);
 	struct mpi_result r;
+	double bps;
 	int err;
 
-	job.seconds = t->seconds / 2;
+	job.seconds = s->job_s;
+	job.on_begun = sustained_begun;
+	job.on_ended = sustained_ended;
+	job.arg = s;
 	err = mpi_job_run(&job, &r);
+	class_probes_join(s->probes); /* the job may have failed meanwhile */
 	if (!err) {
-		*wall_s += r.wall_s;
-		*roofline_s += r.n * collective_roofline_s(t->fabric->topo, c, ranks, bytes, 0,
-							   training_line_bps(t), 0);
-		trial_value(t, busbw, collective_busbw_bps(c, ranks, bytes, r.wall_s / r.n) / 1e9,
-			    r.n);
+		bps = collective_busbw_bps(c, ranks, bytes, r.wall_s / r.n);
+		s->wall_s += r.wall_s;
+		s->bits += bps * ranks * r.wall_s;
+		s->roofline_s += r.n * collective_roofline_s(t->fabric->topo, c, ranks, bytes, 0,
+							     training_line_bps(t), 0);
+		trial_value(t, busbw, bps / 1e9, r.n);
+		trial_value(t, jct, r.wall_s / r.n * 1e3, r.n);
 	}
 	mpi_result_fini(&r);
 	return err;
 }
 
+static int sustained_add(struct sample *s, unsigned ranks)
+{
+	struct trial *t = s->t;
+
+	trial_value(t, "JCT_ratio", s->wall_s / s->roofline_s, 1);
+	trial_value(t, "Aggregate_throughput", s->bits / s->wall_s / 1e9, 1);
+	trial_hist(t, "Latency", &s->latency);
+	trial_hist(t, "Queue_depth", &s->depth);
+	sustained_links(t, &s->from, &s->to, ranks);
+	training_drops(t, &s->from.packets, &s->to.packets);
+	sustained_pauses(t, &s->from, &s->to);
+	sustained_absent(t);
+	return sustained_daemons(t, &s->from, &s->to);
+}
+
 static int sustained_measure(struct trial *t, unsigned ranks, uint64_t bytes)
 {
-	struct counts from = {0}, to = {0};
-	double wall_s = 0, roofline_s = 0;
-	int err = counts_read(t, &from);
+	struct sample *s = calloc(1, sizeof(*s));
+	int err;
 
+	if (!s)
+		return -ENOMEM;
+	s->t = t;
+	s->job_s = t->seconds / 2;
+	s->probes = class_probes_create(t->fabric->topo, 0, ranks - 1, PROBES, DATA_DSCP, PROBE_NS);
+	err = s->probes ? counts_read(t, &s->from) : -ENOMEM;
 	if (!err)
-		err = sustained_job(t, COLLECTIVE_ALLREDUCE, ranks, bytes, "BusBW", &wall_s,
-				    &roofline_s);
+		err = sustained_job(s, COLLECTIVE_ALLREDUCE, ranks, bytes, "BusBW", "JCT");
 	if (!err)
-		err = sustained_job(t, COLLECTIVE_ALLTOALL, ranks, bytes, "BusBW_alltoall", &wall_s,
-				    &roofline_s);
+		err = sustained_job(s, COLLECTIVE_ALLTOALL, ranks, bytes, "BusBW_alltoall",
+				    "JCT_alltoall");
 	if (!err)
-		err = counts_read(t, &to);
-	if (!err) {
-		trial_value(t, "JCT_ratio", wall_s / roofline_s, 1);
-		counts_add(t, &from, &to, ranks);
-	}
-	counts_fini(&from);
-	counts_fini(&to);
+		err = counts_read(t, &s->to);
+	if (!err)
+		err = sustained_add(s, ranks);
+	counts_fini(&s->from);
+	counts_fini(&s->to);
+	free(s->probes);
+	free(s);
 	return err;
 }
 

@@ -15,6 +15,32 @@
  * which the rows say; -errno. */
 int sustained_sample(struct trial *t);
 
+/* What section 4 of the draft lists beside the series of 12.1. */
+#define SUSTAINED_SECTION_4                                                                        \
+	KPI("JCT", "ms", "SUT-E", "of an all-reduce, mean", BETTER_LOWER, 0),                      \
+		KPI("JCT_alltoall", "ms", "SUT-E", "of an all-to-all, mean", BETTER_LOWER, 0),     \
+		KPI("Aggregate_throughput", "Gb/s", "DUT-F",                                       \
+		    "payload that all ranks sent in both collectives", BETTER_HIGHER, 0),          \
+		KPI("Latency", "us", "DUT-F",                                                      \
+		    "one way, of small packets beside the collectives, 8 flows by the kernel's "   \
+		    "routes, until the receiver has read them",                                    \
+		    BETTER_LOWER, 1e-3),                                                           \
+		KPI("Queue_depth", "KiB", "DUT-S", "of each port, now and then", BETTER_LOWER,     \
+		    1. / 1024),                                                                    \
+		KPI("MMR", "", "DUT-F", "busiest live sub-port over the mean of all, bytes sent",  \
+		    BETTER_LOWER, 0),                                                              \
+		KPI("JFI", "", "DUT-F", "of the live sub-ports, 1 is even", BETTER_HIGHER, 0),     \
+		KPI("PFC_pause", "ms", "DUT-S", "of the port that was paused for longest",         \
+		    BETTER_LOWER, 0),                                                              \
+		KPI("Retransmissions", "1/s", "DUT-N", "of NICs", BETTER_LOWER, 0),                \
+		KPI("Out_of_order", "1/s", "DUT-N", "packets", BETTER_LOWER, 0),                   \
+		KPI("ACK_delay", "us", "DUT-N", "of control messages", BETTER_LOWER, 0),           \
+		KPI("CC_convergence", "us", "DUT-F", "of congestion control", BETTER_LOWER, 0),    \
+		KPI("Route_convergence", "ms", "DUT-F", "after a change of the topology",          \
+		    BETTER_LOWER, 0),                                                              \
+		KPI("CRC_errors", "1/s", "DUT-S", "of links", BETTER_LOWER, 0),                    \
+		KPI("Power", "W", "DUT-S", "of a switch", BETTER_LOWER, 0)
+
 #define SUSTAINED_KPIS                                                                             \
 	KPI_AT_S,                                                                                  \
 		KPI("JCT_ratio", "", "SUT-E",                                                      \
@@ -22,13 +48,17 @@ int sustained_sample(struct trial *t);
 		    0),                                                                            \
 		KPI("BusBW", "Gb/s", "DUT-F", "of the all-reduce", BETTER_HIGHER, 0),              \
 		KPI("BusBW_alltoall", "Gb/s", "DUT-F", "of the all-to-all", BETTER_HIGHER, 0),     \
-		KPI_MARKS, KPI_PAUSES,                                                             \
+		KPI_MARKS, KPI_PAUSES, SUSTAINED_SECTION_4,                                        \
 		KPI("CPU", "%", "DUT-S", "of a core, daemons of the busiest switch", BETTER_LOWER, \
 		    0),                                                                            \
 		KPI("Memory", "MiB", "DUT-S", "resident, daemons of the largest switch",           \
 		    BETTER_LOWER, 0),                                                              \
 		KPI("Link_transitions", "", "DUT-F",                                               \
 		    "of the carrier of any sub-port, or link between switches; none is ordered",   \
+		    BETTER_LOWER, 0),                                                              \
+		KPI("Daemons_ended", "", "DUT-F", "of servers and switches, started anew or not",  \
+		    BETTER_LOWER, 0),                                                              \
+		KPI("Counter_wraps", "", "DUT-S", "counters of devices that became smaller",       \
 		    BETTER_LOWER, 0),                                                              \
 		KPI("Links_unused", "", "DUT-F",                                                   \
 		    "live sub-ports that sent less than a tenth of the mean of all", BETTER_LOWER, \

@@ -79,8 +79,11 @@ END_TEST
 START_TEST(a_short_run_finds_no_leak)
 {
 	struct rows *rows = grown(4);
+	const struct rows_filter leak = {.kpi = "Leak", .trial = -1};
 
 	ck_assert(isnan(of(rows, "Leak", "leaks 2 MB/h", NULL)));
+	ck_assert_str_eq(rows_at(rows, rows_next(rows, &leak, 0))->missing,
+			 "240 s: what a process takes once is no slope in less than 3600 s");
 	ck_assert(isfinite(of(rows, "Memory_slope", "leaks 2 MB/h", NULL)));
 	rows_close(rows);
 }

@@ -20,8 +20,9 @@ static void add(struct rows *rows, const char *kpi, unsigned trial, double value
 	ck_assert_int_eq(rows_add(rows, &row), 0);
 }
 
-/* Two hours of a sample a minute; flaps and unused links from the hour on, for a minute. */
-static const struct row *derived(struct rows **rows, double flaps, double unused, const char *kpi)
+/* Two hours of a sample a minute; what is given is so from the hour on, for a minute. */
+static const struct row *derived_of(struct rows **rows, double flaps, double unused, double ended,
+				    double dropped, const char *kpi)
 {
 	struct rows_filter filter = {.test = "T12.1", .kpi = kpi, .trial = -1};
 	size_t at;
@@ -32,11 +33,18 @@ static const struct row *derived(struct rows **rows, double flaps, double unused
 		add(*rows, "JCT_ratio", i, 1.2 + (i % 3) * 0.01);
 		add(*rows, "Link_transitions", i, i == 60 ? flaps : 0);
 		add(*rows, "Links_unused", i, i == 60 ? unused : 0);
+		add(*rows, "Daemons_ended", i, i == 60 ? ended : 0);
+		add(*rows, "Packet_drop_rate", i, i == 60 ? dropped : 0);
 	}
 	ck_assert_int_eq(test_t12_1.derive(&test_t12_1, *rows), 0);
 	at = rows_next(*rows, &filter, 0);
 	ck_assert_uint_lt(at, rows_count(*rows));
 	return rows_at(*rows, at);
+}
+
+static const struct row *derived(struct rows **rows, double flaps, double unused, const char *kpi)
+{
+	return derived_of(rows, flaps, unused, 0, 0, kpi);
 }
 
 START_TEST(what_was_not_ordered_is_named)
@@ -49,9 +57,18 @@ START_TEST(what_was_not_ordered_is_named)
 	ck_assert_str_eq(derived(&rows, 0, 1, "Anomalies")->text,
 			 "3600 s, for 60 s: Links_unused 1");
 	rows_close(rows);
+	ck_assert_str_eq(derived_of(&rows, 0, 0, 1, 0, "Anomalies")->text,
+			 "3600 s, for 60 s: Daemons_ended 1");
+	rows_close(rows);
+	/* a leaf that drops silently */
+	ck_assert_str_eq(derived_of(&rows, 0, 0, 0, 25, "Anomalies")->text,
+			 "3600 s, for 60 s: Packet_drop_rate 25");
+	rows_close(rows);
 	ck_assert_str_eq(derived(&rows, 0, 0, "Anomalies")->text, "none");
 	rows_close(rows);
 	ck_assert_double_eq_tol(derived(&rows, 0, 0, "JCT_ratio_std")->value, 0.0082, 1e-4);
+	rows_close(rows);
+	ck_assert_double_eq_tol(derived(&rows, 0, 0, "Duration")->value, 119. / 60, 1e-9);
 	rows_close(rows);
 }
 END_TEST
@@ -78,6 +95,7 @@ START_TEST(a_link_that_is_not_used)
 	ck_assert_double_eq_tol(use.max, 0.5, 1e-9);
 	ck_assert_double_eq_tol(use.min, 0.02, 1e-9);
 	ck_assert_double_eq_tol(use.mean, 0.44, 1e-9);
+	ck_assert_double_eq_tol(use.jfi, 3.52 * 3.52 / (8 * (7 * 0.25 + 0.0004)), 1e-9);
 	ck_assert_uint_eq(links_use(&from, &to, &topo, 1).unused, 0);
 }
 END_TEST
