@@ -31,6 +31,9 @@ int column_parse(struct column *column, const struct test *test, const char *tex
 	if (at && strcmp(at, "@max") == 0) {
 		column->quantile = 1;
 		snprintf(column->name, sizeof(column->name), "%s max", name);
+	} else if (at && strcmp(at, "@mean") == 0) {
+		column->is_mean = true;
+		snprintf(column->name, sizeof(column->name), "%s mean", name);
 	} else if (at) {
 		percent = at[1] == 'p' ? strtod(at + 2, &end) : NAN;
 		if (!(percent > 0 && percent < 100) || *end)
@@ -83,8 +86,9 @@ static int cell_read_hist(struct report_cell *cell, const struct rows *rows,
 	cell->kind = CELL_NUMBER;
 	cell->is_pooled = true;
 	cell->n = sum->n;
-	cell->value = cell->low = cell->high = (double)sum->max * scale;
-	if (q >= 1)
+	cell->value = column->is_mean ? hist_mean(sum) * scale : (double)sum->max * scale;
+	cell->low = cell->high = cell->value;
+	if (q >= 1 || column->is_mean)
 		return 0;
 	if (!hist_quantile_interval(sum, q, &cell->low, &cell->high)) {
 		cell->is_max = true;
@@ -97,7 +101,8 @@ static int cell_read_hist(struct report_cell *cell, const struct rows *rows,
 	return cell_widen(cell, rows, filter, column);
 }
 
-static int cell_read_values(struct report_cell *cell, const double *values, size_t n)
+static int cell_read_values(struct report_cell *cell, const double *values, size_t n,
+			    const struct column *column)
 {
 	struct stats_summary summary;
 	int err = stats_summarise(values, n, &summary);
@@ -113,6 +118,8 @@ static int cell_read_values(struct report_cell *cell, const double *values, size
 	cell->coverage = summary.ci_coverage;
 	cell->is_range = summary.ci_coverage < STATS_CONFIDENCE;
 	cell->cv = stats_cv(values, n);
+	if (column->is_mean) /* the interval is the median's: n and CV say how sure it is */
+		cell->value = cell->low = cell->high = summary.mean;
 	return 0;
 }
 
@@ -190,7 +197,7 @@ int cell_read(struct report_cell *cell, const struct rows *rows, const struct ro
 		n = rows_values(rows, &own, &values);
 		err = n < 0 ? n : 0;
 		if (n > 0)
-			err = cell_read_values(cell, values, (size_t)n);
+			err = cell_read_values(cell, values, (size_t)n, column);
 		if (n >= 0)
 			free(values);
 		if (!err && n == 1)

@@ -22,10 +22,11 @@
 
 #define CELL_TEXT_MAX 160
 
-/* A KPI as views name it: "TTFT@p99". */
+/* A KPI as views name it: "TTFT@p99", "TTFT@max", "KV_xfer_bandwidth@mean". */
 struct column {
 	const struct kpi *kpi;
 	double quantile; /* of a distribution; 0.5 if none was named */
+	bool is_mean;	 /* of trials, or of all measurements, and no quantile */
 	bool named;	 /* it was */
 	char name[80];	 /* "TTFT P99" */
 	char label[100]; /* "TTFT P99 (ms)" */

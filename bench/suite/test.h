@@ -105,6 +105,8 @@ struct view {
 	const char *x, *series, *panel;	 /* NULL: none */
 	const char *y[TEST_MAX_COLUMNS]; /* KPIs; NULL ends them. "name@p99": that percentile */
 	bool log_x, log_y;
+	bool apart;	       /* a table for each level of panel */
+	bool across;	       /* a table with columns of each level of series, instead of rows */
 	const char *reference; /* a KPI drawn as a dashed line (line rate, optimum); NULL: none */
 	const char *note;      /* a KPI whose value is written at each point (JFI); NULL: none */
 };

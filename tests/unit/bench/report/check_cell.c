@@ -41,6 +41,8 @@ START_TEST(columns)
 	ck_assert_double_eq_tol(c.quantile, 0.999, 1e-12);
 	ck_assert_int_eq(column_parse(&c, &fake_one, "KV_xfer_latency@max"), 0);
 	ck_assert_double_eq(c.quantile, 1);
+	ck_assert_int_eq(column_parse(&c, &fake_one, "KV_xfer_latency@mean"), 0);
+	ck_assert_str_eq(c.label, "KV_xfer_latency mean (us)");
 	ck_assert_int_eq(column_parse(&c, &fake_one, "JFI"), 0);
 	ck_assert_str_eq(c.label, "JFI");
 	ck_assert_int_eq(column_parse(&c, &fake_one, "none"), -ENOENT);
@@ -109,6 +111,26 @@ START_TEST(a_percentile_that_n_does_not_support_is_the_maximum)
 	ck_assert_double_eq_tol(cell.value, 57, 1);
 	cell = cell_of(rows, "KV_xfer_latency@max", text, sizeof(text));
 	ck_assert_str_eq(text, "60\nn=60");
+	rows_close(rows);
+}
+END_TEST
+
+/* 1, 2, 3 and 10 are 4 on the mean, and 2.5 in the middle; measurements have a mean as well. */
+START_TEST(means)
+{
+	struct rows *rows = rows_of_values(3);
+	struct row row = {.test = "5.1", .kpi = "KV_xfer_bandwidth", .trial = 3, .value = 10};
+	char text[CELL_TEXT_MAX];
+
+	ck_assert_int_eq(rows_add(rows, &row), 0);
+	ck_assert_double_eq(cell_of(rows, "KV_xfer_bandwidth@mean", text, sizeof(text)).value, 4);
+	ck_assert_str_eq(text, "4\nn=4, CV 102%");
+	ck_assert_double_eq(cell_of(rows, "KV_xfer_bandwidth", text, sizeof(text)).value, 2.5);
+	add_hist(rows, 0, 2, 10000);
+	add_hist(rows, 1, 1, 30000);
+	ck_assert_double_eq_tol(cell_of(rows, "KV_xfer_latency@mean", text, sizeof(text)).value, 17,
+				0.1);
+	ck_assert_str_eq(strchr(text, '\n'), "\nn=3 in 2 trials");
 	rows_close(rows);
 }
 END_TEST
@@ -188,6 +210,7 @@ int main(void)
 	tcase_add_test(tcase, columns);
 	tcase_add_test(tcase, medians_say_how_sure_they_are);
 	tcase_add_test(tcase, a_percentile_that_n_does_not_support_is_the_maximum);
+	tcase_add_test(tcase, means);
 	tcase_add_test(tcase, intervals_hold_the_trials);
 	tcase_add_test(tcase, words_and_reasons);
 	tcase_add_test(tcase, numbers);

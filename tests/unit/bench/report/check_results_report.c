@@ -5,6 +5,7 @@
 #include "bench/check_bench_page.h"
 #include "bench/report/fake_tests.h"
 #include "report/results_report.h"
+#include "report/view.h"
 
 #define N_TESTS (sizeof(fake_tests) / sizeof(fake_tests[0]))
 
@@ -148,6 +149,60 @@ START_TEST(the_first_page)
 	ck_assert(strstr(md, "## System, workload and run") > strstr(md, "## KPI summary"));
 	ck_assert_ptr_null(strstr(md, "even-busy"));
 	free(md);
+}
+END_TEST
+
+/* The plain text of one table of fake_one. */
+static char *text_of_table(const struct view *view)
+{
+	struct rows *rows;
+	struct doc *doc;
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	ck_assert_int_eq(rows_open(&rows, NULL), 0);
+	fake_rows(rows, 2);
+	ck_assert_int_eq(doc_create(&doc, "x"), 0);
+	view_show(doc, &fake_one, view, rows);
+	ck_assert_int_eq(doc_error(doc), 0);
+	doc_print(doc, file);
+	doc_destroy(doc);
+	rows_close(rows);
+	fclose(file);
+	return text;
+}
+
+/* Levels of the panel have a table each, with its own rows alone; levels of the series columns. */
+START_TEST(tables_apart_and_levels_across)
+{
+	const struct view apart = {.kind = VIEW_TABLE,
+				   .title = "Apart",
+				   .x = "size",
+				   .series = "strategy",
+				   .panel = "mode",
+				   .y = {"KV_xfer_bandwidth"},
+				   .apart = true};
+	struct view across = apart;
+	char *text = text_of_table(&apart), *second = strstr(text, "Apart: mode pull");
+
+	ck_assert_ptr_nonnull(strstr(text, "Apart: mode push"));
+	ck_assert_ptr_nonnull(second);
+	ck_assert_uint_eq(times(second, "fare-spray"), 3);
+	ck_assert_uint_eq(times(text, "fare-spray"), 6);
+	ck_assert_ptr_null(strstr(second, "push"));
+	free(text);
+	across.apart = false;
+	across.across = true;
+	across.x = "mode";
+	across.series = "size";
+	across.panel = "strategy";
+	text = text_of_table(&across);
+	ck_assert_uint_eq(times(text, "fare-spray"), 2); /* a row for each mode */
+	ck_assert_uint_eq(times(text, "size 64K"), 1);
+	ck_assert_ptr_nonnull(strstr(text, "51.5")); /* 64K, push: 50 to 53 */
+	ck_assert_ptr_nonnull(strstr(text, "91.5")); /* 16M, push */
+	free(text);
 }
 END_TEST
 
@@ -367,6 +422,7 @@ int main(void)
 	tcase_add_test(tcase, what_is_missing_says_why);
 	tcase_add_test(tcase, numbers_of_the_table);
 	tcase_add_test(tcase, the_first_page);
+	tcase_add_test(tcase, tables_apart_and_levels_across);
 	tcase_add_test(tcase, training_alone);
 	tcase_add_test(tcase, requests_of_each_test);
 	tcase_add_test(tcase, added_parameters_are_not_pooled);
