@@ -81,14 +81,18 @@ static int tiers_derive(const struct test *test, struct rows *rows)
 		double mine = derive_median(rows, test->id, row.strategy, row.kpi, row.n_params,
 					    row.param, 0.5);
 
+		if (row.missing) /* and its ratio, for the same reason */
+			continue;
 		memcpy(best, row.param, sizeof(best));
 		for (unsigned k = 0; !err && k < row.n_params; k++)
 			if (strcmp(best[k].name, "tier") == 0)
 				err = row_param_set(&best[k], "tier", TIERS_BEST);
 		if (!err)
-			err = derive_value(rows, &row, "tier_ratio",
-					   mine / derive_median(rows, test->id, row.strategy,
-								row.kpi, row.n_params, best, 0.5));
+			err = derive_value_or(
+				rows, &row, "tier_ratio",
+				mine / derive_median(rows, test->id, row.strategy, row.kpi,
+						     row.n_params, best, 0.5),
+				"no throughput of " TIERS_BEST " of this size to relate it to");
 	}
 	return err;
 }
@@ -97,9 +101,10 @@ const struct test test_5_4 = {
 	INFERENCE_CLAUSE("5.4"),
 	.name = "Multi-Tier Storage Transfer Characterization",
 	.dut = "DUT-PD",
-	.summary = "Blocks between host memory (dram), dma-bufs (hbm) and files opened O_DIRECT "
-		   "(nvme); a block has arrived when its file has it. What is emulated stands "
-		   "beside each.",
+	.summary =
+		"Blocks between host memory (dram), dma-bufs (hbm) and files opened O_DIRECT "
+		"(nvme), behind host memory: no GPU-direct storage; a block has arrived when its "
+		"file has it. What is emulated stands beside each.",
 	.needs = NEED_TWO_SERVERS,
 	.trials = {3, 10, 20},
 	.seconds = {0.8, 4, 60},
@@ -115,9 +120,12 @@ const struct test test_5_4 = {
 		      "what the tier is made of, at the sender and at the receiver", BETTER_NONE,
 		      0},
 		     KPI_MODEL("KV_xfer_bandwidth", "MB/s")),
-	.views = VIEWS(VIEW(VIEW_TABLE, "Tiers", "tier", "size", "strategy", "KV_xfer_bandwidth",
-			    "KV_xfer_latency@p50", "KV_xfer_latency@p99", "tier_ratio", "medium",
-			    "model", "model_ratio")),
+	.views = VIEWS(
+		{VIEW_FIELDS(VIEW_TABLE, "Tiers", "tier", "size", "strategy", "KV_xfer_bandwidth",
+			     "KV_xfer_latency@p50", "KV_xfer_latency@p99"),
+		 .across = true},
+		VIEW(VIEW_TABLE, "What tiers are made of", "tier", "size", "strategy", "tier_ratio",
+		     "medium", "model", "model_ratio")),
 	.derive = tiers_derive,
 	.run = tiers_run,
 };

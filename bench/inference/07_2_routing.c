@@ -2,7 +2,16 @@
 #include <string.h>
 
 #include "procedure/dispatch.h"
+#include "procedure/load.h"
 #include "suite/kpis.h"
+
+/* QPs of a pair in either mode (appendix E), as far as they are as many on each sub-port. */
+static unsigned routing_qps(const struct trial *t, bool low)
+{
+	unsigned ports = load_sub_ports(t->fabric->topo), qps = low ? 8 : 24;
+
+	return qps < ports ? ports : qps / ports * ports;
+}
 
 static int routing_run(struct trial *t)
 {
@@ -16,6 +25,7 @@ static int routing_run(struct trial *t)
 		return 0;
 	}
 	return dispatch_run(t, &(struct dispatch){.config = "M3",
+						  .qps = routing_qps(t, low),
 						  .ep = gpus > 96 ? 96 : gpus,
 						  .batch = low && !one_size ? 8 : 256,
 						  .routing = (enum moe_routing)routing,
@@ -31,7 +41,7 @@ const struct test test_7_2 = {
 	.dut = "DUT-F",
 	.summary = "The dispatch of 7.1 (M3) under the routings of table 8, with experts of "
 		   "unequal popularity; 256 tokens a GPU; low-latency: 8 (edition 05: 256), every "
-		   "pair padded to the largest that this routing gives.",
+		   "pair padded to the largest that this routing gives. 24 and 8 QPs of a pair.",
 	.needs = NEED_TWO_SERVERS,
 	.trials = {2, 10, 20},
 	.seconds = {0.6, 4, 60},
@@ -43,15 +53,22 @@ const struct test test_7_2 = {
 			 PARAM("skew", PARAM_NUMBER, "", "exponent of the experts' popularity",
 			       "0.8", "0,0.8", "0,0.8"),
 			 PARAM_STRETCH),
-	.kpis = KPIS(KPI_EP_LATENCY, KPI_EP_BANDWIDTH, KPI_OF_LINE,
-		     {"imbalance", "", "DUT-F", "bytes to the busiest GPU over the mean",
-		      BETTER_LOWER, 0},
-		     KPI_VOLUME, KPI_MODEL("EP_alltoall_bandwidth", "MB/s")),
+	.kpis = KPIS(
+		KPI_EP_LATENCY, KPI_EP_BANDWIDTH, KPI_OF_LINE,
+		{"imbalance", "", "DUT-F", "bytes to the busiest GPU over the mean", BETTER_LOWER,
+		 0},
+		{"QPs", "", "DUT-N", "of a pair", BETTER_NONE, 0},
+		{"Link_utilization_max", "%", "DUT-F", "of the busiest sub-port", BETTER_NONE, 0},
+		KPI_DROPS, KPI_MARKS, KPI_PAUSES, KPI_VOLUME,
+		KPI_MODEL("EP_alltoall_bandwidth", "MB/s")),
 	.views = VIEWS(VIEW(VIEW_BARS, "Dispatch latency by routing", "routing", "strategy", "mode",
 			    "EP_alltoall_latency@p99"),
-		       VIEW(VIEW_TABLE, "Routing modes", "routing", "mode", "strategy",
-			    "EP_alltoall_latency@p50", "EP_alltoall_latency@p99",
-			    "EP_alltoall_bandwidth", "imbalance", "model", "model_ratio"),
+		       {VIEW_FIELDS(VIEW_TABLE, "Dispatches", "mode", "strategy", "routing", "QPs",
+				    "EP_alltoall_latency@p50", "EP_alltoall_latency@p99",
+				    "EP_alltoall_bandwidth", "imbalance", "Link_utilization_max",
+				    "Packet_drop_rate", "ECN_marking_rate", "PFC_frame_count",
+				    "model", "model_ratio"),
+			.apart = true},
 		       VIEW(VIEW_TABLE, "Bytes of a dispatch of one GPU", "routing", "mode", NULL,
 			    "T_egress", "S_fabric")),
 	.run = routing_run,

@@ -46,8 +46,9 @@ static int wide_derive(const struct test *test, struct rows *rows)
 			break;
 		least = wide_median(rows, &row, &levels[0]);
 		here = wide_median(rows, &row, &row.param[0]);
-		err = derive_value(rows, &row, "scaling_efficiency",
-				   least / here * row.param[0].number / levels[0].number);
+		err = derive_value_or(rows, &row, "scaling_efficiency",
+				      least / here * row.param[0].number / levels[0].number,
+				      "the smallest group has no latency to relate it to");
 	}
 	return err;
 }
@@ -72,13 +73,15 @@ const struct test test_7_3 = {
 		{"intra_fraction", "", "DUT-F",
 		 "of the bytes, between GPUs of one server: they cross no fabric, and are not sent",
 		 BETTER_NONE, 0},
+		{"inter_fraction", "", "DUT-F",
+		 "of the latency, between servers; the rest is inside of them", BETTER_NONE, 0},
 		KPI_VOLUME, KPI_MODEL("EP_alltoall_bandwidth", "MB/s")),
 	.views = VIEWS({VIEW_FIELDS(VIEW_LINES, "Dispatch latency over group size", "ep",
 				    "strategy", NULL, "EP_alltoall_latency@p50"),
 			.log_x = true},
 		       VIEW(VIEW_TABLE, "Scaling", "ep", "strategy", NULL,
 			    "EP_alltoall_latency@p50", "EP_alltoall_latency@p99",
-			    "EP_alltoall_bandwidth", "of_line", "intra_fraction",
+			    "EP_alltoall_bandwidth", "of_line", "intra_fraction", "inter_fraction",
 			    "scaling_efficiency", "efficiency_EP16", "model", "model_ratio"),
 		       VIEW(VIEW_TABLE, "Bytes of a dispatch of one GPU", "ep", NULL, NULL,
 			    "T_egress", "S_fabric")),

@@ -82,7 +82,9 @@ static int penalty(struct rows *rows, const struct row *row, const char *kpi, co
 	contended = derive_median(rows, "7.4", row->strategy, kpi, 2, param, 0.99);
 	row_param_set(&param[0], "traffic", alone);
 	isolated = derive_median(rows, "7.4", row->strategy, kpi, 2, param, 0.99);
-	return derive_value(rows, row, name, contended / isolated);
+	return derive_value_or(rows, row, name, contended / isolated,
+			       "alone or with both, there are no P99 of this load: not run, or "
+			       "too few measurements");
 }
 
 static int contention_derive(const struct test *test, struct rows *rows)
@@ -125,14 +127,15 @@ const struct test test_7_4 = {
 		      BETTER_LOWER, 0},
 		     {"penalty_EP", "", "DUT-F", "P99 of dispatches with KV transfers over without",
 		      BETTER_LOWER, 0},
-		     KPI_DROPS, KPI_FABRIC_BW, KPI_MARKS, KPI_PAUSES, KPI_VOLUME,
+		     KPI_DROPS, KPI_FABRIC_BW, KPI_MARKS, KPI_MARKED, KPI_PAUSES, KPI_VOLUME,
 		     KPI_MODEL("fabric_bandwidth", "MB/s")),
 	.views = VIEWS(VIEW(VIEW_BARS, "P99 of dispatches, alone and beside KV transfers",
 			    "traffic", "strategy", "load", "EP_alltoall_latency@p99"),
 		       VIEW(VIEW_TABLE, "Contention", "traffic", "load", "strategy",
 			    "KV_xfer_latency@p99", "EP_alltoall_latency@p99", "penalty_KV",
-			    "penalty_EP", "Packet_drop_rate", "ECN_marking_rate", "model",
-			    "model_ratio"),
+			    "penalty_EP", "fabric_bandwidth", "model", "model_ratio"),
+		       VIEW(VIEW_TABLE, "Congestion", "traffic", "load", "strategy",
+			    "ECN_marking_rate", "ECN_marks", "PFC_frame_count", "Packet_drop_rate"),
 		       VIEW(VIEW_TABLE, "Bytes of a dispatch of one GPU", "traffic", NULL, NULL,
 			    "T_egress", "S_fabric")),
 	.run = contention_run,

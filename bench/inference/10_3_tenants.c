@@ -80,8 +80,8 @@ static int tenants_penalty(struct rows *rows, const struct row *row, const char 
 	row_param_set(&alone[0], "tenants", "alone");
 	one = derive_median(rows, "10.3", row->strategy, kpi, 2, alone, 0.99);
 	if (!isfinite(both) || !isfinite(one))
-		return derive_missing(rows, row, name,
-				      "alone or together, too few were measured for a P99");
+		return derive_value_or(rows, row, name, NAN,
+				       "alone or together, too few were measured for a P99");
 	return derive_value(rows, row, name, (both - one) / one * 100);
 }
 
@@ -112,9 +112,9 @@ static int tenants_derive(const struct test *test, struct rows *rows)
 		if (!err && tenants_dispatch(rows, &row))
 			err = tenants_penalty(rows, &row, "ITL", "penalty_ITL");
 		else if (!err)
-			err = derive_missing(rows, &row, "penalty_ITL",
-					     "no step of this tenant crosses the fabric: it has "
-					     "one decode GPU");
+			err = derive_value_or(rows, &row, "penalty_ITL", NAN,
+					      "no step of this tenant crosses the fabric: it has "
+					      "one decode GPU");
 	}
 	return err;
 }

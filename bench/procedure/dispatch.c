@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "fabric/optimum.h"
+#include "procedure/load.h"
 #include "workload/model.h"
 
 static struct moe dispatch_moe(const struct trial *t, const struct dispatch *d,
@@ -19,6 +20,15 @@ static struct moe dispatch_moe(const struct trial *t, const struct dispatch *d,
 	moe.capacity = 1;
 	moe.combine = d->combine;
 	return moe;
+}
+
+static bool dispatch_is_inside(const struct topo *topo, unsigned ep)
+{
+	unsigned i = 1;
+
+	while (i < ep && topo->gpus[i].server == topo->gpus[0].server)
+		i++;
+	return i >= ep;
 }
 
 bool dispatch_cannot(const struct trial *t, const struct dispatch *d, char *reason, size_t size)
@@ -37,6 +47,11 @@ bool dispatch_cannot(const struct trial *t, const struct dispatch *d, char *reas
 		snprintf(reason, size,
 			 "%u GPUs and %u tokens: no dispatch, or more than 2 GiB of a pair", d->ep,
 			 d->batch);
+	else if (dispatch_is_inside(t->fabric->topo, d->ep))
+		snprintf(reason, size,
+			 "%u GPUs of one server: nothing crosses the fabric, and they have no "
+			 "interconnect here",
+			 d->ep);
 	else
 		return false;
 	return true;
@@ -45,7 +60,7 @@ bool dispatch_cannot(const struct trial *t, const struct dispatch *d, char *reas
 unsigned dispatch_plan(const struct trial *t, const struct dispatch *d, struct plan *plan,
 		       struct moe *moe)
 {
-	struct traffic_load ep = trial_load(t, "ep", 0);
+	struct traffic_load ep = trial_load(t, "ep", d->qps);
 	unsigned load;
 
 	*moe = dispatch_moe(t, d, moe_config_find(d->config));
@@ -128,6 +143,54 @@ void dispatch_add_volume(struct trial *t, const struct dispatch *d, const struct
 		trial_value(t, "S_fabric", spread.bytes / d->ep / 1e3, moe->period);
 }
 
+/* Of the terminology draft, MB/s: bytes x (n - 1) / n over the time of a round; bytes are all of a
+ * GPU, with those that stay on it. */
+static double dispatch_busbw(const struct dispatch *d, const struct moe *moe,
+			     const struct moe_spread *spread, const struct measured_load *ep)
+{
+	double round_s = spread->bytes * 8 / ep->bps,
+	       bytes = (double)moe->tokens * moe->top_k * moe->hidden * moe->element_bytes;
+
+	return bytes * (d->ep - 1) / d->ep / round_s / 1e6;
+}
+
+/* What would count an interconnect inside servers, too. */
+static void dispatch_add_whole(struct trial *t, const char *kpi, const struct moe_spread *spread,
+			       double value, uint64_t n)
+{
+	if (!test_kpi(t->test, kpi))
+		return;
+	if (spread->intra_share > 0)
+		trial_missing(t, kpi,
+			      "GPUs of one server have no interconnect here: %.0f%% of the bytes, "
+			      "which it would carry, are not sent",
+			      spread->intra_share * 100);
+	else
+		trial_value(t, kpi, value, n);
+}
+
+static void dispatch_add_config(struct trial *t, const struct dispatch *d)
+{
+	const struct moe_config *config = moe_config_find(d->config);
+	char text[96];
+
+	snprintf(text, sizeof(text), "E=%u, k=%u, H_model=%u, P_bytes=2, N=%u, B=%u",
+		 config->experts, config->top_k, config->hidden, d->ep, d->batch);
+	trial_set_text(t, "parameters", text);
+}
+
+/* How full the links were, and what queues dropped. */
+static void dispatch_add_links(struct trial *t, const struct measured *m)
+{
+	struct load_links use = load_links(t, m, false, LINKS_OF_ALL);
+
+	if (use.n)
+		trial_value(t, "Link_utilization_max", use.max * 100, use.n);
+	else
+		trial_missing(t, "Link_utilization_max", "no counter of the links can be read");
+	trial_value(t, "Packet_drop_rate", use.drop_ppm, 1);
+}
+
 void dispatch_add(struct trial *t, const struct dispatch *d, const struct moe *moe,
 		  const struct measured_load *ep)
 {
@@ -146,6 +209,12 @@ void dispatch_add(struct trial *t, const struct dispatch *d, const struct moe *m
 		trial_value(t, "intra_fraction", spread.intra_share, moe->period);
 	if (test_kpi(t->test, "of_line"))
 		trial_value(t, "of_line", ep->bps / line * 100, ep->round.n);
+	dispatch_add_whole(t, "BusBW", &spread, dispatch_busbw(d, moe, &spread, ep), ep->round.n);
+	dispatch_add_whole(t, "inter_fraction", &spread, 1, 1);
+	if (test_kpi(t->test, "QPs"))
+		trial_value(t, "QPs", d->qps, 1);
+	if (test_kpi(t->test, "parameters"))
+		dispatch_add_config(t, d);
 	dispatch_add_volume(t, d, moe);
 	if (!d->modelled)
 		return;
@@ -156,6 +225,7 @@ void dispatch_add(struct trial *t, const struct dispatch *d, const struct moe *m
 
 int dispatch_run(struct trial *t, const struct dispatch *d)
 {
+	bool congestion = test_kpi(t->test, "Link_utilization_max");
 	struct plan plan = {0};
 	struct measured m;
 	struct moe moe;
@@ -167,11 +237,15 @@ int dispatch_run(struct trial *t, const struct dispatch *d)
 		return 0;
 	}
 	dispatch_plan(t, d, &plan, &moe);
-	err = trial_measure(t, &plan, NULL, NULL, &m);
+	err = congestion ? load_marks_begin(t) : 0;
+	if (!err)
+		err = trial_measure(t, &plan, NULL, NULL, &m);
 	plan_fini(&plan);
 	if (err)
 		return err;
 	dispatch_add(t, d, &moe, &m.load[0]);
+	if (congestion)
+		dispatch_add_links(t, &m);
 	measured_fini(&m);
-	return 0;
+	return congestion ? load_add_marks(t) : 0;
 }

@@ -12,6 +12,7 @@
 struct dispatch {
 	const char *config; /* M1 .. M4 */
 	unsigned ep, batch;
+	unsigned qps; /* of a pair; 0: one per sub-port */
 	enum moe_routing routing;
 	double skew;
 	bool padded, combine;

@@ -23,12 +23,19 @@ bool load_is_read(struct trial *t, bool *can)
 	return read;
 }
 
-bool load_divides(struct trial *t, unsigned qps)
+unsigned load_sub_ports(const struct topo *topo)
 {
 	unsigned ports = 0;
 
-	for (unsigned plane = 0; plane < t->fabric->topo->n_planes; plane++)
-		ports += t->fabric->topo->gpus[0].plane[plane].n_sub_ports;
+	for (unsigned plane = 0; plane < topo->n_planes; plane++)
+		ports += topo->gpus[0].plane[plane].n_sub_ports;
+	return ports;
+}
+
+bool load_divides(struct trial *t, unsigned qps)
+{
+	unsigned ports = load_sub_ports(t->fabric->topo);
+
 	if (strategy_mode(t->strategy) == FARE_MODE_KERNEL || qps % ports == 0)
 		return true;
 	trial_missing(t, NULL, "FARE has as many QPs on each sub-port: %u do not divide", qps);
@@ -238,12 +245,16 @@ int load_add_marks(struct trial *t)
 	err = load_add_pauses(t);
 	if (!err && !why)
 		err = fabric_check(t->fabric);
-	if (why)
+	if (why) {
 		trial_missing(t, "ECN_marking_rate", "%s", why);
+		trial_missing(t, "ECN_marks", "%s", why);
+	}
 	if (why || err)
 		return err;
 	marks = load_marks(t->fabric->topo, 0, trial_gpus(t));
 	trial_value(t, "ECN_marking_rate", marks.rate_percent, (uint64_t)marks.packets);
+	if (test_kpi(t->test, "ECN_marks"))
+		trial_value(t, "ECN_marks", marks.marked, (uint64_t)marks.packets);
 	return 0;
 }
 

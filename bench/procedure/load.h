@@ -13,6 +13,8 @@
 /* Whether blocks are read; *can (true before): false after saying in the rows why not. */
 bool load_is_read(struct trial *t, bool *can);
 
+/* Of a GPU, all planes together. */
+unsigned load_sub_ports(const struct topo *topo);
 /* Whether so many QPs can be spread as the trial's strategy does; false after saying in the rows
  * why not. */
 bool load_divides(struct trial *t, unsigned qps);
@@ -55,8 +57,8 @@ struct load_marks {
 };
 
 struct load_marks load_marks(const struct topo *topo, unsigned first, unsigned end);
-/* The rows ECN_marking_rate and PFC_frame_count: of the leaves' counters since load_marks_begin(),
- * or why there are none. Nothing on hosts: these rows follow from counters of the whole trial. */
+/* The rows ECN_marking_rate, ECN_marks and PFC_frame_count: of the leaves' counters since
+ * load_marks_begin(), or why there are none. Nothing on hosts: there the whole trial's count. */
 int load_marks_begin(struct trial *t);
 int load_add_marks(struct trial *t);
 

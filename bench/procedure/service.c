@@ -38,6 +38,7 @@ static void service_add_values(struct trial *t, const struct serving_result *r)
 		{"KV_BW", r->kv_bytes / r->seconds / 1e6, r->arrived},
 		{"fabric_bandwidth", r->fabric_bps / 8e6, r->requests},
 		{"peak_transfers", r->peak_transfers, 1},
+		{"peak_shards", r->peak_messages, 1},
 		{"wasted_bandwidth", r->wasted_bytes / r->seconds / 1e6, r->requests},
 		{"evictions", (double)r->evictions / r->seconds, r->requests},
 		{"preemptions", (double)r->preemptions / r->seconds, r->requests},

@@ -69,31 +69,24 @@ bool derive_point(const struct rows *rows, const char *test, const char *strateg
 	return kpi_read(rows, &filter, quantile, out);
 }
 
-/* Takes none of the texts. */
-static int derive_row(struct rows *rows, const struct row *like, const char *kpi, double value,
-		      char *missing)
+int derive_value_or(struct rows *rows, const struct row *like, const char *kpi, double value,
+		    const char *why)
 {
 	struct row row = *like;
+	char missing[160];
 
 	snprintf(row.kpi, sizeof(row.kpi), "%s", kpi);
+	snprintf(missing, sizeof(missing), "%s", why);
 	row.hist = NULL;
 	row.text = NULL;
-	row.missing = missing;
+	row.missing = isfinite(value) ? NULL : missing;
 	row.trial = DERIVED_TRIAL;
 	row.value = value;
-	row.n = missing ? 0 : 1;
+	row.n = isfinite(value);
 	return rows_add(rows, &row);
 }
 
 int derive_value(struct rows *rows, const struct row *like, const char *kpi, double value)
 {
-	return isfinite(value) ? derive_row(rows, like, kpi, value, NULL) : 0;
-}
-
-int derive_missing(struct rows *rows, const struct row *like, const char *kpi, const char *why)
-{
-	char text[256];
-
-	snprintf(text, sizeof(text), "%s", why);
-	return derive_row(rows, like, kpi, NAN, text);
+	return isfinite(value) ? derive_value_or(rows, like, kpi, value, "") : 0;
 }

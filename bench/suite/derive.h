@@ -24,8 +24,10 @@ bool derive_point(const struct rows *rows, const char *test, const char *strateg
 		  const struct row_param *param, double quantile, struct curve_point *out);
 #define DERIVED_TRIAL 1000000 /* no trial has it: such rows are made anew by every run */
 
-/* A value that is not finite is no row. */
+/* Nothing where it is not finite. */
 int derive_value(struct rows *rows, const struct row *like, const char *kpi, double value);
-int derive_missing(struct rows *rows, const struct row *like, const char *kpi, const char *why);
+/* The same, but where it is not finite the row is missing, because. */
+int derive_value_or(struct rows *rows, const struct row *like, const char *kpi, double value,
+		    const char *why);
 
 #endif

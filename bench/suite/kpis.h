@@ -80,6 +80,9 @@
 #define KPI_MARKS                                                                                  \
 	KPI("ECN_marking_rate", "%", "DUT-S", "packets to GPUs that left their leaves with CE",    \
 	    BETTER_NONE, 0)
+/* Where the draft asks for events and not for a share. */
+#define KPI_MARKED                                                                                 \
+	KPI("ECN_marks", "packets", "DUT-S", "those of ECN_marking_rate, counted", BETTER_NONE, 0)
 #define KPI_PAUSES                                                                                 \
 	KPI("PFC_frame_count", "frames", "DUT-S",                                                  \
 	    "pause frames of a lab's ports, or of switches and NICs that count them",              \

@@ -273,9 +273,21 @@ static bool suite_wants_row(const struct trial *t, const char *kpi)
 	return test_kpi(t->test, kpi) != NULL;
 }
 
+/* A count of hosts, if the test wants it and has no row of it yet; not known: because. */
+static void suite_note_count(struct trial *t, const char *kpi, bool known, double value, uint64_t n,
+			     const char *why)
+{
+	if (suite_wants_row(t, kpi) && known)
+		trial_value(t, kpi, value, n);
+	else if (suite_wants_row(t, kpi))
+		trial_missing(t, kpi, "%s", why);
+}
+
 /* Marks and pauses of hosts, as far as NICs or switches count them. */
 static int suite_note_counts(const struct hosts *hosts, struct trial *t)
 {
+	static const char no_marks[] =
+		"no host counts marked packets, and all packets, by names that are known";
 	struct nic_counts nics, switches;
 	int err = hosts_nic_counts(hosts, false, &nics, &switches);
 	uint64_t pauses;
@@ -284,21 +296,14 @@ static int suite_note_counts(const struct hosts *hosts, struct trial *t)
 	if (err)
 		return err;
 	pauses = nic_pauses(&nics, &switches, &known);
-	if (suite_wants_row(t, "PFC_frame_count") && known)
-		trial_value(t, "PFC_frame_count", (double)pauses, 1);
-	else if (suite_wants_row(t, "PFC_frame_count"))
-		trial_missing(t, "PFC_frame_count",
-			      "no NIC and no switch of the inventory counts pause frames by a name "
-			      "that is known");
-	if (!suite_wants_row(t, "ECN_marking_rate"))
-		return 0;
-	if (nics.marked_of)
-		trial_value(t, "ECN_marking_rate",
-			    100 * (double)nics.marked / (double)nics.marked_of, nics.marked_of);
-	else
-		trial_missing(
-			t, "ECN_marking_rate",
-			"no host counts marked packets, and all packets, by names that are known");
+	suite_note_count(t, "PFC_frame_count", known, (double)pauses, 1,
+			 "no NIC and no switch of the inventory counts pause frames by a name that "
+			 "is known");
+	suite_note_count(t, "ECN_marking_rate", nics.marked_of,
+			 100 * (double)nics.marked / (double)nics.marked_of, nics.marked_of,
+			 no_marks);
+	suite_note_count(t, "ECN_marks", nics.marked_of, (double)nics.marked, nics.marked_of,
+			 no_marks);
 	return 0;
 }
 

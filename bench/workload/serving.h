@@ -9,10 +9,10 @@
  *
  * A request waits for a prefill worker, computes there, and its cache goes to the decode worker
  * that the router chose, in `pieces` pieces as they become ready (layer-wise transfer), each of one
- * message or of one for every `page_tokens` tokens (paged transfer). It then waits for a place in
- * that worker's batch. All decode workers step together, as wide expert
- * parallelism makes them; with experts, a step ends when dispatch and combine have arrived
- * everywhere and step_s has passed. Every request in the batch emits a token at the end of a step.
+ * message, of one for every `page_tokens` tokens (paged transfer), or of one for each of `shards`
+ * ranks. It then waits for a place in that worker's batch. All decode workers step together, as
+ * wide expert parallelism makes them; with experts, a step ends when dispatch and combine have
+ * arrived everywhere and step_s has passed. Each request of the batch emits a token at its end.
  */
 #ifndef SERVING_H
 #define SERVING_H
@@ -49,6 +49,7 @@ struct serving_options {
 	unsigned n_prefill, n_decode;	  /* workers; several may be played by one GPU */
 	unsigned pieces;		  /* 0: 1 */
 	unsigned page_tokens;		  /* 0: a piece is one message */
+	unsigned shards; /* > 0: a piece is so many messages at once, one of each rank; no pages */
 	bool read; /* decode workers read the cache (pull) instead of its being written (push) */
 	struct lengths prompt, output;
 	/* lengths and distances of requests as they were recorded, the distances stretched so that
@@ -105,7 +106,8 @@ struct serving_result {
 	/* of one request; what token buckets pass at once between two GPUs; what the pools' links
 	 * carry */
 	double largest_cache, bucket_bytes, line_bps;
-	unsigned peak_transfers; /* requests whose cache was under way at once */
+	/* requests whose cache was under way at once, and messages of caches */
+	unsigned peak_transfers, peak_messages;
 	unsigned decode_gpus;
 	double per_s;	   /* requests offered; 0: one at a time */
 	double concurrent; /* requests that had come and not ended, mean */

@@ -86,7 +86,7 @@ struct serving {
 			     does */
 	uint64_t whole[TOPO_MAX_GPUS]; /* rounds that have arrived at each GPU */
 	uint64_t round;
-	unsigned transfers;		/* under way */
+	unsigned transfers, messages;	/* under way: of caches, and their messages */
 	uint64_t tokens, window_tokens; /* of all batches; since the warm-up */
 	uint64_t ended;			/* requests, whenever */
 	uint64_t burst_start_ns, burst_last_ns;
@@ -106,7 +106,7 @@ struct services {
 	void *arg;
 };
 
-/* Bytes of a page of a piece of so many. */
+/* Bytes of a page, or of a shard, of a piece of so many. */
 uint64_t serving_page_bytes(const struct serving *s, uint64_t piece);
 
 void queue_put(struct serving *s, struct queue *q, uint32_t i);

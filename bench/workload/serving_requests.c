@@ -343,6 +343,7 @@ static void serving_message(struct serving *s, uint32_t i, uint64_t bytes)
 		bytes = s->plan->stream[stream].slot_bytes;
 	s->transfers += q->sent == q->arrived;
 	q->sent++;
+	s->messages++;
 	s->r->sent_bytes += (double)bytes;
 	if (!s->err)
 		s->err = traffic_transfer(s->t->fabric->cluster, &s->plan->stream[stream], stream,
@@ -368,6 +369,8 @@ static void serving_transfer(struct serving *s, uint32_t i, uint64_t now)
 	}
 	if (s->transfers > s->r->peak_transfers)
 		s->r->peak_transfers = s->transfers;
+	if (s->messages > s->r->peak_messages)
+		s->r->peak_messages = s->messages;
 }
 
 /* Its cache is about to be sent: is a part of it there? */
@@ -433,6 +436,7 @@ void serving_delivered(struct serving *s, uint64_t id, uint64_t due_ns, uint64_t
 	q = &s->request[id];
 	serving_path_took(s, q, (double)t_ns - (double)due_ns, bytes);
 	q->arrived++;
+	s->messages--;
 	s->transfers -= q->sent == q->arrived;
 	if (q->counted && t_ns > due_ns)
 		hist_add(&s->r->kv_latency, t_ns - due_ns);
@@ -483,15 +487,17 @@ double serving_concurrent(const struct serving *s)
 	return sum_ns / (double)(s->to_ns - s->count_ns);
 }
 
-/* A page is a message, and not the shortest that there are. */
+/* A page, or a rank's shard, is a message, and not the shortest that there are. */
 uint64_t serving_page_bytes(const struct serving *s, uint64_t piece)
 {
 	unsigned pieces = s->o->pieces ? s->o->pieces : 1;
 	double page = model_kv_bytes(s->o->model, s->o->page_tokens) / s->t->scale / pieces;
 
+	if (s->o->shards)
+		page = (double)(piece / s->o->shards);
 	if (page < SERVING_LEAST_BYTES)
 		page = SERVING_LEAST_BYTES;
-	return s->o->page_tokens && page < (double)piece ? (uint64_t)page : piece;
+	return (s->o->page_tokens || s->o->shards) && page < (double)piece ? (uint64_t)page : piece;
 }
 
 /* What a prefill worker has done by the end: of the piece in hand a part. */

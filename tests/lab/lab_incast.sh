@@ -3,7 +3,7 @@
 # Tests of the training methodology that send datagrams without congestion control, beside their closed forms: T5.3, what a queue
 # takes; T7.2, an incast that is paused loses nothing with headroom and something without; T7.4, a ring stands still without a
 # watchdog and drains with one, a tree does neither; T7.3, flows of both controls share a link evenly. Of the inference methodology what
-# needs leaves that pause: 8.2, bursts of KV transfers; 8.4, KV transfers by the paths of that ring.
+# needs leaves that mark or pause: events of 6.4 and 7.4; 8.2, bursts of KV transfers; 8.4, KV transfers by the paths of that ring.
 . "$(dirname "$0")/lib.sh"
 
 up() {
@@ -54,6 +54,12 @@ used=$(jq -r 'select(.kpi == "Parameters" and .params.control == "dcqcn").text' 
 [ "$used" = "g 0.06250, timer 5 ms, CNPs 4.55 ms apart, counter 10 MB, Rai 0.1 Mb/s" ] || fail "other parameters were used: $used"
 run T7.3 --strategy fare-flow --param timer=0.001 --param control=dcqcn --out "$SCRATCH/range"
 grep '"Convergence"' "$SCRATCH/range/rows.jsonl" | grep -q "timer_us is out of DCQCN's range" || fail "a timer of 1 us was taken"
+# the events that 7.4 and 6.4 are to count are those of their share of marked packets; that no leaf pauses is said
+run 6.4 7.4 --strategy fare-flow --param over=2.0 --param traffic=both --param load=75 --out "$SCRATCH/events"
+jq_true -s '. as $rows | [.[] | select(.kpi == "ECN_marks" and .value > 0) as $marks | $rows[] | select(.kpi == "ECN_marking_rate" and .test == $marks.test) |
+	((.value * .n / 100 - $marks.value) | fabs) < 0.5] | length > 0 and all' "$SCRATCH/events/rows.jsonl" >/dev/null ||
+	fail "marks: $(grep '"ECN_mark' "$SCRATCH/events/rows.jsonl")"
+[ "$(grep '"PFC_frame_count"' "$SCRATCH/events/rows.jsonl" | grep -c 'topology has no pfc')" = 2 ] || fail "6.4 and 7.4 do not say that nothing pauses"
 farelab down "$LAB" || fail "down"
 
 up "$TOPOLOGIES/pfc.yaml"

@@ -35,6 +35,11 @@ quick T5.1 5.1 5.2 5.3 5.4 6.1 6.4 7.1 7.2 7.3 7.4 8.2 8.3 8.4 9.3 12.1 12.3 --p
 quick 6.2 6.3 9.1 9.2 9.4 10.1 10.2 10.3 10.4 11.1 11.2 11.3 13.1 13.2 13.3 --param ratio=6P6D --param shape=tp8-tp8 --param rate=20 --param router=kv-aware --param share=90 \
 	--param prefix=256 --param decode=2 --param prompt=8192 --param load=half --param background=50 --param batch=8 --param over=110 \
 	--out "$SCRATCH/s"
+# a cache of eight ranks leaves in eight shards at once; BusBW of four GPUs, each on a server of its own, is what each sends
+value peak_shards fare-spray <"$SCRATCH/s/rows.jsonl" | awk '{ exit !($1 >= 8) }' || fail "6.3: shards of a cache do not leave at once"
+grep '"test":"7.1"' "$SCRATCH/o/rows.jsonl" >"$SCRATCH/rows"
+awk -v one="$(value BusBW fare-spray <"$SCRATCH/rows")" -v all="$(value EP_alltoall_bandwidth fare-spray <"$SCRATCH/rows")" \
+	'BEGIN { r = one * 4 / all; exit !(r > 0.95 && r < 1.05) }' || fail "7.1: BusBW is not that of a GPU: $(grep BW "$SCRATCH/rows")"
 # two services share nothing on one tier of leaves: that is said, and nothing measured (two tiers: lab/tiers)
 grep '"test":"10.3"' "$SCRATCH/s/rows.jsonl" | grep '"kpi":"TTFT"' | grep -q '"missing":"the fabric has one tier' ||
 	fail "10.3 does not say that tenants share no link"

@@ -51,6 +51,8 @@ for tier in dram-nvme nvme-dram; do
 	value model_ratio fare-spray <"$SCRATCH/rows" | awk '{ n++; if ($1 < 0.3 || $1 > 1.05) exit 1 } END { exit n != 1 }' || fail "5.4, $tier: $(cat "$SCRATCH/rows")"
 	grep '"kpi":"medium"' "$SCRATCH/rows" | grep -q 'O_DIRECT' || fail "5.4, $tier: the medium is not named"
 done
+[ -e /dev/udmabuf ] || grep '"tier":"dram-nvme"' "$SCRATCH/i/rows.jsonl" | grep '"kpi":"tier_ratio"' | grep -qE '"missing":"(no throughput of hbm-hbm|tier dram-nvme: .*O_DIRECT)' ||
+	fail "5.4: no reason for the ratio of dram-nvme"
 [ -e /dev/udmabuf ] || grep '"tier":"hbm-hbm"' "$SCRATCH/i/rows.jsonl" | grep -q '"missing":"tier hbm-hbm: .*/dev/udmabuf' || fail "5.4: no reason for hbm"
 run 5.4 --trials 1 --strategy fare-spray --param tier=dram-nvme --out "$SCRATCH/j" || fail "5.4 without --store: $(tail -3 "$SCRATCH/err")"
 grep -q '"missing":"tier dram-nvme: .*--store' "$SCRATCH/j/rows.jsonl" || fail "5.4: no reason for the missing directory"

@@ -21,10 +21,11 @@ static const struct test *test_of(const char *id)
 	return all[i];
 }
 
-/* value of one: a plain figure; else so many measurements of it. */
+/* value of one: a plain figure; of none: missing; else so many measurements of it. */
 static void add(const struct test *test, const char *kpi, const char *level, double value,
 		unsigned n)
 {
+	static char nothing[] = "nothing crosses the fabric";
 	struct row row = {.n_params = 1, .n = n, .value = value};
 
 	strcpy(row.test, test->id);
@@ -33,6 +34,10 @@ static void add(const struct test *test, const char *kpi, const char *level, dou
 	ck_assert_int_eq(row_param_set(&row.param[0], test->params[0].name, level), 0);
 	if (test->params[1].name && strcmp(test->params[1].name, "rate") == 0)
 		ck_assert_int_eq(row_param_set(&row.param[row.n_params++], "rate", "20"), 0);
+	if (test->params[1].name && strcmp(test->params[1].name, "load") == 0)
+		ck_assert_int_eq(row_param_set(&row.param[row.n_params++], "load", "50"), 0);
+	if (n == 0)
+		row.missing = nothing;
 	if (n > 1) {
 		row.hist = malloc(sizeof(*row.hist));
 		hist_init(row.hist);
@@ -44,7 +49,7 @@ static void add(const struct test *test, const char *kpi, const char *level, dou
 	free(row.hist);
 }
 
-static double found(const char *kpi, const char *param, const char *level)
+static const struct row *row_of(const char *kpi, const char *param, const char *level)
 {
 	struct row_param p;
 	struct rows_filter filter = {.kpi = kpi, .n_params = 1, .param = &p, .trial = -1};
@@ -52,7 +57,21 @@ static double found(const char *kpi, const char *param, const char *level)
 
 	ck_assert_int_eq(row_param_set(&p, param, level), 0);
 	at = rows_next(rows, &filter, 0);
-	return at < rows_count(rows) ? rows_at(rows, at)->value : NAN;
+	return at < rows_count(rows) ? rows_at(rows, at) : NULL;
+}
+
+static double found(const char *kpi, const char *param, const char *level)
+{
+	const struct row *row = row_of(kpi, param, level);
+
+	return row ? row->value : NAN;
+}
+
+static const char *missing(const char *kpi, const char *param, const char *level)
+{
+	const struct row *row = row_of(kpi, param, level);
+
+	return row && row->missing ? row->missing : "";
 }
 
 static void ratio(const struct test *test, const char *name, double ttft, double itl, double tps)
@@ -121,14 +140,6 @@ static void tenant_add(const char *kpi, const char *tenants, uint64_t ns, unsign
 	ck_assert_int_eq(rows_add(rows, &row), 0);
 }
 
-static const char *why(const char *kpi)
-{
-	struct rows_filter filter = {.kpi = kpi, .trial = -1};
-	size_t at = rows_next(rows, &filter, 0);
-
-	return at < rows_count(rows) ? rows_at(rows, at)->missing : NULL;
-}
-
 static void tenants_add(unsigned itl, unsigned dispatches)
 {
 	ck_assert_int_eq(rows_open(&rows, NULL), 0);
@@ -148,11 +159,11 @@ START_TEST(penalties_of_a_tenant)
 	ck_assert_double_eq_tol(found("penalty_ITL", "tenant", "first"), 10, 3);
 	rows_close(rows);
 	tenants_add(20, 100);
-	ck_assert_ptr_nonnull(strstr(why("penalty_ITL"), "too few"));
-	ck_assert_ptr_null(why("penalty_TTFT"));
+	ck_assert_ptr_nonnull(strstr(missing("penalty_ITL", "tenant", "first"), "too few"));
+	ck_assert_str_eq(missing("penalty_TTFT", "tenant", "first"), "");
 	rows_close(rows);
 	tenants_add(2000, 0);
-	ck_assert_ptr_nonnull(strstr(why("penalty_ITL"), "one decode GPU"));
+	ck_assert_ptr_nonnull(strstr(missing("penalty_ITL", "tenant", "first"), "one decode GPU"));
 	rows_close(rows);
 }
 END_TEST
@@ -173,6 +184,61 @@ START_TEST(samples_of_all_trials)
 }
 END_TEST
 
+/* The smallest group, on one server, has no latency: then there is no efficiency, and why. */
+START_TEST(no_efficiency_against_nothing)
+{
+	const struct test *test = test_of("7.3");
+
+	ck_assert_int_eq(rows_open(&rows, NULL), 0);
+	add(test, "EP_alltoall_latency", "8", NAN, 0);
+	add(test, "EP_alltoall_latency", "16", 2e6, 600);
+	ck_assert_int_eq(test->derive(test, rows), 0);
+	ck_assert_double_nan(found("scaling_efficiency", "ep", "16"));
+	ck_assert_ptr_nonnull(strstr(missing("scaling_efficiency", "ep", "16"), "smallest group"));
+	ck_assert_double_eq_tol(found("efficiency_EP16", "ep", "16"), 1, 0.03);
+	rows_close(rows);
+}
+END_TEST
+
+/* 4 ms beside KV transfers where 2 are enough alone; of KV transfers alone there is no P99. */
+START_TEST(a_penalty_or_why_there_is_none)
+{
+	const struct test *test = test_of("7.4");
+
+	ck_assert_int_eq(rows_open(&rows, NULL), 0);
+	add(test, "EP_alltoall_latency", "ep", 2e6, 600);
+	add(test, "EP_alltoall_latency", "both", 4e6, 600);
+	add(test, "KV_xfer_latency", "kv", 1e6, 20);
+	add(test, "KV_xfer_latency", "both", 3e6, 600);
+	ck_assert_int_eq(test->derive(test, rows), 0);
+	ck_assert_double_eq_tol(found("penalty_EP", "traffic", "both"), 2, 0.06);
+	ck_assert_double_nan(found("penalty_KV", "traffic", "both"));
+	ck_assert_ptr_nonnull(strstr(missing("penalty_KV", "traffic", "both"), "no P99"));
+	rows_close(rows);
+}
+END_TEST
+
+/* 30 of 40 MB/s; without a tier between GPUs the reason stands there, and not nothing. */
+START_TEST(tiers_are_related_to_that_between_gpus)
+{
+	const struct test *test = test_of("5.4");
+
+	for (unsigned has = 0; has < 2; has++) {
+		ck_assert_int_eq(rows_open(&rows, NULL), 0);
+		add(test, "KV_xfer_bandwidth", "dram-nvme", 30, 1);
+		if (has)
+			add(test, "KV_xfer_bandwidth", "hbm-hbm", 40, 1);
+		ck_assert_int_eq(test->derive(test, rows), 0);
+		if (has)
+			ck_assert_double_eq(found("tier_ratio", "tier", "dram-nvme"), 0.75);
+		else
+			ck_assert_ptr_nonnull(
+				strstr(missing("tier_ratio", "tier", "dram-nvme"), "of hbm-hbm"));
+		rows_close(rows);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("derived");
@@ -184,6 +250,9 @@ int main(void)
 	tcase_add_test(tcase, efficiency_against_eight_and_sixteen);
 	tcase_add_test(tcase, penalties_of_a_tenant);
 	tcase_add_test(tcase, samples_of_all_trials);
+	tcase_add_test(tcase, no_efficiency_against_nothing);
+	tcase_add_test(tcase, a_penalty_or_why_there_is_none);
+	tcase_add_test(tcase, tiers_are_related_to_that_between_gpus);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);

@@ -8,8 +8,14 @@
 #include "procedure/dispatch.h"
 #include "suite/kpis.h"
 
-static const struct kpi kpis[] = {KPI_EP_LATENCY, KPI_EP_BANDWIDTH, KPI_VOLUME,
-				  KPI_MODEL("EP_alltoall_bandwidth", "MB/s"), LIST_END};
+static const struct kpi kpis[] = {KPI_EP_LATENCY,
+				  KPI_EP_BANDWIDTH,
+				  KPI_VOLUME,
+				  {.name = "BusBW"},
+				  {.name = "inter_fraction"},
+				  {.name = "parameters"},
+				  KPI_MODEL("EP_alltoall_bandwidth", "MB/s"),
+				  LIST_END};
 static const struct test test = {.id = "7.1", .kpis = kpis};
 
 /* Every pair carries 1,000,000 bytes: 3 MB leave each of 4 GPUs. */
@@ -65,10 +71,10 @@ START_TEST(an_unloaded_fabric_has_a_latency)
 }
 END_TEST
 
-static double ratio(const struct trial *t)
+static double value(const struct trial *t, const char *kpi)
 {
 	for (unsigned i = 0; i < t->n_rows; i++)
-		if (strcmp(t->row[i].kpi, "model_ratio") == 0)
+		if (strcmp(t->row[i].kpi, kpi) == 0)
 			return t->row[i].value;
 	return NAN;
 }
@@ -79,7 +85,7 @@ START_TEST(a_fabric_at_half_its_rate_shows_a_ratio_of_half)
 {
 	struct topo *topo = parsed(fabric(4));
 	struct fabric f = {.topo = topo};
-	const struct dispatch d = {.ep = 4, .modelled = true};
+	const struct dispatch d = {.config = "M1", .ep = 4, .modelled = true};
 
 	topo->bucket_bytes = 1;
 	for (unsigned slow = 1; slow <= 2; slow++) {
@@ -92,20 +98,13 @@ START_TEST(a_fabric_at_half_its_rate_shows_a_ratio_of_half)
 		hist_add(&ep.round, (uint64_t)ns);
 		hist_add(&ep.wait, (uint64_t)ns);
 		dispatch_add(&t, &d, &even, &ep);
-		ck_assert_double_eq_tol(ratio(&t), 1. / slow, 1e-3);
+		ck_assert_double_eq_tol(value(&t, "model_ratio"), 1. / slow, 1e-3);
+		ck_assert_double_eq(value(&t, "inter_fraction"), 1);
 		trial_fini(&t);
 	}
 	topo_destroy(topo);
 }
 END_TEST
-
-static double value(const struct trial *t, const char *kpi)
-{
-	for (unsigned i = 0; i < t->n_rows; i++)
-		if (strcmp(t->row[i].kpi, kpi) == 0)
-			return t->row[i].value;
-	return NAN;
-}
 
 /* 3 MB leave each of four GPUs; with two GPUs in each of two servers, 2 of them the server. */
 START_TEST(bytes_that_the_fabric_sees)
@@ -125,6 +124,86 @@ START_TEST(bytes_that_the_fabric_sees)
 }
 END_TEST
 
+/*
+ * 4 GPUs of 8,192 bytes each, a quarter of them for itself: 6,144 leave each. In 1 ms a dispatch of
+ * theirs is 6.144 MB/s of a GPU, whatever the fabric's own count of its bytes is.
+ */
+START_TEST(busbw_by_hand)
+{
+	struct topo *topo = parsed(fabric(4));
+	struct fabric f = {.topo = topo};
+	const struct dispatch d = {.config = "M1", .ep = 4, .batch = 2};
+	const struct moe moe = {.gpus = 4,
+				.tokens = 2,
+				.top_k = 2,
+				.experts = 8,
+				.hidden = 2048,
+				.element_bytes = 1,
+				.pad_bytes = 2048,
+				.period = 2};
+	struct measured_load ep = {.bps = 4 * 3 * 2048 * 8 / 1e-3};
+
+	hist_init(&ep.round);
+	hist_init(&ep.wait);
+	hist_add(&ep.round, 1000000);
+	for (unsigned shared = 0; shared < 2; shared++) {
+		struct trial t = {.test = &test, .strategy_name = "", .fabric = &f, .scale = 1};
+
+		if (shared) /* a server of two GPUs: what they exchange is not sent */
+			topo->gpus[1].server = topo->gpus[0].server;
+		dispatch_add(&t, &d, &moe, &ep);
+		if (shared) {
+			ck_assert_double_nan(value(&t, "BusBW"));
+			ck_assert_double_nan(value(&t, "inter_fraction"));
+		} else {
+			ck_assert_double_eq_tol(value(&t, "BusBW"), 6.144, 1e-9);
+		}
+		trial_fini(&t);
+	}
+	topo_destroy(topo);
+}
+END_TEST
+
+/* A group of one server sends nothing. */
+START_TEST(a_group_of_one_server)
+{
+	struct topo *topo = parsed(fabric(4));
+	struct fabric f = {.topo = topo};
+	struct trial t = {.test = &test, .fabric = &f, .scale = 1};
+	struct dispatch d = {.config = "M1", .ep = 2, .batch = 2};
+	char why[128];
+
+	ck_assert(!dispatch_cannot(&t, &d, why, sizeof(why)));
+	topo->gpus[1].server = topo->gpus[0].server;
+	ck_assert(dispatch_cannot(&t, &d, why, sizeof(why)));
+	ck_assert_ptr_nonnull(strstr(why, "2 GPUs of one server"));
+	d.ep = 3;
+	ck_assert(!dispatch_cannot(&t, &d, why, sizeof(why)));
+	topo_destroy(topo);
+}
+END_TEST
+
+/* What M1 is stands beside its figures. */
+START_TEST(parameters_are_told)
+{
+	struct topo *topo = parsed(fabric(4));
+	struct fabric f = {.topo = topo};
+	struct trial t = {.test = &test, .strategy_name = "", .fabric = &f, .scale = 1};
+	struct measured_load ep = {.bps = 1};
+	const struct dispatch d = {.config = "M1", .ep = 4, .batch = 2};
+
+	hist_init(&ep.round);
+	hist_init(&ep.wait);
+	dispatch_add(&t, &d, &even, &ep);
+	for (unsigned i = 0; i < t.n_rows; i++)
+		if (strcmp(t.row[i].kpi, "parameters") == 0)
+			ck_assert_str_eq(t.row[i].text,
+					 "E=8, k=2, H_model=4096, P_bytes=2, N=4, B=2");
+	trial_fini(&t);
+	topo_destroy(topo);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("dispatch");
@@ -136,6 +215,9 @@ int main(void)
 	tcase_add_test(tcase, an_unloaded_fabric_has_a_latency);
 	tcase_add_test(tcase, a_fabric_at_half_its_rate_shows_a_ratio_of_half);
 	tcase_add_test(tcase, bytes_that_the_fabric_sees);
+	tcase_add_test(tcase, busbw_by_hand);
+	tcase_add_test(tcase, a_group_of_one_server);
+	tcase_add_test(tcase, parameters_are_told);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);

@@ -398,6 +398,26 @@ START_TEST(hits_and_repeats_are_of_the_same_look_ups)
 }
 END_TEST
 
+/* A cache of 327,680 bytes of one token leaves in one message, in pages, or in shards at once. */
+START_TEST(bytes_of_a_shard)
+{
+	struct serving_options o = plain;
+	struct served *all;
+
+	o.model = model_find("CFG-B");
+	all = begin(&o, 0, 1);
+	all->t.scale = 10;
+	ck_assert_uint_eq(serving_page_bytes(&all->s, 327680), 327680);
+	o.page_tokens = 1;
+	ck_assert_uint_eq(serving_page_bytes(&all->s, 327680), 32768);
+	o.shards = 8;
+	ck_assert_uint_eq(serving_page_bytes(&all->s, 327680), 40960);
+	ck_assert_uint_eq(serving_page_bytes(&all->s, 327687), 40960); /* 7 go with the last */
+	ck_assert_uint_eq(serving_page_bytes(&all->s, 100), 64);
+	end(all);
+}
+END_TEST
+
 /* Of four that come to one worker (15 ms each), the first before what counts begins: the model is
  * of the prompts of the others, and of the 5 ms that the third waits for the second. */
 START_TEST(prompts_that_count_are_added_up)
@@ -433,6 +453,7 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tcase, tokens_count_by_when_they_come);
+	tcase_add_test(tcase, bytes_of_a_shard);
 	tcase_add_test(tcase, requests_at_once);
 	tcase_add_test(tcase, a_batch_of_one_bounds_the_tokens);
 	tcase_add_test(tcase, preempted_requests_are_no_goodput);
