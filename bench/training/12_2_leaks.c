@@ -62,7 +62,7 @@ static int add_tables(struct trial *t)
 		return err;
 	trial_value(t, "Table_entries", most, topo->n_leaves + topo->n_spines);
 	trial_missing(t, "Table_occupancy",
-		      "the lab's %u switches forward by kernel routes, whose number has no limit",
+		      "the switches (%u) forward by kernel routes, whose number has no limit",
 		      topo->n_leaves + topo->n_spines);
 	return 0;
 }
