@@ -257,7 +257,8 @@ const struct test test_12_2 = {
 	.dut = "SUT-E",
 	.summary = "Half of a pool's servers join or leave under closed-loop transfers of 256 KiB: "
 		   "their links come up or go down, BGP follows. QPs to those who join are opened "
-		   "anew; who leaves is drained first.",
+		   "anew; who leaves is drained first. The autoscaler is emulated: a command "
+		   "scales, and no server boots.",
 	.needs = NEED_TWO_SERVERS | NEED_FAULTS,
 	.no_strategies = true,
 	.trials = {1, 10, 20},

@@ -51,6 +51,11 @@ double model_prefill_s(const struct model *model, double tokens)
 	return model->prefill_base_s + tokens / model->prefill_tps;
 }
 
+double model_batch_step_s(const struct model *model, unsigned batch)
+{
+	return model->step_s * (0.75 + 0.25 * batch / 64);
+}
+
 const struct moe_config *moe_config_find(const char *name)
 {
 	for (size_t i = 0; i < sizeof(moe_configs) / sizeof(moe_configs[0]); i++)

@@ -19,8 +19,9 @@ struct model {
 	unsigned layers, kv_heads, head_dim, element_bytes;
 	/*
 	 * Emulated compute of one worker: a prompt of n tokens takes base_s + n / prefill_tps; one
-	 * step of decoding takes step_s, whatever the batch. Of the order of what is published for
-	 * eight-GPU servers of 2024; what matters here is that they do not depend on the fabric.
+	 * step of decoding takes step_s, that of a batch of 64, as of an engine that pads. Of the
+	 * order of what is published for eight-GPU servers of 2024; what matters here is that they
+	 * do not depend on the fabric.
 	 */
 	double prefill_base_s, prefill_tps, step_s;
 };
@@ -29,6 +30,11 @@ const struct model *model_find(const char *name); /* NULL: none */
 /* S_KV = 2 L H_kv D C P: bytes of the cache of `tokens` tokens. */
 double model_kv_bytes(const struct model *model, double tokens);
 double model_prefill_s(const struct model *model, double tokens);
+/*
+ * A step of full batches of so many requests: weights are read once whatever the batch, three
+ * quarters of the step of 64 (step_s); the rest grows with it.
+ */
+double model_batch_step_s(const struct model *model, unsigned batch);
 
 /* M1 .. M4: experts, top-k, hidden dimension; BF16. */
 struct moe_config {

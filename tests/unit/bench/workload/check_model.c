@@ -16,6 +16,17 @@ START_TEST(cache_of_the_draft)
 }
 END_TEST
 
+/* Steps of 20 ms: 15 of them whatever the batch, 5 ms for each 64 requests. */
+START_TEST(a_larger_batch_takes_longer_steps)
+{
+	const struct model *model = model_find("CFG-B");
+
+	ck_assert_double_eq_tol(model_batch_step_s(model, 64), model->step_s, 1e-12);
+	ck_assert_double_eq_tol(model_batch_step_s(model, 128), 0.025, 1e-12);
+	ck_assert_double_eq_tol(model_batch_step_s(model, 1), 0.015 + 0.005 / 64, 1e-12);
+}
+END_TEST
+
 /* Appendix E: 256 tokens, top 2, 7,168, BF16 among 96 GPUs: 76 KB a pair on average. */
 START_TEST(dispatch_of_the_draft)
 {
@@ -46,6 +57,7 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tc, cache_of_the_draft);
+	tcase_add_test(tc, a_larger_batch_takes_longer_steps);
 	tcase_add_test(tc, dispatch_of_the_draft);
 	tcase_add_test(tc, no_copy_is_less_than_a_byte);
 	suite_add_tcase(s, tc);
