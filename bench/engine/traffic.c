@@ -230,6 +230,8 @@ int traffic_report(struct cluster *cluster, unsigned gpu, struct traffic_result 
 	result->path_deaths += traffic_counter(report, "path_deaths");
 	result->path_rebuilds += traffic_counter(report, "path_rebuilds");
 	result->needless_moves += traffic_counter(report, "flow_needless_moves");
+	result->regions += traffic_counter(report, "regions");
+	result->region_bytes += traffic_counter(report, "region_bytes");
 	json_decref(report);
 	return 0;
 }

@@ -97,6 +97,7 @@ struct traffic_result {
 	uint64_t proof_sent, proof_seen; /* audit.h */
 	uint64_t early;			 /* messages that arrived before they were sent */
 	uint64_t retransmitted, replayed, path_deaths, path_rebuilds, needless_moves;
+	uint64_t regions, region_bytes; /* registered by the workers */
 };
 
 /* QPs per pair that these options mean, and per sub-port; -EINVAL, after saying why, if they do not

@@ -129,7 +129,8 @@ struct worker {
 	struct fare_mr *tx_mr, *rx_mr;
 	uint8_t *tx_arena, *rx_arena; /* where the CPU and the transport reach them */
 	uint64_t arena_bytes;
-	const char *store; /* this host's directory for files; NULL: none */
+	uint64_t regions, region_bytes; /* registered */
+	const char *store;		/* this host's directory for files; NULL: none */
 	uint32_t gpu, local_gpu;
 	int64_t clock_offset_ns; /* of this host's clock, ahead of the coordinator's */
 	uint64_t planted_ns;	 /* what a planted defect adds to it (planted.h) */

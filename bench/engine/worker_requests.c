@@ -8,12 +8,19 @@
 
 #include "engine/worker_internal.h"
 
+static void worker_drop_region(struct worker *w, struct fare_mr *mr, uint64_t bytes)
+{
+	fare_mr_deregister(mr);
+	w->regions--;
+	w->region_bytes -= bytes;
+}
+
 void worker_free_memory(struct worker *w)
 {
 	if (!w->arena_bytes)
 		return;
-	fare_mr_deregister(w->tx_mr);
-	fare_mr_deregister(w->rx_mr);
+	worker_drop_region(w, w->tx_mr, w->arena_bytes);
+	worker_drop_region(w, w->rx_mr, w->arena_bytes);
 	memory_close(&w->source);
 	memory_close(&w->target);
 	w->arena_bytes = 0;
@@ -30,8 +37,11 @@ static int worker_take_one(struct worker *w, struct memory *m, enum memory_kind 
 	err = kind == MEMORY_DMABUF ? fare_mr_register_dmabuf(mr, w->domain, m->fd, 0, m->bytes,
 							      (uintptr_t)m->at, rights)
 				    : fare_mr_register(mr, w->domain, m->at, m->bytes, rights);
-	if (!err)
+	if (!err) {
+		w->regions++;
+		w->region_bytes += bytes;
 		return 0;
+	}
 	snprintf(text, MEMORY_TEXT_MAX, "registering memory: %s", strerror(-err));
 	memory_close(m);
 	return err;
@@ -50,7 +60,7 @@ static int worker_take_memory(struct worker *w, uint64_t bytes, const struct mem
 	err = worker_take_one(w, &w->target, kinds->target, bytes, FARE_REMOTE_WRITE, &w->rx_mr,
 			      target);
 	if (err) {
-		fare_mr_deregister(w->tx_mr);
+		worker_drop_region(w, w->tx_mr, bytes);
 		memory_close(&w->source);
 		memcpy(source, target, MEMORY_TEXT_MAX);
 		return err;
@@ -165,7 +175,7 @@ static void worker_op_report(struct worker *w)
 		verified += w->rx[i].books.n_verified;
 	worker_send(w,
 		    json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
-			      "s:I, s:I, s:I}",
+			      "s:I, s:I, s:I, s:I, s:I}",
 			      "event", "report", "verified_bytes", (json_int_t)w->verified_bytes,
 			      "sent_bytes", (json_int_t)w->sent_bytes, "posted", (json_int_t)posted,
 			      "credited", (json_int_t)credited, "verified", (json_int_t)verified,
@@ -175,7 +185,8 @@ static void worker_op_report(struct worker *w)
 			      "flow_needless_moves", (json_int_t)needless,
 			      "duplicate_notifications", (json_int_t)duplicates, "proof_sent",
 			      (json_int_t)w->proof_sent, "proof_seen", (json_int_t)w->proof_seen,
-			      "early", (json_int_t)w->unsent));
+			      "early", (json_int_t)w->unsent, "regions", (json_int_t)w->regions,
+			      "region_bytes", (json_int_t)w->region_bytes));
 }
 
 static void worker_op_paths(struct worker *w, json_t *request)

@@ -159,14 +159,27 @@ const char *fabric_cannot_spread(struct fabric *fabric, enum strategy strategy)
 										       : NULL;
 }
 
+/* The next of several faults; false: there is none. */
+static bool fabric_next_fault(const char **specs, struct fabric_fault *out)
+{
+	size_t length = strcspn(*specs, ",");
+
+	if (!length)
+		return false;
+	snprintf(out->spec, sizeof(out->spec), "%.*s", (int)length, *specs);
+	*specs += length + ((*specs)[length] == ',');
+	return true;
+}
+
 const char *fabric_cannot_fail(const struct fabric *fabric, const char *spec)
 {
+	struct fabric_fault one;
 	unsigned host, fault;
 
-	if (!fabric->hosts ||
-	    !inventory_find_fault(hosts_inventory(fabric->hosts), spec, &host, &fault))
-		return NULL;
-	return "the inventory has no command for that fault";
+	while (fabric->hosts && fabric_next_fault(&spec, &one))
+		if (inventory_find_fault(hosts_inventory(fabric->hosts), one.spec, &host, &fault))
+			return "the inventory has no command for that fault";
+	return NULL;
 }
 
 double fabric_max_run_s(const struct fabric *fabric)
@@ -271,13 +284,19 @@ static int fabric_keep_fault(struct fabric *fabric, const char *spec)
 
 int fabric_fail(struct fabric *fabric, const char *spec, uint64_t *at_ns)
 {
-	int err = fabric_keep_fault(fabric, spec);
+	struct fabric_fault one;
+	uint64_t later_ns;
+	int err = 0;
 
 	*at_ns = clock_now_ns();
-	if (err)
-		return err;
-	return fabric->hosts ? hosts_fail(fabric->hosts, spec, at_ns)
-			     : lab_do_text(&fabric->lab, "fail", spec);
+	for (unsigned n = 0; !err && fabric_next_fault(&spec, &one); n++) {
+		err = fabric_keep_fault(fabric, one.spec);
+		if (!err)
+			err = fabric->hosts
+				      ? hosts_fail(fabric->hosts, one.spec, n ? &later_ns : at_ns)
+				      : lab_do_text(&fabric->lab, "fail", one.spec);
+	}
+	return err;
 }
 
 int fabric_heal(struct fabric *fabric, uint64_t *at_ns)

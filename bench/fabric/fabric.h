@@ -72,7 +72,7 @@ enum fabric_part {
 
 /* Why. */
 const char *fabric_lacks(const struct fabric *fabric, enum fabric_part part);
-/* NULL: it can spread traffic so, or have this fault (fabric_fail()); else why not. */
+/* NULL: it can spread traffic so, or have these faults (fabric_fail()); else why not. */
 const char *fabric_cannot_spread(struct fabric *fabric, enum strategy strategy);
 const char *fabric_cannot_fail(const struct fabric *fabric, const char *spec);
 /* The longest run of traffic that is allowed, s. */
@@ -98,7 +98,8 @@ int fabric_clocks_end(struct fabric *fabric, double *error_ns);
 
 /*
  * `farelab fail NAME WORDS`, or the inventory's command for that; *at_ns (monotonic) just before it
- * took effect. Several can be in force at once, one after the other made. -EBUSY: this one is.
+ * took effect. Several can be in force at once, one after the other made, or with one call: commas
+ * between them. -EBUSY: this one is.
  */
 int fabric_fail(struct fabric *fabric, const char *spec, uint64_t *at_ns);
 /* All that are in force, the last first; *at_ns before the first of them. 0 as well if none is. */

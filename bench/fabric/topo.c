@@ -138,6 +138,7 @@ static int topo_read_spine_uplinks(struct topo_reader *r, json_t *root)
 			if (at < 0 || !name || strcmp(name, superspine) != 0)
 				continue;
 			r->topo->spines[at].superspine = (int)k;
+			memcpy(r->topo->spines[at].superspine_name, superspine, sizeof(superspine));
 			if (json_is_true(json_object_get(one, "up")) &&
 			    json_is_true(json_object_get(top, "up")))
 				r->topo->spines[at].uplink_bps = rate_bps;

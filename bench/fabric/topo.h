@@ -76,7 +76,8 @@ struct topo_spine {
 	char name[TOPO_NAME_MAX];
 	char netns[TOPO_NAME_MAX];
 	bool up;
-	int superspine;	     /* that it is linked to; < 0: there are none */
+	int superspine; /* that it is linked to; < 0: there are none */
+	char superspine_name[TOPO_NAME_MAX];
 	uint64_t uplink_bps; /* of that link; 0: it, or the superspine, is down */
 };
 

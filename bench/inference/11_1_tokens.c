@@ -67,13 +67,8 @@ static int tokens_run(struct trial *t)
 		trial_missing(t, NULL, "no rate met TTFT P99 %s ms and ITL P99 %s ms",
 			      trial_text(t, "ttft"), trial_text(t, "itl"));
 	} else if (!err) {
-		double line = 0;
-
-		for (unsigned i = 0; i < trial_gpus(t); i++)
-			line += fabric_line_bps(t->fabric, i);
 		service_add(t, &bound.at);
 		trial_value(t, "Request_Rate", rate, bound.at.requests);
-		trial_value(t, "Link_utilization", bound.at.fabric_bps / line * 100, 1);
 		o.per_s = rate;
 		trial_model(t, "TPS_output", service_ideal(t, &o).tokens_per_s, "");
 	}
@@ -104,9 +99,7 @@ const struct test test_11_1 = {
 		{"ITL_at_rate", "ms", "SUT-E", "ITL at a rate that was tried", BETTER_LOWER, 1e-6},
 		{"TPS_at_rate", "tokens/s", "SUT-E", "output tokens at a rate that was tried",
 		 BETTER_NONE, 0},
-		{"Link_utilization", "%", "DUT-F", "payload of all traffic over all GPUs' lines",
-		 BETTER_NONE, 0},
-		KPI_MODEL("TPS_output", "tokens/s")),
+		KPI_LINK_USE, KPI_MODEL("TPS_output", "tokens/s")),
 	.views = VIEWS(VIEW(VIEW_TABLE, "At the bound", "strategy", NULL, NULL, "Request_Rate",
 			    "TPS_output", "TPS_per_GPU", "TPS_input", "Inference_Goodput",
 			    "TTFT@p99", "ITL@p99", "E2E_latency@p99", "Link_utilization", "model",

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,34 +11,46 @@
 #define SMOOTH_MS 100
 #define WITHIN	  0.1
 
-/* What fails: a sub-port of the last decode GPU, all of a plane, a link of its leaf to a spine. */
+/* What fails: sub-ports of the last decode GPU, links of its leaf to a spine, of a spine of it to a
+ * superspine; one, or two at once ("dual-"). */
 struct failure {
 	struct trial *t;
 	unsigned turn; /* how many failures there were */
-	char spec[96];
+	char spec[2 * 96];
 	uint64_t at_ns, due_ns;
 };
 
-/* False: this fabric has no such link. */
-static bool failure_spec(struct failure *f, const char *what)
+/* Link i of two; false: this fabric has no such link. */
+static bool failure_link(const struct failure *f, const char *what, unsigned i, char spec[96])
 {
 	const struct topo *topo = f->t->fabric->topo;
-	char gpu[2 * TOPO_NAME_MAX];
+	unsigned gpu = topo->n_gpus - 1, sub_ports = topo->gpus[gpu].plane[0].n_sub_ports,
+		 /* another plane each time: of several cuts in a row, fared takes one for gray */
+		plane = (f->turn + i) % topo->n_planes;
+	char name[2 * TOPO_NAME_MAX];
 
-	topo_gpu_label(topo, topo->n_gpus - 1, gpu, sizeof(gpu));
 	if (strcmp(what, "leaf-spine") == 0)
-		/* another plane each time: of several cuts in a row, fared takes one for gray */
-		return fault_uplink(topo, topo->n_gpus - 1, f->turn % topo->n_planes, f->spec,
-				    sizeof(f->spec));
-	if (strcmp(what, "decode-link") == 0)
-		snprintf(f->spec, sizeof(f->spec), "subport %.40s 0 0", gpu);
-	else if (strcmp(what, "dual-decode-link") == 0)
-		snprintf(f->spec, sizeof(f->spec), "plane %.40s 0", gpu);
+		return (!i || topo->n_planes > 1) && fault_uplink(topo, gpu, plane, spec, 96);
+	if (strcmp(what, "spine-spine") == 0)
+		return (!i || topo->n_planes > 1) && fault_spine_uplink(topo, gpu, plane, spec, 96);
+	topo_gpu_label(topo, gpu, name, sizeof(name));
+	if (sub_ports == 1)
+		snprintf(spec, 96, "subport %.40s %u 0", name, i);
 	else
+		snprintf(spec, 96, "subport %.40s 0 %u", name, i);
+	return i + 1 < topo->n_planes * sub_ports; /* something has to be left */
+}
+
+static bool failure_spec(struct failure *f, const char *what)
+{
+	bool dual = strncmp(what, "dual-", 5) == 0;
+	char link[2][96];
+
+	what += dual ? 5 : 0;
+	if (!failure_link(f, what, 0, link[0]) || (dual && !failure_link(f, what, 1, link[1])))
 		return false;
-	/* something has to be left */
-	return topo->n_planes > 1 || (strcmp(what, "decode-link") == 0 &&
-				      topo->gpus[topo->n_gpus - 1].plane[0].n_sub_ports > 1);
+	snprintf(f->spec, sizeof(f->spec), "%s%s%s", link[0], dual ? "," : "", dual ? link[1] : "");
+	return true;
 }
 
 /* ---- bulk transfers: how long bytes were missing ---- */
@@ -59,7 +72,8 @@ static void add_bulk(struct trial *t, const struct measured *m, const struct rec
 	trial_value(t, "Packet_drop_rate", load_links(t, m, false, LINKS_OF_ALL).drop_ppm, 1);
 }
 
-static int bulk(struct trial *t, const struct failure *f)
+/* *observe begins with the workers, who have seen the whole fabric. */
+static int bulk(struct trial *t, const struct failure *f, struct observe **observe)
 {
 	struct traffic_load kv = trial_load(t, "kv", 0);
 	struct plan plan = {0};
@@ -71,7 +85,11 @@ static int bulk(struct trial *t, const struct failure *f)
 	int err;
 
 	plan_stream(&plan, plan_load(&plan, &kv), 0, dst, 16, 64u << 10);
-	err = fault_measure(t, &plan, f->spec, 1 / 3., &inject_ns, &m, &goodput);
+	err = fabric_cluster(t->fabric, plan_arena_bytes(&plan));
+	if (!err && !t->fabric->hosts)
+		err = observe_start(observe, t->fabric->topo, FAULT_MAX_EVENTS);
+	if (!err)
+		err = fault_measure(t, &plan, f->spec, 1 / 3., &inject_ns, &m, &goodput);
 	plan_fini(&plan);
 	if (err)
 		return err;
@@ -94,6 +112,23 @@ static int fail_service(void *arg, uint64_t now_ns)
 	return f->at_ns || now_ns < f->due_ns ? 0 : fabric_fail(f->t->fabric, f->spec, &f->at_ns);
 }
 
+static void failure_add_change(struct trial *t, struct service_change change)
+{
+	if (change.n_before && change.n_after)
+		trial_one_way_value(t, "TTFT_degradation", (change.after_s - change.before_s) * 1e3,
+				    change.n_after, change.before_s * 1e9);
+	else
+		trial_missing(t, "TTFT_degradation",
+			      "%u requests had a first token before the failure, %u within a "
+			      "second after it",
+			      change.n_before, change.n_after);
+	if (isfinite(change.tokens_fewer_percent))
+		trial_value(t, "TPS_reduction", change.tokens_fewer_percent, 1);
+	else
+		trial_missing(t, "TPS_reduction",
+			      "no token before the failure, or no second after");
+}
+
 static int service(struct trial *t, struct failure *f)
 {
 	struct serving_options o = service_usual(t);
@@ -103,13 +138,25 @@ static int service(struct trial *t, struct failure *f)
 	o.per_s = service_load(t, &o, 0.8);
 	err = serving_run(t, &o, fail_service, f, &r);
 	if (!err) {
-		struct service_change ttft = service_ttft_change(&r, t->seconds * 0.5);
-
 		service_add(t, &r);
-		trial_one_way_value(t, "TTFT_degradation", (ttft.after_s - ttft.before_s) * 1e3,
-				    ttft.n_after, ttft.before_s * 1e9);
+		failure_add_change(t, service_change(&r, t->seconds * 0.5));
 	}
 	serving_fini(&r);
+	return err;
+}
+
+/* Fails and heals under bulk transfers; the fabric is whole again. */
+static int bulk_and_back(struct trial *t, const struct failure *f)
+{
+	struct observe *observe = NULL;
+	uint64_t healed_ns;
+	int err = bulk(t, f, &observe), healed;
+
+	healed = fabric_heal(t->fabric, &healed_ns);
+	err = err ? err : healed;
+	if (!err)
+		err = fault_settle(t, observe, healed_ns, "full_recovery");
+	observe_stop(observe);
 	return err;
 }
 
@@ -129,9 +176,7 @@ static int link_failure_run(struct trial *t)
 			      fabric_cannot_fail(t->fabric, f.spec));
 		return 0;
 	}
-	err = bulk(t, &f);
-	healed = fabric_restore(t->fabric);
-	err = err ? err : healed;
+	err = bulk_and_back(t, &f);
 	if (!err)
 		err = service(t, &g);
 	healed = fabric_restore(t->fabric);
@@ -142,14 +187,15 @@ const struct test test_12_3 = {
 	INFERENCE_CLAUSE("12.3"),
 	.name = "Link Failure Convergence Impact on Serving",
 	.dut = "DUT-F",
-	.summary =
-		"A link of the decode GPU's leaf is cut under bulk transfers, healed, and cut "
-		"again under a service at 80% of its bound. Times begin when the command is given.",
+	.summary = "A link, or two, of the decode GPU, its leaf or that leaf's spine is cut under "
+		   "bulk transfers, healed, and another under a service at 80% of its bound. Times "
+		   "begin when the command is given.",
 	.needs = NEED_TWO_SERVERS | NEED_FAULTS,
 	.trials = {2, 10, 20},
-	.seconds = {3, 10, 60},
+	.seconds = {4, 10, 60},
 	.params = PARAMS(PARAM("failure", PARAM_NAME, "", "links that are cut",
-			       "decode-link,dual-decode-link,leaf-spine,spine-spine")),
+			       "decode-link,dual-decode-link,leaf-spine,dual-leaf-spine,"
+			       "spine-spine,dual-spine-spine")),
 	.kpis = KPIS(
 		{"disruption", "ms", "DUT-F", "longest time below half of the rate afterwards",
 		 BETTER_LOWER, 0},
@@ -157,8 +203,15 @@ const struct test test_12_3 = {
 		 "until the rate stays within 10% of what it becomes (means of 100 ms)",
 		 BETTER_LOWER, 0},
 		{"capacity_kept", "%", "DUT-F", "rate afterwards over before", BETTER_HIGHER, 0},
+		{"full_recovery", "ms", "DUT-F",
+		 "from the command that heals until all weights are published as before",
+		 BETTER_LOWER, 0},
 		{"TTFT_degradation", "ms", "SUT-E",
-		 "worst TTFT of the second after, less worst before", BETTER_LOWER, 0},
+		 "worst TTFT of the second after, less the P99 before (of few, next to the worst)",
+		 BETTER_LOWER, 0},
+		{"TPS_reduction", "%", "SUT-E",
+		 "by which output tokens of the second after are fewer than those before",
+		 BETTER_LOWER, 0},
 		KPI_TTFT, KPI_ITL, KPI_TPS_OUTPUT, KPI_OFFERED, KPI_DROPS,
 		KPI_MODEL("capacity_kept", "%")),
 	.views = VIEWS(
@@ -167,7 +220,8 @@ const struct test test_12_3 = {
 		{VIEW_FIELDS(VIEW_CDF, "Distribution of TTFT", NULL, "strategy", "failure", "TTFT"),
 		 .log_x = true},
 		VIEW(VIEW_TABLE, "Link failures", "failure", "strategy", NULL, "disruption",
-		     "convergence", "capacity_kept", "TTFT_degradation", "TTFT@p99", "TPS_output",
-		     "Packet_drop_rate", "model", "model_ratio")),
+		     "convergence", "full_recovery", "capacity_kept", "TTFT_degradation",
+		     "TPS_reduction", "TTFT@p99", "TPS_output", "Packet_drop_rate", "model",
+		     "model_ratio")),
 	.run = link_failure_run,
 };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdio.h>
 
+#include "fabric/pauses.h"
+#include "procedure/fault.h"
 #include "procedure/soak.h"
 #include "suite/kpis.h"
 
@@ -38,21 +40,60 @@ static int flap(void *arg, uint64_t now_ns)
 	return 0;
 }
 
+static int flap_sample(struct flap *f)
+{
+	struct fabric *fabric = f->t->fabric;
+	struct observe *observe = NULL;
+	int err = 0, healed;
+
+	if (!fabric->hosts)
+		err = observe_start(&observe, fabric->topo, FAULT_MAX_EVENTS);
+	if (!err)
+		err = soak_sample(f->t, flap, f);
+	healed = f->phase < 2 ? fabric_heal(fabric, &f->at_ns) : 0;
+	err = err ? err : healed;
+	if (!err)
+		err = fault_settle(f->t, observe, f->at_ns, "recovery");
+	observe_stop(observe);
+	return err;
+}
+
+/* The most that an ingress port of a leaf or spine held in the sample. */
+static int stability_add_buffers(struct trial *t)
+{
+	struct pauses pauses;
+	int err = pauses_read(&pauses, &t->fabric->lab);
+
+	if (err)
+		return err;
+	trial_value(t, "Buffer_utilization", (double)pauses.peak_bytes, pauses.n);
+	pauses_fini(&pauses);
+	return 0;
+}
+
 /* Samples with a flap and without one are kept apart. */
 static int stability_run(struct trial *t)
 {
 	struct flap f = {.t = t};
-	bool middle = t->number == t->n_trials / 2;
-	int err;
+	bool middle = t->number == t->n_trials / 2, buffers = !fabric_cannot(t->fabric, NEED_PFC);
+	int err = 0;
 
 	flap_spec(&f);
 	middle = middle && !fabric_cannot_fail(t->fabric, f.spec);
 	trial_with(t, "flap", middle ? "yes" : "no");
-	err = soak_sample(t, middle ? flap : NULL, &f);
+	if (buffers) /* the same as before: peaks begin anew */
+		err = pauses_set_xoff(&t->fabric->lab, t->fabric->topo->pfc.xoff_bytes);
+	if (!err)
+		err = middle ? flap_sample(&f) : soak_sample(t, NULL, NULL);
+	if (!err && buffers)
+		err = stability_add_buffers(t);
+	else if (!err)
+		trial_missing(t, "Buffer_utilization", "%s: %s",
+			      fabric_lacks(t->fabric, FABRIC_BUFFERS),
+			      fabric_cannot(t->fabric, NEED_PFC));
 	trial_missing(t, "FEC_errors", "%s", fabric_lacks(t->fabric, FABRIC_FEC));
-	trial_missing(t, "Buffer_utilization", "%s", fabric_lacks(t->fabric, FABRIC_BUFFERS));
 	trial_with(t, "flap", NULL);
-	return middle && !err ? fabric_settle(t->fabric) : err;
+	return err;
 }
 
 const struct test test_13_3 = {
@@ -68,13 +109,25 @@ const struct test test_13_3 = {
 	.kpis = KPIS(KPI_AT_S,
 		     {"QP_transitions", "", "DUT-N", "paths of QP groups that died or were rebuilt",
 		      BETTER_LOWER, 0},
-		     KPI_RETRANSMISSIONS, KPI_TTFT, KPI_TTFT_P99, KPI_TPS_OUTPUT, KPI_OFFERED,
+		     KPI_RETRANSMISSIONS, KPI_FLAPS,
+		     {"recovery", "ms", "DUT-F",
+		      "from the command that heals the link until all weights are published as "
+		      "before",
+		      BETTER_LOWER, 0},
+		     KPI_TTFT, KPI_TTFT_P99, KPI_TPS_OUTPUT, KPI_OFFERED,
 		     {"FEC_errors", "", "DUT-S", "of links", BETTER_LOWER, 0},
-		     {"Buffer_utilization", "%", "DUT-S", "of switches", BETTER_NONE, 0},
+		     {"Buffer_utilization", "bytes", "DUT-S",
+		      "most that an ingress port of a leaf or spine held (labs with pfc)",
+		      BETTER_NONE, 0},
 		     KPI_MODEL("TPS_output", "tokens/s")),
 	.views = VIEWS(VIEW(VIEW_TREND, "TTFT over time; a link flaps in the middle", "at_s",
 			    "strategy", NULL, "TTFT@p99"),
-		       VIEW(VIEW_TABLE, "Stability", "flap", "strategy", NULL, "QP_transitions",
-			    "retransmissions", "TTFT@p99", "TTFT_p99", "model", "model_ratio")),
+		       VIEW(VIEW_TREND, "Counters over time", "at_s", "strategy", NULL,
+			    "QP_transitions", "retransmissions", "flaps"),
+		       VIEW(VIEW_TREND, "Buffers over time", "at_s", "strategy", NULL,
+			    "Buffer_utilization"),
+		       VIEW(VIEW_TABLE, "Stability", "flap", "strategy", NULL, "recovery",
+			    "QP_transitions", "flaps", "retransmissions", "Buffer_utilization",
+			    "TTFT@p99", "TTFT_p99", "model", "model_ratio")),
 	.run = stability_run,
 };

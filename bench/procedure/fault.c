@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "procedure/fault.h"
 
+#include <stdio.h>
+#include <string.h>
+
 struct fault {
 	struct fabric *fabric;
 	const char *spec;
@@ -28,6 +31,44 @@ bool fault_uplink(const struct topo *topo, unsigned gpu, unsigned plane, char *s
 			return true;
 		}
 	return false;
+}
+
+bool fault_spine_uplink(const struct topo *topo, unsigned gpu, unsigned plane, char *spec,
+			size_t size)
+{
+	unsigned leaf = topo->gpus[gpu].plane[plane].leaf;
+
+	for (unsigned i = 0; i < topo->n_uplinks; i++) {
+		const struct topo_spine *spine = &topo->spines[topo->uplinks[i].spine];
+
+		if (topo->uplinks[i].leaf != leaf || spine->superspine < 0)
+			continue;
+		snprintf(spec, size, "uplink %.40s %.40s", spine->name, spine->superspine_name);
+		return true;
+	}
+	return false;
+}
+
+int fault_settle(struct trial *t, const struct observe *observe, uint64_t healed_ns,
+		 const char *kpi)
+{
+	uint64_t last_ns = 0;
+	uint32_t n;
+	int err = fabric_settle(t->fabric);
+
+	if (!err && observe)
+		err = observe_n(observe, &n);
+	if (err)
+		return err;
+	if (observe)
+		last_ns = observe_last(observe, n, OBSERVE_WEIGHTS, healed_ns);
+	if (!observe)
+		trial_missing(t, kpi, "published weights are watched in labs alone");
+	else if (!last_ns || !observe_weights_are_first(observe, t->fabric->topo))
+		trial_missing(t, kpi, "no weight was lowered, or not all came back");
+	else
+		trial_value(t, kpi, (double)(last_ns - healed_ns) / 1e6, 1);
+	return 0;
 }
 
 struct recovery fault_goodput(const struct measured *m)

@@ -9,6 +9,7 @@
 #define FAULT_H
 
 #include "procedure/recovery.h"
+#include "resilience/observe.h"
 #include "suite/trial.h"
 
 /*
@@ -21,6 +22,18 @@ int fault_measure(struct trial *t, const struct plan *plan, const char *spec, do
 /* "uplink l0 sp0": the first link to a spine of the leaf that a GPU has on a plane. False: it has
  * none. */
 bool fault_uplink(const struct topo *topo, unsigned gpu, unsigned plane, char *spec, size_t size);
+
+/* The same of that leaf's spines: its first link to a superspine. */
+bool fault_spine_uplink(const struct topo *topo, unsigned gpu, unsigned plane, char *spec,
+			size_t size);
+
+/*
+ * Waits until all see the healed fabric. The KPI's row: ms from then until weights were published
+ * as they were when observe began; NULL: hosts, and it is missing.
+ */
+int fault_settle(struct trial *t, const struct observe *observe, uint64_t healed_ns,
+		 const char *kpi);
+#define FAULT_MAX_EVENTS (1u << 20) /* for observe_start() */
 
 /* Goodput of load 0, of a trial that recorded bins. */
 struct recovery fault_goodput(const struct measured *m);

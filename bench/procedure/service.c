@@ -4,15 +4,19 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "core/stats.h"
 #include "fabric/optimum.h"
 #include "procedure/ideal.h"
+#include "procedure/recovery.h"
 #include "suite/derive.h"
 #include "workload/custom.h"
 
-#define SERVICE_DRAWS	  4096 /* of a law, for its mean */
-#define SERVICE_UNBOUND	  0.7  /* of what prefill computes, where test 11.1 found no bound */
-#define SERVICE_OVER_LINE 1.02 /* more than that was not the links' rate */
+#define SERVICE_DRAWS	    4096 /* of a law, for its mean */
+#define SERVICE_UNBOUND	    0.7	 /* of what prefill computes, where test 11.1 found no bound */
+#define SERVICE_PAGE_TOKENS 16	 /* of a page of cache, as engines have them */
+#define SERVICE_OVER_LINE   1.02 /* more than that was not the links' rate */
 
 static double service_tps(const struct serving_result *r)
 {
@@ -37,6 +41,10 @@ static void service_add_values(struct trial *t, const struct serving_result *r)
 		 r->requests},
 		{"KV_BW", r->kv_bytes / r->seconds / 1e6, r->arrived},
 		{"fabric_bandwidth", r->fabric_bps / 8e6, r->requests},
+		{"Link_utilization", r->fabric_bps / r->all_lines_bps * 100, 1},
+		{"KV_pages", ceil(r->cache_tokens / SERVICE_PAGE_TOKENS), 1},
+		{"memory_regions", (double)r->books.regions, 1},
+		{"registered_memory", (double)r->books.region_bytes / 1024, 1},
 		{"peak_transfers", r->peak_transfers, 1},
 		{"peak_shards", r->peak_messages, 1},
 		{"wasted_bandwidth", r->wasted_bytes / r->seconds / 1e6, r->requests},
@@ -143,6 +151,11 @@ void service_add(struct trial *t, const struct serving_result *r)
 	}
 	if (test_kpi(t->test, "burst_size"))
 		trial_hist(t, "burst_size", &r->burst_bytes);
+	if (test_kpi(t->test, "TTFT_median") && lacks)
+		trial_missing(t, "TTFT_median", "%s", why);
+	else if (test_kpi(t->test, "TTFT_median"))
+		trial_one_way_value(t, "TTFT_median", hist_quantile(&r->ttft, 0.5) / 1e6, r->ttft.n,
+				    hist_quantile(&r->ttft, 0.5));
 	if (test_kpi(t->test, "TTFT_p99") && lacks)
 		trial_missing(t, "TTFT_p99", "%s", why);
 	else if (test_kpi(t->test, "TTFT_p99"))
@@ -183,19 +196,31 @@ struct service_prefix service_prefix(const struct serving_result *unaware,
 			100 * (service_tps(over_aware) / service_tps(over_unaware) - 1)};
 }
 
-struct service_change service_ttft_change(const struct serving_result *r, double at_s)
+struct service_change service_change(const struct serving_result *r, double at_s)
 {
-	struct service_change change = {.before_s = NAN, .after_s = NAN};
+	size_t at = (size_t)(at_s * 1e3), counted = (size_t)(r->seconds * 1e3),
+	       warm = r->n_bins > counted ? r->n_bins - counted : 0;
+	struct service_change change = {
+		.before_s = NAN, .after_s = NAN, .tokens_fewer_percent = NAN};
+	double *before = calloc(r->n_done + 1, sizeof(*before));
 
-	for (unsigned i = 0; i < r->n_done; i++) {
+	for (unsigned i = 0; before && i < r->n_done; i++) {
 		if (r->done_s[i] < at_s) {
-			change.n_before++;
-			change.before_s = fmax(change.before_s, r->done_ttft_s[i]);
+			before[change.n_before++] = r->done_ttft_s[i];
 		} else if (r->done_s[i] < at_s + 1) {
 			change.n_after++;
 			change.after_s = fmax(change.after_s, r->done_ttft_s[i]);
 		}
 	}
+	if (change.n_before) {
+		qsort(before, change.n_before, sizeof(*before), stats_ascending);
+		change.before_s = stats_quantile(before, change.n_before, 0.99);
+	}
+	free(before);
+	if (at > warm && at + 1000 <= r->n_bins)
+		change.tokens_fewer_percent =
+			100 * (1 - recovery_bins_mean(r->bin_tokens, at, 1000) /
+					   recovery_bins_mean(r->bin_tokens, warm, at - warm));
 	return change;
 }
 

@@ -32,14 +32,19 @@ struct service_prefix service_prefix(const struct serving_result *unaware,
 				     const struct serving_result *over_unaware,
 				     const struct serving_result *over_aware);
 
-/* The worst TTFT of who had a first token before that moment, and within a second after it; NaN:
- * nobody had. Pure. */
+/*
+ * What a fault at that moment did to a service: the P99 of TTFT of who had a first token before it
+ * (of few it is next to the largest), the worst of who had one within a second after it (NaN:
+ * nobody had); and by how much output tokens of that second are fewer than those before, after the
+ * warm-up, in percent (NaN: none came). Pure.
+ */
 struct service_change {
 	double before_s, after_s;
 	unsigned n_before, n_after;
+	double tokens_fewer_percent;
 };
 
-struct service_change service_ttft_change(const struct serving_result *r, double at_s);
+struct service_change service_change(const struct serving_result *r, double at_s);
 
 /* A mid model, pools of the fabric's size, short outputs; the rates of tests differ. */
 struct serving_options service_usual(const struct trial *t);

@@ -6,9 +6,12 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "core/stats.h"
+#include "fabric/leaf_load.h"
+#include "procedure/load.h"
 #include "procedure/service.h"
 #include "suite/derive.h"
 
@@ -46,56 +49,98 @@ double soak_at_s(const struct trial *t)
 	return first_s + (double)(now - first_ns) / 1e9;
 }
 
-/* BGP sessions of leaves that ended since `before` was read; known: it was. */
-static void soak_add_flaps(struct trial *t, bool known, uint64_t before)
+/* What leaves' daemons used and lost in a sample. */
+static void soak_add_leaves(struct trial *t, const struct leaf_load *from,
+			    const struct leaf_load *to)
 {
-	uint64_t now;
+	static const char *const kpis[] = {"Switch_CPU", "Switch_memory", "flaps"};
+	unsigned n = t->fabric->topo->n_leaves;
+	double values[] = {0, 0, (double)to->dropped - (double)from->dropped};
+	bool knows = from->knows_sessions && to->knows_sessions && values[2] >= 0;
 
-	if (t->fabric->hosts)
-		trial_missing(t, "flaps", "sessions of switches are not read on hosts");
-	else if (known && !lab_sessions_dropped(&t->fabric->lab, t->fabric->topo, &now) &&
-		 now >= before)
-		trial_value(t, "flaps", (double)(now - before), 1);
-	else
-		trial_missing(t, "flaps", "a leaf's bgpd did not say, or was started anew");
+	if (!t->fabric->hosts) {
+		values[0] = leaf_load_cpu_percent(from, to, n);
+		values[1] = leaf_load_rss_bytes(to, n) / 1048576;
+	}
+	for (size_t i = 0; i < sizeof(kpis) / sizeof(kpis[0]); i++) {
+		if (!test_kpi(t->test, kpis[i]))
+			continue;
+		if (t->fabric->hosts)
+			trial_missing(t, kpis[i], "daemons of switches are read in labs alone");
+		else if (i == 2 && !knows)
+			trial_missing(t, kpis[i], "a leaf's bgpd did not say, or was started anew");
+		else
+			trial_value(t, kpis[i], values[i], n);
+	}
+}
+
+/* The service, and what the fabric counted meanwhile. */
+static int soak_measure(struct trial *t, const struct serving_options *o,
+			int (*meanwhile)(void *arg, uint64_t now_ns), void *arg)
+{
+	bool leaves = test_kpi(t->test, "flaps"), marks = test_kpi(t->test, "PFC_frame_count"),
+	     reads = leaves && !t->fabric->hosts;
+	const struct fabric *f = t->fabric;
+	struct leaf_load from = {0}, to = {0};
+	int err = reads ? leaf_load_read(&from, f->topo, &f->lab) : 0;
+
+	if (!err && marks)
+		err = load_marks_begin(t);
+	if (!err)
+		err = service_run(t, o, meanwhile, arg);
+	if (!err && marks)
+		err = load_add_marks(t);
+	if (!err && reads)
+		err = leaf_load_read(&to, f->topo, &f->lab);
+	if (!err && leaves)
+		soak_add_leaves(t, &from, &to);
+	leaf_load_fini(&from);
+	leaf_load_fini(&to);
+	return err;
 }
 
 int soak_sample(struct trial *t, int (*meanwhile)(void *arg, uint64_t now_ns), void *arg)
 {
 	struct serving_options o = service_usual(t);
-	bool wants = test_kpi(t->test, "flaps"), known;
 	double at_s = soak_at_s(t);
-	uint64_t flaps = 0;
 	int err;
 
 	o.per_s = service_load(t, &o, 0.8);
-	known = wants && !t->fabric->hosts &&
-		!lab_sessions_dropped(&t->fabric->lab, t->fabric->topo, &flaps);
-	err = service_run(t, &o, meanwhile, arg);
+	err = soak_measure(t, &o, meanwhile, arg);
 	if (err)
 		return err;
 	trial_value(t, "at_s", at_s, 1);
-	if (wants)
-		soak_add_flaps(t, known, flaps);
 	if (test_kpi(t->test, "model"))
 		trial_model(t, "TPS_output", service_ideal(t, &o).tokens_per_s, "");
 	return 0;
 }
 
-double soak_rss_kib(int pid)
+/* The sum of these lines of a process's status, KiB. */
+static double soak_status_kib(int pid, const char *first, const char *second)
 {
-	char path[64], line[128];
-	double kib = 0;
+	char path[64], line[128], name[16];
+	double kib = 0, one;
 	FILE *file;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
 	file = fopen(path, "re");
 	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "VmRSS: %lf kB", &kib) == 1)
-			break;
+		if (sscanf(line, "%15[^:]: %lf kB", name, &one) == 2 &&
+		    (strcmp(name, first) == 0 || strcmp(name, second) == 0))
+			kib += one;
 	if (file)
 		fclose(file);
 	return kib;
+}
+
+double soak_rss_kib(int pid)
+{
+	return soak_status_kib(pid, "VmRSS", "");
+}
+
+double soak_pinned_kib(int pid)
+{
+	return soak_status_kib(pid, "VmLck", "VmPin");
 }
 
 double soak_descriptors(int pid)
@@ -117,11 +162,13 @@ double soak_regression(const double *x, const double *y, size_t n)
 {
 	double sx = 0, sy = 0, sxx = 0, sxy = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		sx += x[i];
-		sy += y[i];
-		sxx += x[i] * x[i];
-		sxy += x[i] * y[i];
+	for (size_t i = 0; i < n; i++) { /* from the first: what stays has a slope of 0 */
+		double dx = x[i] - x[0], dy = y[i] - y[0];
+
+		sx += dx;
+		sy += dy;
+		sxx += dx * dx;
+		sxy += dx * dy;
 	}
 	return n >= 3 && (double)n * sxx - sx * sx > 0
 		       ? ((double)n * sxy - sx * sy) / ((double)n * sxx - sx * sx)
@@ -182,9 +229,18 @@ void soak_series_fini(struct soak_series *series)
 	free(series->value);
 }
 
-static double soak_fit(const struct soak_series *s)
+double soak_fit(const struct soak_series *s)
 {
 	return soak_regression(s->at_s, s->value, s->n) * 3600;
+}
+
+bool soak_grows(const struct soak_series *s)
+{
+	bool grows = s->n >= 3 && s->value[s->n - 1] > s->value[0];
+
+	for (size_t i = 1; i < s->n; i++)
+		grows &= s->value[i] >= s->value[i - 1];
+	return grows;
 }
 
 static double soak_spread(const struct soak_series *s)

@@ -21,8 +21,10 @@ int soak_sample(struct trial *t, int (*meanwhile)(void *arg, uint64_t now_ns), v
 double soak_at_s(const struct trial *t);
 /* Where the last sample of that test ended, on their axis; 0: there is none. Pure. */
 double soak_end_s(const struct rows *rows, const char *test);
-/* Memory and descriptors of a process: KiB, count; 0 if it is not there. */
+/* Memory of a process, of that locked or pinned (RDMA devices pin what is registered), and its
+ * descriptors: KiB, count; 0 if it is not there. */
 double soak_rss_kib(int pid);
+double soak_pinned_kib(int pid);
 double soak_descriptors(int pid);
 /* Least squares of n points; NAN for fewer than three, or all at one x. */
 double soak_regression(const double *x, const double *y, size_t n);
@@ -35,6 +37,10 @@ struct soak_series {
 int soak_series(const struct rows *rows, const struct row *like, const char *kpi,
 		struct soak_series *out);
 void soak_series_fini(struct soak_series *series);
+/* Growth per hour, by least squares; NaN as soak_regression(). */
+double soak_fit(const struct soak_series *s);
+/* Never less than in the sample before, and more in the end; of three samples at least. */
+bool soak_grows(const struct soak_series *s);
 /* Calls derive, with that name, for each strategy and level of a KPI that has samples. */
 int soak_derive(struct rows *rows, const char *test, const char *kpi,
 		int (*derive)(struct rows *rows, const struct row *like,

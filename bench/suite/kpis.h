@@ -98,6 +98,9 @@
 	KPI("fabric_bandwidth", "MB/s", "DUT-F",                                                   \
 	    "Fabric_Goodput of the terminology: payload of all traffic, each byte once",           \
 	    BETTER_NONE, 0)
+#define KPI_LINK_USE                                                                               \
+	KPI("Link_utilization", "%", "DUT-F", "payload of all traffic over all GPUs' lines",       \
+	    BETTER_NONE, 0)
 #define KPI_JFI KPI("JFI", "", "DUT-F", "Jain's fairness index, 1 is even", BETTER_HIGHER, 0)
 #define KPI_DROPS                                                                                  \
 	KPI("Packet_drop_rate", "ppm", "DUT-F", "dropped by any queue of the lab, or hosts' NICs", \
@@ -105,6 +108,14 @@
 #define KPI_AT_S KPI("at_s", "s", "", "when the sample began", BETTER_NONE, 0)
 #define KPI_TTFT_P99                                                                               \
 	KPI("TTFT_p99", "ms", "SUT-E", "P99 of a sample that carries one", BETTER_LOWER, 0)
+#define KPI_TTFT_MEDIAN KPI("TTFT_median", "ms", "SUT-E", "median of a sample", BETTER_LOWER, 0)
+#define KPI_FLAPS                                                                                  \
+	KPI("flaps", "", "DUT-S", "BGP sessions of leaves that have ended", BETTER_LOWER, 0)
+#define KPI_SWITCH_LOAD                                                                            \
+	KPI("Switch_CPU", "%", "DUT-S", "of a core: daemons of the busiest switch, meanwhile",     \
+	    BETTER_LOWER, 0),                                                                      \
+		KPI("Switch_memory", "MiB", "DUT-S", "resident: daemons of the largest switch",    \
+		    BETTER_LOWER, 0)
 #define KPI_RETRANSMISSIONS                                                                        \
 	KPI("retransmissions", "packets", "DUT-N", "by the sending QPs", BETTER_LOWER, 0)
 

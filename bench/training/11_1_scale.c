@@ -137,10 +137,7 @@ const struct test test_t11_1 = {
 		      "from when all BGP sessions were ended until every server has all its routes "
 		      "again",
 		      BETTER_LOWER, 0},
-		     {"Switch_CPU", "%", "DUT-S",
-		      "of a core: daemons of the busiest switch, meanwhile", BETTER_LOWER, 0},
-		     {"Switch_memory", "MiB", "DUT-S", "resident: daemons of the largest switch",
-		      BETTER_LOWER, 0},
+		     KPI_SWITCH_LOAD,
 		     {"Scale_limit", "accelerators", "SUT-E",
 		      "the most of which a JCT ratio was measured; the draft sets no threshold",
 		      BETTER_HIGHER, 0},

@@ -339,6 +339,10 @@ static void serving_results(struct serving *s, const struct measured *m)
 		r->fabric_bps += m->load[i].bps;
 	for (unsigned i = 0; i < m->n_links; i++)
 		r->dropped_packets += m->link[i].tx_dropped + m->link[i].rx_dropped;
+	for (unsigned i = 0; i < trial_gpus(s->t); i++)
+		r->all_lines_bps += fabric_line_bps(s->t->fabric, i);
+	for (unsigned i = 0; i < s->o->n_decode; i++)
+		r->cache_tokens += s->decode[i].tokens;
 	for (unsigned i = 0; i < s->o->n_decode; i++)
 		r->decode_busy[i] = s->decode[i].steps ? (double)s->decode[i].busy_steps /
 								 (double)s->decode[i].steps
@@ -353,7 +357,7 @@ static void serving_results(struct serving *s, const struct measured *m)
 	r->books = m->books;
 }
 
-static int serving_alloc(struct serving_result *r)
+static int serving_alloc(struct serving_result *r, double seconds)
 {
 	struct hist *all[] = {&r->ttft,	    &r->itl,	      &r->e2e,	      &r->prefill,
 			      &r->transfer, &r->decode_init,  &r->kv_latency, &r->burst_bytes,
@@ -364,14 +368,17 @@ static int serving_alloc(struct serving_result *r)
 		hist_init(all[i]);
 	r->done_s = calloc(SERVING_MAX_DONE, sizeof(double));
 	r->done_ttft_s = calloc(SERVING_MAX_DONE, sizeof(double));
-	return r->done_s && r->done_ttft_s ? 0 : -ENOMEM;
+	r->n_bins = (size_t)(seconds * 1e3);
+	r->bin_tokens = calloc(r->n_bins + 1, sizeof(double));
+	return r->done_s && r->done_ttft_s && r->bin_tokens ? 0 : -ENOMEM;
 }
 
 void serving_fini(struct serving_result *r)
 {
 	free(r->done_s);
 	free(r->done_ttft_s);
-	r->done_s = r->done_ttft_s = NULL;
+	free(r->bin_tokens);
+	r->done_s = r->done_ttft_s = r->bin_tokens = NULL;
 }
 
 /* What each worker keeps of prompts, if they have anything in common. */
@@ -422,7 +429,7 @@ static int serving_prepare(struct serving *s, struct services *all, const struct
 	    o->n_decode > SERVING_MAX_WORKERS || !s->prefill_gpus || !s->decode_gpus)
 		return -EINVAL;
 	serving_plan(s, &all->plan);
-	err = serving_alloc(out);
+	err = serving_alloc(out, all->t->seconds);
 	return err ? err : serving_alloc_prefixes(s);
 }
 

@@ -112,7 +112,9 @@ struct serving_result {
 	double per_s;	   /* requests offered; 0: one at a time */
 	double concurrent; /* requests that had come and not ended, mean */
 	double seconds;
-	double fabric_bps; /* payload of all loads */
+	double fabric_bps;    /* payload of all loads */
+	double all_lines_bps; /* that all GPUs' lines carry */
+	double cache_tokens;  /* of decode workers when it ends, with what is on its way */
 	double decode_bytes[SERVING_MAX_WORKERS], decode_tokens[SERVING_MAX_WORKERS];
 	double decode_busy[SERVING_MAX_WORKERS]; /* share of steps with a batch */
 	double memory_cv;			 /* of decode workers' cache, mean over steps */
@@ -124,6 +126,8 @@ struct serving_result {
 	double *done_s; /* when each request had its first token, s since the window began */
 	double *done_ttft_s;
 	unsigned n_done;
+	double *bin_tokens; /* of each ms of the window */
+	size_t n_bins;
 };
 
 /* Runs t->seconds of it. `meanwhile` as of trial_measure(). -errno, after saying why. */

@@ -82,6 +82,8 @@ static void decode_worker_step(struct serving *s, struct decode_worker *d, uint6
 	d->steps++;
 	d->busy_steps += d->n_active > 0;
 	s->tokens += d->n_active;
+	if ((now - s->from_ns) / 1000000 < s->r->n_bins)
+		s->r->bin_tokens[(now - s->from_ns) / 1000000] += d->n_active;
 	if (now >= s->count_ns) {
 		s->window_tokens += d->n_active;
 		s->r->decode_tokens[d - s->decode] += d->n_active;

@@ -43,6 +43,25 @@ awk -v one="$(value BusBW fare-spray <"$SCRATCH/rows")" -v all="$(value EP_allto
 # two services share nothing on one tier of leaves: that is said, and nothing measured (two tiers: lab/tiers)
 grep '"test":"10.3"' "$SCRATCH/s/rows.jsonl" | grep '"kpi":"TTFT"' | grep -q '"missing":"the fabric has one tier' ||
 	fail "10.3 does not say that tenants share no link"
+# what the draft's soaks and failures ask for is measured, or said to be missing and why
+while read -r test kpis; do
+	for kpi in $kpis; do
+		jq -e -s --arg test "$test" --arg kpi "$kpi" 'any(.[]; .test == $test and .kpi == $kpi)' "$SCRATCH/o/rows.jsonl" "$SCRATCH/s/rows.jsonl" >/dev/null ||
+			fail "$test says nothing of $kpi"
+	done
+done <<-END
+	11.2 peak_transfers fabric_bandwidth TPS_output TTFT
+	12.1 KV_xfer_bandwidth KV_xfer_latency EP_alltoall_latency control_convergence Routes TTFT TPS_output
+	12.3 disruption convergence TTFT_degradation TPS_reduction full_recovery
+	13.1 TTFT ITL TPS_output KV_xfer_latency Link_utilization Switch_CPU Switch_memory retransmissions QP_errors PFC_frame_count ECN_marking_rate flaps
+	13.2 GPU_memory worker_memory memory_regions registered_memory pinned_memory KV_pages
+	13.3 QP_transitions Buffer_utilization FEC_errors flaps retransmissions recovery
+END
+for what in "12.1 Routes" "12.1 control_convergence" "12.1 TPS_output" "12.3 full_recovery" "13.1 Switch_memory" "13.2 memory_regions" "13.3 recovery"; do
+	read -r test kpi <<<"$what"
+	jq -s --arg test "$test" --arg kpi "$kpi" 'map(select(.test == $test and .kpi == $kpi).value) | max' "$SCRATCH/o/rows.jsonl" "$SCRATCH/s/rows.jsonl" |
+		awk '{ exit !($1 > 0) }' || fail "$what is not above 0: $(grep -h "\"$kpi\"" "$SCRATCH"/[os]/rows.jsonl)"
+done
 grep -h '"missing":"spoilt' "$SCRATCH"/[fos]/rows.jsonl && fail "something was made or lost"
 jq -r 'select(.kpi == "model_ratio" and .value != null) | "\(.test) \(.value)"' "$SCRATCH"/[fos]/rows.jsonl >"$SCRATCH/ratios"
 n=$(cut -d' ' -f1 "$SCRATCH/ratios" | sort -u | wc -l)

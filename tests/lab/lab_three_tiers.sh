@@ -80,6 +80,16 @@ settled "both uplinks"
 farelab heal "$LAB" uplink sp2 ss0 && farelab heal "$LAB" uplink sp3 ss1 || fail "heal uplinks"
 expect s0 2 0 "ok 50000000 up"
 settled "all healed"
+
+# Test 12.3 cuts such links by itself, one and one in each plane at once; capacity is the link's to take, and comes back.
+timeout 300 "$FARE_BIN/farebench" run 12.3 --lab "$LAB" --even-busy --profile quick --trials 1 --strategy fare-spray \
+	--param failure=spine-spine,dual-spine-spine --out "$SCRATCH/failures" >"$SCRATCH/out" 2>"$SCRATCH/error" || fail "12.3: $(tail -3 "$SCRATCH/error")"
+for failure in spine-spine dual-spine-spine; do
+	jq -e -s --arg failure $failure '[.[] | select(.params.failure == $failure and .value != null)] | map({key: .kpi, value: .value}) | from_entries |
+		.full_recovery > 0 and .disruption >= 0 and .capacity_kept > 30 and (.TPS_reduction | type) == "number"' "$SCRATCH/failures/rows.jsonl" >/dev/null ||
+		fail "12.3, $failure: $(cat "$SCRATCH/failures/rows.jsonl")"
+done
+[ "$(farelab status "$LAB" --json | jq -c .faults)" = '[]' ] || fail "12.3 left faults: $(farelab status "$LAB" --json | jq -c .faults)"
 farelab throttle "$LAB" uplink sp0 ss0 10 && shaped sp0 up0 10Mbit && shaped ss0 sp0 10Mbit || fail "throttle of a spine's uplink"
 
 for words in "uplink sp0 ss1" "uplink l0 sp2" "uplink ss0 sp0" "uplink l0 ss0" "superspine ss4" "superspine sp0" "spine ss0"; do

@@ -120,7 +120,7 @@ timeout 60 "$FARE_BIN/farebench" run --lab "$LAB" --resume "$SCRATCH/tenants" >"
 [ "$(grep -c '"tenant"' "$SCRATCH/tenants/rows.jsonl")" = "$before" ] || fail "rows of tenants were lost by going on"
 # Pairs between leaves fill the links to spines that leaves choose by their load; where they hash, some flows meet.
 if farelab lb "$LAB" all adaptive 2>"$SCRATCH/error"; then
-	timeout 180 "$FARE_BIN/farebench" run 5.3 12.1 --lab "$LAB" --even-busy --profile quick --trials 3 --strategy fare-spray --param pairs=2 \
+	timeout 300 "$FARE_BIN/farebench" run 5.3 12.1 --lab "$LAB" --even-busy --profile quick --trials 3 --strategy fare-spray --param pairs=2 \
 		--param gpus=4 --out "$SCRATCH/pairs" >"$SCRATCH/out" 2>"$SCRATCH/error" || fail "5.3: $(tail -3 "$SCRATCH/error")"
 	for test in 5.3 12.1; do
 		ratio=$(jq -s --arg t $test 'map(select(.test == $t and .kpi == "model_ratio").value) | sort | .[length / 2 | floor]' "$SCRATCH/pairs/rows.jsonl")

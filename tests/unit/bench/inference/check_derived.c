@@ -239,6 +239,72 @@ START_TEST(tiers_are_related_to_that_between_gpus)
 }
 END_TEST
 
+/* From 2 to 8 GPUs transfers lose 8, then 15%; TTFT grows by 5%. */
+START_TEST(the_scale_at_which_a_figure_is_worse_by_a_tenth)
+{
+	const struct test *test = test_of("12.1");
+	struct rows_filter limit = {.kpi = "Scale_limit", .trial = -1},
+			   by = {.kpi = "Limited_by", .trial = -1};
+	size_t at;
+
+	ck_assert_int_eq(rows_open(&rows, NULL), 0);
+	add(test, "KV_xfer_bandwidth", "2", 100, 1);
+	add(test, "KV_xfer_bandwidth", "4", 92, 1);
+	add(test, "TTFT", "2", 100e6, 600);
+	add(test, "TTFT", "4", 105e6, 600);
+	ck_assert_int_eq(test->derive(test, rows), 0);
+	at = rows_next(rows, &by, 0);
+	ck_assert_uint_lt(at, rows_count(rows));
+	ck_assert_str_eq(rows_at(rows, at)->text, "none up to 4");
+	ck_assert_uint_eq(rows_next(rows, &limit, 0), rows_count(rows));
+	rows_close(rows);
+	ck_assert_int_eq(rows_open(&rows, NULL), 0);
+	add(test, "KV_xfer_bandwidth", "2", 100, 1);
+	add(test, "KV_xfer_bandwidth", "4", 92, 1);
+	add(test, "KV_xfer_bandwidth", "8", 85, 1);
+	ck_assert_int_eq(test->derive(test, rows), 0);
+	at = rows_next(rows, &limit, 0);
+	ck_assert_uint_lt(at, rows_count(rows));
+	ck_assert_double_eq(rows_at(rows, at)->value, 8);
+	at = rows_next(rows, &by, 0);
+	ck_assert_str_eq(rows_at(rows, at)->text, "KV_xfer_bandwidth");
+	rows_close(rows);
+}
+END_TEST
+
+/* Memory of 100, 120, 120, 130 MB never falls; descriptors go up and down again. */
+START_TEST(a_metric_that_never_falls_is_flagged)
+{
+	const struct test *test = test_of("13.2");
+	struct rows_filter trend = {.kpi = "Trend", .trial = -1};
+	size_t at;
+	const double memory[] = {100, 120, 120, 130}, descriptors[] = {40, 45, 40, 41};
+
+	ck_assert_int_eq(rows_open(&rows, NULL), 0);
+	for (unsigned i = 0; i < 4; i++) {
+		struct row row = {.test = "13.2", .strategy = "fare-spray", .trial = i, .n = 1};
+
+		strcpy(row.kpi, "at_s");
+		row.value = 900 * i;
+		ck_assert_int_eq(rows_add(rows, &row), 0);
+		strcpy(row.kpi, "worker_memory");
+		row.value = memory[i];
+		ck_assert_int_eq(rows_add(rows, &row), 0);
+		strcpy(row.kpi, "descriptors");
+		row.value = descriptors[i];
+		ck_assert_int_eq(rows_add(rows, &row), 0);
+	}
+	ck_assert_int_eq(test->derive(test, rows), 0);
+	ck_assert_double_eq(found("Monotonic", "metric", "worker_memory"), 1);
+	ck_assert_double_eq(found("Monotonic", "metric", "descriptors"), 0);
+	at = rows_next(rows, &trend, 0);
+	ck_assert_str_eq(rows_at(rows, at)->text, "36 more an hour; 130 at most, 130 at the end");
+	at = rows_next(rows, &trend, at + 1);
+	ck_assert_str_eq(rows_at(rows, at)->text, "-0.8 more an hour; 45 at most, 41 at the end");
+	rows_close(rows);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("derived");
@@ -253,6 +319,8 @@ int main(void)
 	tcase_add_test(tcase, no_efficiency_against_nothing);
 	tcase_add_test(tcase, a_penalty_or_why_there_is_none);
 	tcase_add_test(tcase, tiers_are_related_to_that_between_gpus);
+	tcase_add_test(tcase, the_scale_at_which_a_figure_is_worse_by_a_tenth);
+	tcase_add_test(tcase, a_metric_that_never_falls_is_flagged);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
