@@ -186,27 +186,32 @@ static size_t scale_levels(const struct rows *rows, const struct row *like,
 	return kept;
 }
 
-/* Of a strategy: the first scale at which that is so. */
+/* Of a strategy: at each scale what is worse, and the first at which anything is. */
 static int scale_add_limit(struct rows *rows, const struct row *like)
 {
 	struct row_param levels[MOST_SCALES];
-	size_t n = scale_levels(rows, like, levels), at = 1;
-	const char *worse = NULL;
-	struct row row = {.trial = DERIVED_TRIAL, .value = NAN, .n = 1, .kpi = "Limited_by"};
-	char text[96];
-	int err;
+	size_t n = scale_levels(rows, like, levels);
+	struct row of = *like; /* rows may move */
+	bool found = false;
+	int err = 0;
 
-	if (n < 2)
-		return 0;
-	while (at < n && !(worse = scale_worse(rows, like, &levels[0], &levels[at])))
-		at++;
-	snprintf(text, sizeof(text), "%.40s%s", worse ? worse : "none up to ",
-		 worse ? "" : levels[n - 1].text);
-	memcpy(row.test, like->test, sizeof(row.test));
-	memcpy(row.strategy, like->strategy, sizeof(row.strategy));
-	row.text = text;
-	err = rows_add(rows, &row);
-	return err || !worse ? err : derive_value(rows, &row, "Scale_limit", levels[at].number);
+	for (size_t i = 1; !err && i < n; i++) {
+		const char *worse = scale_worse(rows, &of, &levels[0], &levels[i]);
+		struct row row = {.trial = DERIVED_TRIAL, .value = NAN, .n = 1, .n_params = 1};
+		char text[ROW_NAME_MAX];
+
+		snprintf(text, sizeof(text), "%s", worse ? worse : "none");
+		snprintf(row.kpi, sizeof(row.kpi), "Limited_by");
+		memcpy(row.test, of.test, sizeof(row.test));
+		memcpy(row.strategy, of.strategy, sizeof(row.strategy));
+		row.param[0] = levels[i];
+		row.text = text;
+		err = rows_add(rows, &row);
+		if (!err && worse && !found)
+			err = derive_value(rows, &row, "Scale_limit", levels[i].number);
+		found |= worse != NULL;
+	}
+	return err;
 }
 
 static int scale_derive(const struct test *test, struct rows *rows)
@@ -236,32 +241,33 @@ const struct test test_12_1 = {
 	.seconds = {1.5, 5, 60},
 	.params = PARAMS(PARAM("gpus", PARAM_COUNT, "", "that take part", "2,4,8", "2,4,8,16,32",
 			       "2,4,8,16,32,64")),
-	.kpis = KPIS({"KV_xfer_bandwidth", "MB/s", "DUT-F", "payload acknowledged, for a pair",
-		      BETTER_HIGHER, 0},
-		     KPI_KV_LATENCY, KPI_EP_LATENCY, KPI_EP_BANDWIDTH, KPI_TTFT, KPI_TPS_OUTPUT,
-		     KPI_TPS_PER_GPU, KPI_OFFERED,
-		     {"Link_utilization_max", "%", "DUT-F", "of the busiest sub-port, KV transfers",
-		      BETTER_NONE, 0},
-		     {"control_convergence", "ms", "DUT-F",
-		      "from when all BGP sessions were ended until every server has all its routes "
-		      "again",
-		      BETTER_LOWER, 0},
-		     {"Routes", "", "DUT-S", "of the leaf that has most, of both families",
-		      BETTER_NONE, 0},
-		     {"Scale_limit", "GPUs", "DUT-F",
-		      "fewest at which a median is worse than with the fewest of all by 10%",
-		      BETTER_HIGHER, 0},
-		     {"Limited_by", "", "DUT-F", "the KPI that is", BETTER_NONE, 0},
-		     KPI_MODEL("KV_xfer_bandwidth", "MB/s")),
-	.views = VIEWS(
-		{VIEW_FIELDS(VIEW_DUAL, "Scale", "gpus", "strategy", NULL, "KV_xfer_bandwidth",
-			     "EP_alltoall_latency@p99"),
-		 .log_x = true},
-		VIEW(VIEW_TABLE, "Scale", "gpus", "strategy", NULL, "KV_xfer_bandwidth",
-		     "KV_xfer_latency@p99", "EP_alltoall_latency@p99", "EP_alltoall_bandwidth",
-		     "TTFT@p99", "TPS_output", "TPS_per_GPU", "control_convergence", "Routes",
-		     "model", "model_ratio"),
-		VIEW(VIEW_TABLE, "The limit", "strategy", NULL, NULL, "Scale_limit", "Limited_by")),
+	.kpis = KPIS(
+		{"KV_xfer_bandwidth", "MB/s", "DUT-F", "payload acknowledged, for a pair",
+		 BETTER_HIGHER, 0},
+		KPI_KV_LATENCY, KPI_EP_LATENCY, KPI_EP_BANDWIDTH, KPI_TTFT, KPI_TPS_OUTPUT,
+		KPI_TPS_PER_GPU, KPI_OFFERED,
+		{"Link_utilization_max", "%", "DUT-F", "of the busiest sub-port, KV transfers",
+		 BETTER_NONE, 0},
+		{"control_convergence", "ms", "DUT-F",
+		 "from when all BGP sessions were ended until every server has all its routes "
+		 "again",
+		 BETTER_LOWER, 0},
+		{"Routes", "", "DUT-S", "of the leaf that has most, of both families", BETTER_NONE,
+		 0},
+		{"Scale_limit", "GPUs", "DUT-F",
+		 "fewest at which a median is worse than with the fewest of all by 10%",
+		 BETTER_HIGHER, 0},
+		{"Limited_by", "", "DUT-F", "the first KPI that is, at that scale", BETTER_NONE, 0},
+		KPI_MODEL("KV_xfer_bandwidth", "MB/s")),
+	.views = VIEWS({VIEW_FIELDS(VIEW_DUAL, "Scale", "gpus", "strategy", NULL,
+				    "KV_xfer_bandwidth", "EP_alltoall_latency@p99"),
+			.log_x = true},
+		       VIEW(VIEW_TABLE, "Scale", "gpus", "strategy", NULL, "KV_xfer_bandwidth",
+			    "KV_xfer_latency@p99", "EP_alltoall_latency@p99",
+			    "EP_alltoall_bandwidth", "TTFT@p99", "TPS_output", "TPS_per_GPU",
+			    "control_convergence", "Routes", "model", "model_ratio"),
+		       VIEW(VIEW_TABLE, "The limit", "gpus", "strategy", NULL, "Scale_limit",
+			    "Limited_by")),
 	.run = scale_run,
 	.derive = scale_derive,
 };

@@ -255,7 +255,7 @@ START_TEST(the_scale_at_which_a_figure_is_worse_by_a_tenth)
 	ck_assert_int_eq(test->derive(test, rows), 0);
 	at = rows_next(rows, &by, 0);
 	ck_assert_uint_lt(at, rows_count(rows));
-	ck_assert_str_eq(rows_at(rows, at)->text, "none up to 4");
+	ck_assert_str_eq(rows_at(rows, at)->text, "none");
 	ck_assert_uint_eq(rows_next(rows, &limit, 0), rows_count(rows));
 	rows_close(rows);
 	ck_assert_int_eq(rows_open(&rows, NULL), 0);
@@ -266,7 +266,10 @@ START_TEST(the_scale_at_which_a_figure_is_worse_by_a_tenth)
 	at = rows_next(rows, &limit, 0);
 	ck_assert_uint_lt(at, rows_count(rows));
 	ck_assert_double_eq(rows_at(rows, at)->value, 8);
+	ck_assert_str_eq(rows_at(rows, at)->param[0].text, "8");
 	at = rows_next(rows, &by, 0);
+	ck_assert_str_eq(rows_at(rows, at)->text, "none");
+	at = rows_next(rows, &by, at + 1);
 	ck_assert_str_eq(rows_at(rows, at)->text, "KV_xfer_bandwidth");
 	rows_close(rows);
 }
