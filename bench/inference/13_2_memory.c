@@ -49,14 +49,16 @@ static int memory_add_metric(struct rows *rows, const struct row *like, const st
 			     const char *name)
 {
 	struct row row = {.kpi = "Trend", .trial = DERIVED_TRIAL, .value = NAN, .n = s->n};
-	double most = s->value[0];
+	double most = s->value[0], growth = soak_fit(s);
 	char text[128];
 	int err;
 
 	for (size_t i = 1; i < s->n; i++)
 		most = fmax(most, s->value[i]);
-	snprintf(text, sizeof(text), "%.4g more an hour; %.7g at most, %.7g at the end",
-		 soak_fit(s), most, s->value[s->n - 1]);
+	snprintf(text, sizeof(text), "%.7g at most, %.7g at the end; %.4g more an hour", most,
+		 s->value[s->n - 1], growth);
+	if (!isfinite(growth)) /* too few samples */
+		*strchr(text, ';') = '\0';
 	row.text = text;
 	memcpy(row.test, like->test, sizeof(row.test));
 	memcpy(row.strategy, like->strategy, sizeof(row.strategy));
@@ -105,7 +107,7 @@ const struct test test_13_2 = {
 		 "of 16 tokens, of the emulated caches that decode workers hold at the end",
 		 BETTER_NONE, 0},
 		{"Trend", "", "",
-		 "of a metric, in its unit: growth by least squares, the most, the last sample",
+		 "of a metric, in its unit: the most, the last sample, growth by least squares",
 		 BETTER_NONE, 0},
 		{"Monotonic", "", "", "1: the metric never fell and ended higher, a potential leak",
 		 BETTER_LOWER, 0},
