@@ -605,6 +605,8 @@ struct fare_group_stats {
 	/* of the domain: handshake messages of other jobs, without the key, or malformed */
 	uint64_t control_rejected;
 	uint64_t flow_moves, flow_needless_moves; /* FARE_MODE_FLOW: as of fare_flows_stats */
+	/* of the domain, soft provider: packets that came while one before them was missing */
+	uint64_t out_of_order_packets;
 };
 void fare_group_stats_sized(const struct fare_group *group, struct fare_group_stats *out,
 			    size_t size);

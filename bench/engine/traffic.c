@@ -226,6 +226,7 @@ int traffic_report(struct cluster *cluster, unsigned gpu, struct traffic_result 
 	result->proof_seen += traffic_counter(report, "proof_seen");
 	result->early += traffic_counter(report, "early");
 	result->retransmitted += traffic_counter(report, "retransmitted");
+	result->out_of_order += traffic_counter(report, "out_of_order");
 	result->replayed += traffic_counter(report, "replayed");
 	result->path_deaths += traffic_counter(report, "path_deaths");
 	result->path_rebuilds += traffic_counter(report, "path_rebuilds");

@@ -118,15 +118,29 @@ void worker_rx_mark(const struct worker_rx *rx, struct worker_mark *out)
 	memcpy(out->plane_bytes, stats.plane_bytes, sizeof(out->plane_bytes));
 }
 
-uint64_t worker_retransmitted(const struct worker *w)
+/* Each group has the figures of the whole endpoint, as of when it was asked last. */
+static void worker_packets_of(const struct fare_group_stats *stats, struct worker_packets *out)
 {
+	if (stats->retransmitted_packets > out->retransmitted)
+		out->retransmitted = stats->retransmitted_packets;
+	if (stats->out_of_order_packets > out->out_of_order)
+		out->out_of_order = stats->out_of_order_packets;
+}
+
+struct worker_packets worker_packets(const struct worker *w)
+{
+	struct worker_packets out = {0, 0};
 	struct fare_group_stats stats;
-	uint64_t most = 0;
 
 	for (unsigned i = 0; i < w->n_tx; i++) {
 		worker_tx_stats(&w->tx[i], &stats);
-		if (stats.retransmitted_packets > most)
-			most = stats.retransmitted_packets;
+		worker_packets_of(&stats, &out);
 	}
-	return most;
+	for (unsigned i = 0; i < w->n_rx; i++) {
+		if (!w->rx[i].group)
+			continue;
+		fare_group_stats(w->rx[i].group, &stats);
+		worker_packets_of(&stats, &out);
+	}
+	return out;
 }

@@ -121,6 +121,11 @@ struct worker_rx {
 	uint64_t messages;		   /* delivered in the window */
 };
 
+/* Of the endpoint: sent again; received while one before them was missing. */
+struct worker_packets {
+	uint64_t retransmitted, out_of_order;
+};
+
 struct worker {
 	struct rendezvous *coordinator;
 	struct fare *fare;
@@ -162,7 +167,7 @@ struct worker {
 	uint64_t proof_sent, proof_seen; /* message.h */
 	uint64_t unsent;		 /* messages that came before they were sent */
 	uint64_t stall_ns;		 /* longest in the window that this process stood still */
-	uint64_t retransmitted_before;	 /* by the endpoint, in earlier runs */
+	struct worker_packets before;	 /* in earlier runs */
 	/* payload acknowledged per load and ms since bins_ns (WORKER_MAX_BINS of each load);
 	 * NULL: not asked for */
 	uint32_t *bins;
@@ -190,8 +195,7 @@ void worker_tx_stats(const struct worker_tx *tx, struct fare_group_stats *out);
 /* Payload that crossed so far: of a stream that is read the receiver knows. */
 void worker_tx_mark(const struct worker_tx *tx, struct worker_mark *out);
 void worker_rx_mark(const struct worker_rx *rx, struct worker_mark *out);
-/* Packets that the endpoint sent again, as its groups tell. */
-uint64_t worker_retransmitted(const struct worker *w);
+struct worker_packets worker_packets(const struct worker *w);
 
 /* ---- worker_loads.c ---- */
 

@@ -155,8 +155,8 @@ static void worker_op_rounds(struct worker *w, json_t *request)
 static void worker_op_report(struct worker *w)
 {
 	uint64_t posted = 0, credited = 0, verified = 0, replayed = 0, deaths = 0, rebuilds = 0,
-		 retransmitted = worker_retransmitted(w) - w->retransmitted_before, moves = 0,
-		 needless = 0, duplicates = 0;
+		 moves = 0, needless = 0, duplicates = 0;
+	const struct worker_packets packets = worker_packets(w);
 
 	for (unsigned i = 0; i < w->n_tx; i++) {
 		struct fare_group_stats stats;
@@ -175,17 +175,20 @@ static void worker_op_report(struct worker *w)
 		verified += w->rx[i].books.n_verified;
 	worker_send(w,
 		    json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
-			      "s:I, s:I, s:I, s:I, s:I}",
+			      "s:I, s:I, s:I, s:I, s:I, s:I}",
 			      "event", "report", "verified_bytes", (json_int_t)w->verified_bytes,
 			      "sent_bytes", (json_int_t)w->sent_bytes, "posted", (json_int_t)posted,
 			      "credited", (json_int_t)credited, "verified", (json_int_t)verified,
 			      "replayed", (json_int_t)replayed, "path_deaths", (json_int_t)deaths,
 			      "path_rebuilds", (json_int_t)rebuilds, "retransmitted",
-			      (json_int_t)retransmitted, "flow_moves", (json_int_t)moves,
-			      "flow_needless_moves", (json_int_t)needless,
-			      "duplicate_notifications", (json_int_t)duplicates, "proof_sent",
-			      (json_int_t)w->proof_sent, "proof_seen", (json_int_t)w->proof_seen,
-			      "early", (json_int_t)w->unsent, "regions", (json_int_t)w->regions,
+			      (json_int_t)(packets.retransmitted - w->before.retransmitted),
+			      "out_of_order",
+			      (json_int_t)(packets.out_of_order - w->before.out_of_order),
+			      "flow_moves", (json_int_t)moves, "flow_needless_moves",
+			      (json_int_t)needless, "duplicate_notifications",
+			      (json_int_t)duplicates, "proof_sent", (json_int_t)w->proof_sent,
+			      "proof_seen", (json_int_t)w->proof_seen, "early",
+			      (json_int_t)w->unsent, "regions", (json_int_t)w->regions,
 			      "region_bytes", (json_int_t)w->region_bytes));
 }
 

@@ -127,7 +127,7 @@ static void worker_post(struct worker *w)
 
 void worker_start(struct worker *w)
 {
-	w->retransmitted_before = worker_retransmitted(w);
+	w->before = worker_packets(w);
 	w->running = true;
 	w->start_ns = w->event_ns = worker_now_ns(w);
 	for (unsigned i = 0; i < w->n_tx; i++)

@@ -49,12 +49,12 @@ double soak_at_s(const struct trial *t)
 	return first_s + (double)(now - first_ns) / 1e9;
 }
 
-/* What leaves' daemons used and lost in a sample. */
+/* What switches' daemons used and lost in a sample. */
 static void soak_add_leaves(struct trial *t, const struct leaf_load *from,
 			    const struct leaf_load *to)
 {
 	static const char *const kpis[] = {"Switch_CPU", "Switch_memory", "flaps"};
-	unsigned n = t->fabric->topo->n_leaves;
+	unsigned n = leaf_load_switches(t->fabric->topo);
 	double values[] = {0, 0, (double)to->dropped - (double)from->dropped};
 	bool knows = from->knows_sessions && to->knows_sessions && values[2] >= 0;
 

@@ -300,6 +300,7 @@ void fare_group_stats_sized(const struct fare_group *group, struct fare_group_st
 	out->retransmitted_packets = qp.retransmitted_packets; /* of the whole endpoint */
 	out->timeouts = qp.timeouts;
 	out->icrc_errors = qp.icrc_errors;
+	out->out_of_order_packets = qp.out_of_order_packets;
 	out->control_rejected = group->domain->control_rejected;
 	sized_out(given, size, out, sizeof(*out));
 }

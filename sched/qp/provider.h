@@ -307,6 +307,8 @@ struct qp_stats {
 	uint64_t cnps_sent, cnps_received; /* IBTA A17.9.3: for packets that a queue marked */
 	/* packets above the MTU of a device: as good as lost (qp_provider.endpoint_mtus) */
 	uint64_t too_long_packets;
+	/* requests that came before one with a lower PSN, which is late or lost; soft alone */
+	uint64_t out_of_order_packets;
 };
 
 /* What devices carry now: payload bytes of a packet, by plane and sub-port. */

@@ -126,6 +126,7 @@ enum rc_responder_verdict of_receiver_on_request(struct of_receiver *r,
 		add_notice(r, p);
 	r->seen[p->psn % OF_WINDOW / 64] |= UINT64_C(1) << p->psn % 64;
 	of_receiver_advance(r);
+	r->stats->out_of_order_packets += ahead > 0;
 	r->stats->rx_packets++;
 	r->stats->rx_bytes += p->payload_bytes;
 	if (p->ack_req)

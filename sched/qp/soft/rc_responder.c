@@ -346,6 +346,7 @@ enum rc_responder_verdict rc_responder_on_request(struct rc_responder *r,
 		return on_duplicate(r, packet);
 	if (ahead && !(PLANTED(gap_accepted) && ahead < PSN_HALF) &&
 	    !(PLANTED(duplicates_placed) && ahead >= PSN_HALF)) {
+		r->stats->out_of_order_packets += ahead <= GAP_MAX;
 		if (!r->gap_nak_sent && ahead <= GAP_MAX) {
 			r->gap_nak_sent = true;
 			r->syndrome = ROCE_SYNDROME_NAK_SEQUENCE;

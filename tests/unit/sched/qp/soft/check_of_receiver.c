@@ -84,6 +84,8 @@ START_TEST(packets_are_placed_as_they_come)
 	ck_assert_uint_eq(a.psn, (FIRST + 3) & ROCE_PSN_MASK);
 	ck_assert_uint_eq(stats.rx_packets, 4);
 	ck_assert_uint_eq(stats.rx_bytes, 16);
+	ck_assert_uint_eq(stats.out_of_order_packets,
+			  2); /* 3 and 1; not 0 and 2, which were next */
 }
 END_TEST
 
@@ -95,6 +97,7 @@ START_TEST(duplicates_are_acknowledged_and_not_placed)
 	ck_assert_int_eq(take(ROCE_PLACE, 0, false), RC_RESPONDER_DUPLICATE);
 	ck_assert_int_eq(take(ROCE_PLACE, 2, false), RC_RESPONDER_DUPLICATE);
 	ck_assert_uint_eq(memory[0] | memory[8], 0);
+	ck_assert_uint_eq(stats.out_of_order_packets, 1);
 	ck_assert_uint_eq(answer().psn, FIRST);
 }
 END_TEST

@@ -90,6 +90,7 @@ START_TEST(a_gap_is_told_once)
 	ck_assert_int_eq(take(ROCE_WRITE_ONLY, 3, 4, 4), RC_RESPONDER_GAP);
 	ck_assert(!rc_responder_answer_due(&r));
 	ck_assert_uint_eq(stats.naks_sent, 1);
+	ck_assert_uint_eq(stats.out_of_order_packets, 2);
 	ck_assert_uint_eq(memory[0], 0);
 	ck_assert_int_eq(take(ROCE_WRITE_ONLY, 0, 4, 4), RC_RESPONDER_PLACED);
 	expect_answer(ROCE_SYNDROME_ACK, 0, 1);
@@ -106,6 +107,7 @@ START_TEST(a_duplicate_is_acknowledged_and_not_placed)
 	ck_assert_int_eq(take(ROCE_WRITE_ONLY, 0, 4, 4), RC_RESPONDER_DUPLICATE);
 	expect_answer(ROCE_SYNDROME_ACK, 0, 1);
 	ck_assert_uint_eq(memory[0], 0);
+	ck_assert_uint_eq(stats.out_of_order_packets, 0);
 }
 END_TEST
 
@@ -341,7 +343,9 @@ START_TEST(a_packet_far_ahead_is_no_gap)
 {
 	ck_assert_int_eq(take(ROCE_WRITE_ONLY, 0x10001, 4, 4), RC_RESPONDER_GAP);
 	ck_assert(!rc_responder_answer_due(&r));
+	ck_assert_uint_eq(stats.out_of_order_packets, 0);
 	ck_assert_int_eq(take(ROCE_WRITE_ONLY, 0x10000, 4, 4), RC_RESPONDER_GAP);
+	ck_assert_uint_eq(stats.out_of_order_packets, 1);
 	expect_answer(ROCE_SYNDROME_NAK_SEQUENCE, 0, 0);
 }
 END_TEST
