@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "core/stats.h"
+#include "engine/stream.h"
 #include "procedure/load.h"
 #include "procedure/recovery.h"
 #include "qp/soft/dcqcn.h"
+#include "suite/derive.h"
 #include "suite/kpis.h"
 #include "training/common.h"
 
@@ -62,20 +64,34 @@ static uint64_t message_bytes(const struct trial *t, unsigned flows)
 	return (uint64_t)fmin(fmax(most, 1u << 10), 64u << 10);
 }
 
+/* Bytes of a flow: of hundreds of flows no more than the line carries in a second, as all is to
+ * arrive when the trial ends. */
+static unsigned underway(const struct trial *t, unsigned flows)
+{
+	double second = fabric_line_bps(t->fabric, trial_gpus(t) - 1) / 8 / (2 * flows);
+
+	return (unsigned)fmin(UNDERWAY, second);
+}
+
 /* Half of the groups send from the start, the others join after the delay. */
 static void plan_flows(struct trial *t, struct plan *plan, unsigned flows, double delay_s)
 {
 	unsigned half = flows < GROUPS / 2 ? flows : GROUPS / 2, to = trial_gpus(t) - 1, from = 0;
 	struct traffic_load load = trial_load(t, "flow", 0);
 	uint64_t bytes = message_bytes(t, flows);
+	unsigned slots = underway(t, flows) / (unsigned)bytes;
 
+	if (slots > STREAM_MAX_SLOTS)
+		slots = STREAM_MAX_SLOTS;
+	if (!slots)
+		slots = 1;
 	load.verify_every = 16;
 	load.options.dcqcn = tuning_of(t);
 	for (unsigned i = 0; i < 2 * half; i++) {
 		load.delay_s = i < half ? 0 : delay_s;
 		plan_load(plan, &load);
 		for (unsigned k = i % half; k < flows; k += half)
-			plan_stream(plan, i, from++ % to, to, (unsigned)(UNDERWAY / bytes), bytes);
+			plan_stream(plan, i, from++ % to, to, slots, bytes);
 	}
 }
 
@@ -176,6 +192,44 @@ static int convergence_run(struct trial *t)
 	return load_add_marks(t);
 }
 
+static bool is_tuning(const struct row_param *param)
+{
+	static const char *const names[] = {"g", "timer", "counter", "rai"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(param->name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Sensitivity: what parameters change against the published ones, of the medians. */
+static int convergence_derive(const struct test *test, struct rows *rows)
+{
+	struct rows_filter filter = {.test = test->id, .kpi = "JFI", .trial = 0};
+	int err = 0;
+
+	ROWS_EACH_WHILE (!err, i, rows, &filter) {
+		const struct row row = *rows_at(rows, i);
+		struct row published = row;
+		bool is_other = false;
+		double own, base;
+
+		for (unsigned p = 0; p < row.n_params; p++) {
+			if (!is_tuning(&row.param[p]))
+				continue;
+			is_other |= strcmp(row.param[p].text, "0") != 0;
+			row_param_set(&published.param[p], row.param[p].name, "0");
+		}
+		own = derive_median(rows, test->id, row.strategy, "JFI", row.n_params, row.param,
+				    0.5);
+		base = derive_median(rows, test->id, row.strategy, "JFI", row.n_params,
+				     published.param, 0.5);
+		if (!row.missing && is_other)
+			err = derive_value(rows, &row, "JFI_change", own - base);
+	}
+	return err;
+}
+
 const struct test test_t7_3 = {
 	TRAINING_CLAUSE("7.3"),
 	.name = "DCQCN Convergence",
@@ -190,21 +244,24 @@ const struct test test_t7_3 = {
 		      "4,16", "4,16,64,256"),
 		PARAM("control", PARAM_NAME, "",
 		      "of the soft provider: DCQCN's rate, or its own window", "dcqcn,window"),
-		PARAM("g", PARAM_NUMBER, "", "gain of DCQCN's alpha, up to 1; 0: 1/256", "0"),
+		PARAM("g", PARAM_NUMBER, "", "gain of DCQCN's alpha, up to 1; 0: 1/256", "0", "0",
+		      "0,0.0625"),
 		PARAM("timer", PARAM_NUMBER, "ms",
 		      "between increases; 10/11 of it between CNPs; 0.01 to 10000; 0: 0.055, below "
 		      "40 Gb/s longer in proportion",
-		      "0"),
+		      "0", "0,5"),
 		PARAM("counter", PARAM_BYTES, "bytes",
 		      "sent between increases, 1000 to 1,000,000,000; 0: 10,000,000", "0"),
 		PARAM("rai", PARAM_NUMBER, "Mb/s", "additive increase; 0: a thousandth of the line",
-		      "0")),
+		      "0", "0", "0,0.1")),
 	.kpis = KPIS({"Convergence", "ms", "DUT-F",
 		      "from when they join until the rate of each, of at most 16 groups of flows, "
 		      "a mean of so many ms, stays within 10% of the fair share",
 		      BETTER_LOWER, 0},
 		     {"Parameters", "", "DUT-F", "of DCQCN, as the QPs had them", BETTER_NONE, 0},
 		     KPI_JFI,
+		     {"JFI_change", "", "DUT-F", "median less that with the published parameters",
+		      BETTER_HIGHER, 0},
 		     {"JFI_then", "", "DUT-F",
 		      "of the groups, in an eighth of the time after they join", BETTER_HIGHER, 0},
 		     {"Flow_rate", "Mb/s", "DUT-F",
@@ -213,8 +270,11 @@ const struct test test_t7_3 = {
 	.views = VIEWS(
 		VIEW(VIEW_TABLE, "Convergence by what is averaged", "mean_ms", "control", "timer",
 		     "Convergence"),
+		VIEW(VIEW_TABLE, "Sensitivity to DCQCN's parameters", "timer", "g", "rai",
+		     "Parameters", "JFI", "JFI_change", "Convergence", "ECN_marking_rate"),
 		VIEW(VIEW_TABLE, "Convergence", "flows", "control", "strategy", "Parameters", "JFI",
 		     "Flow_rate", "ECN_marking_rate", "Packet_drop_rate", "model", "model_ratio"),
 		VIEW(VIEW_TABLE, "JFI over time", "after_ms", "control", "flows", "JFI_then")),
 	.run = convergence_run,
+	.derive = convergence_derive,
 };

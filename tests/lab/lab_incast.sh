@@ -133,12 +133,14 @@ ring() {
 	echo "NOTE: the ring did not close"
 	return 1
 }
+mechanism() { jq -r 'select(.kpi == "Mechanism").text' "$SCRATCH/$1/rows.jsonl" | sort -u; }
 ring T7.4 0 Deadlock && {
+	[ "$(mechanism T7.4-0)" = "none: a deadlock, until a watchdog was set" ] || fail "mechanism: $(mechanism T7.4-0)"
 	between T7.4-0 '.watchdog == 0' Ports_paused 6 18
 	between T7.4-0 '.watchdog == 0' Recovery 1 20000
 }
 between T7.4-0 '.watchdog == 0' Deadlock_expected 1 1
-ring T7.4 200 PFC_storms
+ring T7.4 200 PFC_storms && { [[ $(mechanism T7.4-200) = "PFC watchdog (emulated)"* ]] || fail "mechanism: $(mechanism T7.4-200)"; }
 between T7.4-200 '.watchdog == 200' Deadlock 0 0
 # 8.4 sees the same of that ring, and what KV transfers by its paths suffer
 ring 8.4 0 deadlock && {
@@ -155,6 +157,7 @@ ring 8.4 200 PFC_storms && between 8.4-200 '.watchdog == 200' PFC_storm 1 1
 between 8.4-200 '.watchdog == 200' Deadlock_possible 0 0
 between 8.4-200 '.watchdog == 200' deadlock 0 0
 run T7.4 --param routes=tree --out "$SCRATCH/tree"
+[[ $(mechanism tree) = routes:* ]] || fail "mechanism: $(mechanism tree)"
 for watchdog in 0 200; do
 	between tree ".watchdog == $watchdog" Deadlock 0 0
 	between tree ".watchdog == $watchdog" PFC_storms 0 0
