@@ -12,6 +12,7 @@
 #include "suite/derive.h"
 #include "suite/kpis.h"
 #include "training/common.h"
+#include "procedure/link_balance.h"
 #include "training/links.h"
 #include "training/peers.h"
 #include "training/simulated.h"
@@ -21,6 +22,8 @@
 struct watched {
 	struct trial *t;
 	struct links from, to;
+	struct lab_uplink *uplinks; /* NULL: one tier; else all of them before, and as many after */
+	uint64_t uplinks_ns;	    /* when those before were read */
 	struct peers peers;
 	double *sent;  /* NULL: not counted; else peers.n^2 before, and as many after */
 	int uncounted; /* why */
@@ -29,11 +32,18 @@ struct watched {
 /* The job goes on meanwhile: what is read fastest comes first. */
 static int watched_read(struct watched *w, struct links *links, unsigned half)
 {
+	const struct topo *topo = w->t->fabric->topo;
+	uint64_t read_ns;
 	int err = 0;
 
 	if (w->sent)
 		err = peers_read(&w->peers, w->sent + half * w->peers.n * w->peers.n);
-	return err ? err : links_read(links, w->t->fabric->topo);
+	if (!err)
+		err = links_read(links, topo);
+	if (!err && w->uplinks)
+		err = lab_uplinks(&w->t->fabric->lab, topo, w->uplinks + half * topo->n_uplinks,
+				  half ? &read_ns : &w->uplinks_ns);
+	return err;
 }
 
 static int on_begun(void *arg)
@@ -53,9 +63,12 @@ static int on_ended(void *arg)
 /* Without programs at devices nothing is counted, and the algorithm is read back alone. */
 static int watched_begin(struct watched *w, struct trial *t, unsigned ranks)
 {
+	unsigned uplinks = t->fabric->topo->n_uplinks;
 	int err = peers_begin(&w->peers, t->fabric->topo, ranks);
 
 	w->t = t;
+	if (uplinks && !(w->uplinks = calloc(2 * (size_t)uplinks, sizeof(*w->uplinks))))
+		return -ENOMEM;
 	w->uncounted = err;
 	if (err)
 		return err == -ENOMEM ? err : 0;
@@ -68,6 +81,7 @@ static void watched_end(struct watched *w)
 	peers_end(&w->peers, w->t->fabric->topo);
 	links_fini(&w->from);
 	links_fini(&w->to);
+	free(w->uplinks);
 	free(w->sent);
 }
 
@@ -176,6 +190,53 @@ static void add_links(struct trial *t, const struct watched *w, unsigned ranks)
 	trial_value(t, "Link_utilization_mean", use.mean * 100, use.n);
 }
 
+/* Why nothing is known of the leaves' uplinks; NULL: it is. */
+static const char *uplinks_unknown(const struct watched *w)
+{
+	if (!w->uplinks)
+		return "one tier: leaves have no uplinks";
+	return (w->to.at_ns - w->uplinks_ns) * 2 < w->to.at_ns - w->from.at_ns
+		       ? "to read the leaves' counters took longer than half of the job"
+		       : NULL;
+}
+
+/* What leaves sent to spines. */
+static void add_uplinks(struct trial *t, const struct watched *w)
+{
+	static const char *const kpis[] = {"Uplink_utilization_max", "Uplink_utilization_min",
+					   "Uplink_utilization_mean", "Uplink_JFI", "Uplink_MMR"};
+	const struct topo *topo = t->fabric->topo;
+	bool *sends = calloc(topo->n_leaves + 1, sizeof(*sends));
+	const char *why = uplinks_unknown(w);
+	struct link_balance use = {.n = 0};
+	double full = 1;
+
+	if (!sends) {
+		t->err = -ENOMEM;
+		return;
+	}
+	for (unsigned leaf = 0; leaf < topo->n_leaves; leaf++)
+		sends[leaf] = true;
+	if (!why) {
+		use = link_balance(w->uplinks, w->uplinks + topo->n_uplinks, topo->n_uplinks,
+				   sends);
+		/* the job had ended before the second reading began, and nothing more was sent */
+		full = (double)topo->uplinks[0].rate_bps / 8e2 *
+		       (double)(w->to.at_ns - w->uplinks_ns) / 1e9;
+		why = isfinite(use.jfi) ? NULL : "no byte left leaves by their uplinks";
+	}
+	free(sends);
+	for (size_t i = 0; i < sizeof(kpis) / sizeof(kpis[0]); i++) {
+		const double value[] = {use.max / full, use.min / full, use.mean / full, use.jfi,
+					use.mmr};
+
+		if (why)
+			trial_missing(t, kpis[i], "%s", why);
+		else
+			trial_value(t, kpis[i], value[i], use.n);
+	}
+}
+
 static void add_sent(struct trial *t, const struct watched *w, const double *sent, unsigned ranks,
 		     unsigned n)
 {
@@ -210,6 +271,7 @@ static int collectives_measure(struct trial *t, enum collective c, unsigned rank
 		add_times(t, c, &job, &r);
 		add_optimum(t, c, &job, &r);
 		add_links(t, &w, ranks);
+		add_uplinks(t, &w);
 		sent = watched_sent(&w, r.n);
 		add_sent(t, &w, sent, ranks, r.n);
 		training_algorithm(t, c, &job, &r, sent);
@@ -233,7 +295,7 @@ static int collectives_run(struct trial *t)
 	uint64_t bytes = (uint64_t)trial_number(t, "size");
 	int err, healed;
 
-	simulated_add(t, collectives_of(t), ranks, bytes);
+	simulated_add(t, collectives_of(t), ranks, bytes, 0);
 	if (!training_can(t, ranks, bytes))
 		return 0;
 	err = training_prepare(t);
@@ -280,6 +342,8 @@ static int collectives_derive(const struct test *test, struct rows *rows)
 		base = collectives_by_ecmp(test, rows, row);
 		if (!err && isfinite(base))
 			err = derive_value(rows, &row, "over_ecmp", own / base);
+		if (!err && isfinite(base)) /* of the same bytes */
+			err = derive_value(rows, &row, "JCT_over_ecmp", base / own);
 		if (!err && strcmp(test->id, "T9.3") == 0)
 			err = derive_value(rows, &row, "over_allreduce",
 					   own / derive_median(rows, "T9.1", row.strategy, "BusBW",
@@ -324,6 +388,9 @@ static const struct kpi kpis[] = {
 	{"over_ecmp", "", "DUT-F",
 	 "median BusBW over that with the leaves by ECMP; below 1: slower than by ECMP",
 	 BETTER_HIGHER, 0},
+	{"JCT_over_ecmp", "", "SUT-E",
+	 "mean iteration over that with the leaves by ECMP, medians; above 1: slower than by ECMP",
+	 BETTER_LOWER, 0},
 	{"over_allreduce", "", "DUT-F",
 	 "of T9.3: median BusBW over that of T9.1 in the same run; 1 if both use the links alike",
 	 BETTER_NONE, 0},
@@ -340,6 +407,12 @@ static const struct kpi kpis[] = {
 	{"Algorithm", "", "SUT-E", "forced, read back, and compared with what each sent to each",
 	 BETTER_NONE, 0},
 	TRAINING_LINKS,
+	{"Uplink_utilization_max", "%", "DUT-F", "of the leaves' busiest link to a spine",
+	 BETTER_NONE, 0},
+	{"Uplink_utilization_min", "%", "DUT-F", "of the idlest", BETTER_NONE, 0},
+	{"Uplink_utilization_mean", "%", "DUT-F", "of all of them", BETTER_NONE, 0},
+	{"Uplink_JFI", "", "DUT-F", "of a leaf's uplinks, by bytes", BETTER_HIGHER, 0},
+	{"Uplink_MMR", "", "DUT-F", "busiest uplink over the leaf's mean", BETTER_LOWER, 0},
 	KPI_DROPS,
 	KPI_MARKS,
 	KPI_PAUSES,
@@ -352,6 +425,11 @@ static const struct view views[] = {
 	     "over_ecmp", "over_allreduce", "Algorithm"),
 	VIEW(VIEW_BARS, "Bus bandwidth by how leaves spread", "balance", "strategy", "size",
 	     "BusBW"),
+	VIEW(VIEW_BARS, "Iteration's time over that by ECMP, by how leaves spread", "balance",
+	     "strategy", "size", "JCT_over_ecmp"),
+	VIEW(VIEW_TABLE, "Links of leaves to spines", "size", "strategy", "balance",
+	     "Uplink_utilization_max", "Uplink_utilization_min", "Uplink_utilization_mean",
+	     "Uplink_JFI", "Uplink_MMR", "JCT_over_ecmp"),
 	VIEW(VIEW_TABLE, "Out of place and in place, as nccl-tests print it", "size", "place",
 	     "strategy", "time_min", "time_mean", "time@p50", "time@p95", "time@p99", "algbw",
 	     "busbw", "wrong"),

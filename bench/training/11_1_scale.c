@@ -72,7 +72,7 @@ static int scale_run(struct trial *t)
 	double seconds;
 	int err;
 
-	simulated_add(t, COLLECTIVE_ALLREDUCE, ranks, bytes);
+	simulated_add(t, COLLECTIVE_ALLREDUCE, ranks, bytes, 0);
 	if (!training_can(t, ranks, bytes))
 		return 0;
 	err = training_prepare(t);

@@ -65,7 +65,38 @@ static void simulated_value(struct trial *t, const char *kpi, const char *where,
 		trial_missing(t, name, "nothing crosses an uplink");
 }
 
-void simulated_add(struct trial *t, enum collective c, unsigned ranks, uint64_t bytes)
+void simulated_add_leaves(struct trial *t, unsigned leaves, unsigned qps)
+{
+	const struct topo *topo = t->fabric->topo;
+	const struct clos clos = {.ranks = leaves,
+				  .leaf_ranks = 1,
+				  .planes = 1,
+				  .spines = topo->n_spines / topo->n_planes,
+				  .plane_bps = {1}, /* of equal links */
+				  .uplinks = 1,
+				  .spine_left = 1,
+				  .qps = qps,
+				  .seed = t->seed};
+	struct clos_uplinks use;
+	struct clos_load *load;
+	int err = clos_load_create(&load, &clos);
+
+	if (err == -ENOMEM)
+		t->err = err;
+	if (err) {
+		simulated_missing(t, "2 to 4,096 leaves, 64 spines and 64 QPs are simulated");
+		return;
+	}
+	for (unsigned r = 0; r < leaves; r++)
+		clos_load_add(load, r, (r + 1) % leaves, qps);
+	use = clos_load_uplinks(load);
+	clos_load_destroy(load);
+	simulated_value(t, "uplinks_JFI", "", use.jfi);
+	simulated_value(t, "uplinks_MMR", "", use.mmr);
+}
+
+void simulated_add(struct trial *t, enum collective c, unsigned ranks, uint64_t bytes,
+		   double compute_s)
 {
 	struct clos clos = simulated_fabric(t, ranks);
 	const char *lacks = simulated_lacks(t, &clos.leaves);
@@ -76,7 +107,9 @@ void simulated_add(struct trial *t, enum collective c, unsigned ranks, uint64_t 
 		switch (simfab_collective(&clos, c, bytes, training_line_bps(t), &r)) {
 		case 0:
 			simulated_value(t, "BusBW", placed[i], r.busbw_bps / 1e9);
-			simulated_value(t, "JCT_ratio", placed[i], r.jct_ratio);
+			simulated_value(t, "JCT_ratio", placed[i],
+					(compute_s + r.seconds) /
+						(compute_s + r.seconds / r.jct_ratio));
 			break;
 		case -ENOMEM:
 			t->err = -ENOMEM;

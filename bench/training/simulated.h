@@ -15,8 +15,13 @@
 
 #define SIMULATED_LEAF_RANKS 8
 
-/* What a trial cannot measure is simulated all the same. */
-void simulated_add(struct trial *t, enum collective c, unsigned ranks, uint64_t bytes);
+/* What a trial cannot measure is simulated all the same. compute_s: of an iteration, before it. */
+void simulated_add(struct trial *t, enum collective c, unsigned ranks, uint64_t bytes,
+		   double compute_s);
+
+/* The balance of uplinks, where a server of each leaf sends as much by each QP to one of the next
+ * leaf, by ECMP over as many spines as the lab's plane has. */
+void simulated_add_leaves(struct trial *t, unsigned leaves, unsigned qps);
 
 #define SIMULATED_KPI(of, unit, means, better)                                                     \
 	KPI(KPI_SIMULATED of, unit, "DUT-F", "simulated: " means, better, 0)
@@ -24,7 +29,7 @@ void simulated_add(struct trial *t, enum collective c, unsigned ranks, uint64_t 
 	SIMULATED_KPI("BusBW", "Gb/s", "ranks in their order at leaves", BETTER_HIGHER),           \
 		SIMULATED_KPI("BusBW_scattered", "Gb/s", "ranks at leaves by chance",              \
 			      BETTER_HIGHER),                                                      \
-		SIMULATED_KPI("JCT_ratio", "", "time over that of its bytes at line rate",         \
+		SIMULATED_KPI("JCT_ratio", "", "time of an iteration over that at line rate",      \
 			      BETTER_LOWER),                                                       \
 		SIMULATED_KPI("JCT_ratio_scattered", "", "the same, ranks at leaves by chance",    \
 			      BETTER_LOWER),                                                       \

@@ -10,7 +10,7 @@ farelab up "$TOPOLOGIES/two-tier-lb.yaml" --name "$LAB" --fared "$FARE_BIN/fared
 	cat "$SCRATCH/error"
 	fail "not converged"
 }
-timeout 120 "$FARE_BIN/farebench" run T8.1 T8.2 T8.3 T8.4 --lab "$LAB" --even-busy --seed 7 --trials 1 --param qps=1 --param gap=100 \
+timeout 240 "$FARE_BIN/farebench" run T8.1 T8.2 T8.3 T8.4 --lab "$LAB" --even-busy --seed 7 --trials 1 --param qps=1 --param gap=100 \
 	--strategy ecmp,flowlet,spray --out "$SCRATCH/a" >"$SCRATCH/out" 2>&1 || fail "run: $(tail -5 "$SCRATCH/out")"
 # between TEST STRATEGY KPI LOW HIGH
 between() {
@@ -38,6 +38,25 @@ for mode in spray adaptive; do
 		fail "9.3, $mode: $(grep Uplink_JFI "$SCRATCH/kv/rows.jsonl")"
 done
 jq_true -s 'map(select(.kpi == "Oversubscription").value) == [1, 1, 1]' "$SCRATCH/kv/rows.jsonl" >/dev/null || fail "9.3: links to spines carry what servers' do"
+# by one link nothing is overtaken, unless something was lost
+[ "$(jq -r 'select(.test == "T8.3" and .strategy == "ecmp" and .kpi == "Packet_drop_rate") | .value' "$SCRATCH/a/rows.jsonl")" != 0 ] ||
+	between T8.3 ecmp Out_of_order_rate 0 0
+# the fabric's size: both leaves send; one QP of each of 64 simulated leaves has one of four links; the lab has not so many
+between T8.1 ecmp Simulated_uplinks_JFI 0.2499 0.2501
+between T8.1 ecmp Simulated_uplinks_MMR 3.99 4.01
+timeout 120 "$FARE_BIN/farebench" run T8.1 --lab "$LAB" --even-busy --trials 1 --param qps=32 --param leaves=64 --strategy ecmp \
+	--out "$SCRATCH/leaves" >"$SCRATCH/out" 2>&1 || fail "64 leaves: $(tail -5 "$SCRATCH/out")"
+jq_true -s 'any(.kpi == "MMR" and ((.missing // "") | test("^64 leaves: servers of a plane of this lab are at 2"))) and
+	any(.kpi == "Simulated_uplinks_JFI" and .value > 0.85 and .value < 0.97)' "$SCRATCH/leaves/rows.jsonl" >/dev/null ||
+	fail "64 leaves: $(cat "$SCRATCH/leaves/rows.jsonl")"
+# an uplink of 5 Mb/s: what is sprayed by the others overtakes its packets, which are sent again
+farelab throttle "$LAB" uplink l0 sp0 5 || fail throttle
+mv "$SCRATCH/a" "$SCRATCH/even"
+timeout 120 "$FARE_BIN/farebench" run T8.3 --lab "$LAB" --even-busy --trials 1 --param qps=4 --strategy spray --out "$SCRATCH/a" >"$SCRATCH/out" 2>&1 ||
+	fail "a slow uplink: $(tail -5 "$SCRATCH/out")"
+between T8.3 spray Out_of_order_rate 1 1e6
+between T8.3 spray Retransmission_rate 1 1e6
+farelab throttle "$LAB" uplink l0 sp0 50 || fail throttle
 [ "$(farelab status "$LAB" --json | jq -r '[.leaves[].lb] | unique | join(" ")')" = ecmp ] || fail "the leaves have not their own mode"
 # a kernel without tcx, whose farelab says so: that row has its words, and the others are measured
 cat >"$SCRATCH/farelab" <<END
@@ -46,7 +65,7 @@ cat >"$SCRATCH/farelab" <<END
 exec "$FARE_BIN/farelab" "\$@"
 END
 chmod +x "$SCRATCH/farelab"
-FARELAB=$SCRATCH/farelab timeout 60 "$FARE_BIN/farebench" run T8.1 T8.4 --lab "$LAB" --even-busy --trials 1 --param qps=1 --strategy bth,ecmp \
+FARELAB=$SCRATCH/farelab timeout 120 "$FARE_BIN/farebench" run T8.1 T8.4 --lab "$LAB" --even-busy --trials 1 --param qps=1 --strategy bth,ecmp \
 	--out "$SCRATCH/b" >"$SCRATCH/out" 2>&1 || fail "a mode that the kernel has not ended the run: $(tail -5 "$SCRATCH/out")"
 for test in T8.1 T8.4; do
 	jq_true -s --arg t "$test" '[.[] | select(.test == $t and .kpi == "MMR")] |

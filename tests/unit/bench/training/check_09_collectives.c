@@ -7,7 +7,7 @@
 #include "suite/derive.h"
 #include "suite/test.h"
 
-extern const struct test test_t9_1, test_t9_3;
+extern const struct test test_t9_1, test_t9_2, test_t9_3;
 
 static void bus_bandwidth(struct rows *rows, const char *test, const char *size, double value)
 {
@@ -53,6 +53,44 @@ START_TEST(over_allreduce)
 }
 END_TEST
 
+/* Half the BusBW of the same bytes takes twice the time; ECMP itself has no such row. */
+START_TEST(jct_over_ecmp)
+{
+	static const struct {
+		const char *balance;
+		double busbw;
+	} of[] = {{"ecmp", 4}, {"spray", 2}, {"flowlet", 8}};
+	const struct rows_filter filter = {
+		.test = "T9.2", .kpi = "JCT_over_ecmp", .trial = DERIVED_TRIAL};
+	struct rows *rows;
+	size_t n = 0;
+
+	ck_assert_int_eq(rows_open(&rows, NULL), 0);
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		struct row row = {.test = "T9.2",
+				  .kpi = "BusBW",
+				  .strategy = "mpi-fare",
+				  .n_params = 1,
+				  .n = 1};
+
+		row.value = of[i].busbw;
+		ck_assert_int_eq(row_param_set(&row.param[0], "balance", of[i].balance), 0);
+		ck_assert_int_eq(rows_add(rows, &row), 0);
+	}
+	ck_assert_int_eq(test_t9_2.derive(&test_t9_2, rows), 0);
+	ROWS_EACH (i, rows, &filter) {
+		const struct row *row = rows_at(rows, i);
+		bool sprays = strcmp(row->param[0].text, "spray") == 0;
+
+		n++;
+		ck_assert(sprays || strcmp(row->param[0].text, "flowlet") == 0);
+		ck_assert_double_eq_tol(row->value, sprays ? 2 : 0.5, 1e-9);
+	}
+	ck_assert_uint_eq(n, 2);
+	rows_close(rows);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("09_collectives");
@@ -61,6 +99,7 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tcase, over_allreduce);
+	tcase_add_test(tcase, jct_over_ecmp);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
