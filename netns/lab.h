@@ -4,7 +4,8 @@
  *
  * Owns /run/farelab/NAME and the namespaces fl-NAME-*. In: a topology file. Out: namespaces, shaped
  * links, FRR (and fared) running in them; or, on any error, nothing at all. One process at a time
- * changes a lab: it holds the lab's lock. Single-threaded programs only.
+ * changes a lab: it holds the lab's lock. A lab whose maker was killed before it was up is dead:
+ * lab_down() and `farelab sweep` remove it. Single-threaded programs only.
  *
  *	/run/farelab/NAME/topology.yaml   the file as it was given
  *	                 /lab.json        phase, process that builds or owns it, paths, rate

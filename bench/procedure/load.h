@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * load.h - what tests load a fabric with, and how its links were used meanwhile.
+ * load.h - what tests load a fabric with; how its links were used and what was dropped meanwhile.
  *
  * Owns: nothing. In: a trial, what was measured; out: streams of a plan, shares of links, rows.
  * Thread: the coordinator's.

@@ -64,14 +64,15 @@ def table():
     for stem, paths in sorted(stems.items()):
         paths.sort(key=lambda path: not path.endswith(".h"))  # the header's head first
         text = next((text for text in (job(os.path.join(ROOT, path)) for path in paths) if text), "")
-        folders.setdefault(os.path.dirname(stem), []).append((os.path.basename(stem), text))
+        name = os.path.basename(stem if len(paths) > 1 else paths[0])
+        folders.setdefault(os.path.dirname(stem), []).append((name, text))
     return folders
 
 
 def page():
     lines = ["# Map of files", "",
              "Made from the heads of the files: `python3 tests/docs/map.py`. What each directory is for:",
-             "[architecture.md](architecture.md#where-things-are)."]
+             "[architecture.md](architecture.md#where-things-are). `name` stands for name.h and name.c."]
     for folder, rows in sorted(table().items()):
         lines += ["", f"## {folder}/", "", "| file | job |", "|---|---|"]
         lines += [f"| `{name}` | {text.replace('|', '&#124;')} |" for name, text in rows if text]
