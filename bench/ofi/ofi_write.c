@@ -28,7 +28,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <rdma/fabric.h>
@@ -37,6 +36,8 @@
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
+
+#include "base/clock.h"
 
 #define VERSION	    FI_VERSION(1, 17)
 #define WINDOW	    16u
@@ -93,14 +94,6 @@ struct client {
 	uint64_t end_ns;
 	uint64_t latencies, latency_every; /* seen, and which of them are kept */
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static void ok(const struct client *c, ssize_t err, const char *call)
 {
@@ -256,7 +249,7 @@ static void add_latency(struct client *c, uint64_t ns)
 static void on_complete(struct client *c, struct op *op)
 {
 	struct endpoint *e = op->endpoint;
-	uint64_t now = now_ns();
+	uint64_t now = clock_now_ns();
 
 	c->outstanding--;
 	if (!e->is_ready) {
@@ -292,7 +285,7 @@ static void post(struct client *c, struct endpoint *e, struct op *op)
 	ssize_t err;
 
 	op->endpoint = e;
-	op->posted_ns = now_ns();
+	op->posted_ns = clock_now_ns();
 	c->outstanding++;
 	while ((err = fi_write(e->ep, c->out, c->bytes, desc, c->peer, c->other->remote,
 			       c->other->key, &op->context)) == -FI_EAGAIN)
@@ -303,16 +296,16 @@ static void post(struct client *c, struct endpoint *e, struct op *op)
 /* Its first write sets up what the provider needs: a connection, a PDC. */
 static void ofi_write_set_up(struct client *c, struct endpoint *e)
 {
-	uint64_t began = now_ns(), posted;
+	uint64_t began = clock_now_ns(), posted;
 	uint32_t n = c->self->n_setup;
 
 	e->ep = open_endpoint(c);
-	posted = now_ns();
+	posted = clock_now_ns();
 	post(c, e, &e->op[0]);
 	while (!e->is_ready)
 		poll_cq(c);
-	add_sample(c->self->first_ns, &n, now_ns() - posted);
-	add_sample(c->self->setup_ns, &c->self->n_setup, now_ns() - began);
+	add_sample(c->self->first_ns, &n, clock_now_ns() - posted);
+	add_sample(c->self->setup_ns, &c->self->n_setup, clock_now_ns() - began);
 }
 
 static void write_all(struct client *c)
@@ -326,14 +319,14 @@ static void write_all(struct client *c)
 		c->endpoints[i].is_probe = i == c->loaders;
 		ofi_write_set_up(c, &c->endpoints[i]);
 	}
-	began = now_ns();
+	began = clock_now_ns();
 	c->end_ns = began + (uint64_t)(c->seconds * 1e9);
 	for (unsigned i = 0; c->seconds > 0 && i < n; i++)
 		for (unsigned w = 0; w < (c->endpoints[i].is_probe ? 1 : WINDOW); w++)
 			post(c, &c->endpoints[i], &c->endpoints[i].op[w]);
 	while (c->outstanding)
 		poll_cq(c);
-	c->self->ns = now_ns() - began;
+	c->self->ns = clock_now_ns() - began;
 }
 
 static void check(struct client *c)
