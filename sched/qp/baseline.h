@@ -4,9 +4,9 @@
  * to chance, and DCQCN. For benchmarks and tests, which pass it in fare_group_options.baseline; not
  * installed.
  *
- * In the library only group_shape.c (sizes, GROUP_OPEN), control_wire.c (dcqcn's octets),
- * placement.c (which QP) and lane_qps.c (dcqcn) know of it. A group to another process at the own
- * GPU's address, where no plane leads, is made the same way.
+ * In the library only group_shape.c (sizes, GROUP_OPEN), control_wire.c (its octets) and
+ * placement.c (which QP) know of it. A group to another process at the own GPU's address, where no
+ * plane leads, is made the same way.
  */
 #ifndef QP_BASELINE_H
 #define QP_BASELINE_H

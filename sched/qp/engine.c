@@ -154,17 +154,16 @@ static int accept_group(struct fare_group **out, struct fare_domain *domain,
 			const struct qp_control *c, const struct control_message *m)
 {
 	struct fare_request request = {0};
-	struct fare_group_options options;
-	struct fare_baseline baseline;
+	struct group_shape_open open;
 	const struct peer_address from = {c->remote, m->source_port};
 	int err = ask_application(domain, c, m, &request);
 
 	*out = NULL;
-	group_shape_read_open(m, &options, &baseline);
-	options.private_data = request.reply;
-	options.private_bytes = request.reply_bytes;
+	group_shape_read_open(m, &open);
+	open.options.private_data = request.reply;
+	open.options.private_bytes = request.reply_bytes;
 	if (!err)
-		err = engine_open(out, domain, &from, &options, m);
+		err = engine_open(out, domain, &from, &open.options, m);
 	return err;
 }
 

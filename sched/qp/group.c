@@ -88,6 +88,7 @@ static int make_lanes(struct fare_group *group)
 					.run = &group->run,
 					.group = group,
 					.options = &group->options,
+					.dcqcn = group->shape.dcqcn,
 					.is_opener = group->opener,
 					.learns_ports = group->shape.learns_ports,
 					.n_lanes = group->shape.n_lanes,

@@ -42,6 +42,7 @@ int group_shape_options(struct group_shape *shape, struct fare_group_options *o,
 	if (in->baseline)
 		shape->baseline = *in->baseline;
 	o->baseline = &shape->baseline;
+	shape->dcqcn = &shape->baseline.dcqcn;
 	if (o->mode > FARE_MODE_KERNEL || shape->baseline.placement > FARE_KERNEL_LEAST ||
 	    o->qps_per_sub_port > CONTROL_MAX_QPS || o->max_messages > FARE_MESSAGES_MAX ||
 	    o->flows > MAX_FLOWS || o->chunk_bytes > (1u << 30) || o->window_bytes > (1u << 30) ||
@@ -97,24 +98,23 @@ void group_shape_fill_open(const struct group_shape *shape, const struct fare_gr
 	m->open.service_level = o->service_level;
 }
 
-void group_shape_read_open(const struct control_message *m, struct fare_group_options *o,
-			   struct fare_baseline *baseline)
+void group_shape_read_open(const struct control_message *m, struct group_shape_open *out)
 {
-	*baseline = (struct fare_baseline){.random_ports = m->open.baseline[0] & 1,
-					   .dcqcn = m->open.dcqcn,
-					   .placement =
-						   (enum fare_kernel_placement)m->open.baseline[1]};
-	*o = (struct fare_group_options){.mode = (enum fare_mode)m->open.mode,
-					 .qps_per_sub_port = m->open.qps_per_sub_port,
-					 .flows = m->open.flows,
-					 .chunk_bytes = m->open.chunk_bytes,
-					 .window_bytes = m->open.window_bytes,
-					 .max_messages = m->open.max_messages,
-					 .in_order = m->open.in_order != 0,
-					 .message_bytes = m->open.message_bytes,
-					 .dscp = m->open.dscp,
-					 .service_level = m->open.service_level,
-					 .baseline = baseline};
+	out->baseline = (struct fare_baseline){
+		.random_ports = m->open.baseline[0] & 1,
+		.dcqcn = m->open.dcqcn,
+		.placement = (enum fare_kernel_placement)m->open.baseline[1]};
+	out->options = (struct fare_group_options){.mode = (enum fare_mode)m->open.mode,
+						   .qps_per_sub_port = m->open.qps_per_sub_port,
+						   .flows = m->open.flows,
+						   .chunk_bytes = m->open.chunk_bytes,
+						   .window_bytes = m->open.window_bytes,
+						   .max_messages = m->open.max_messages,
+						   .in_order = m->open.in_order != 0,
+						   .message_bytes = m->open.message_bytes,
+						   .dscp = m->open.dscp,
+						   .service_level = m->open.service_level,
+						   .baseline = &out->baseline};
 }
 
 /* How many sub-ports the fattest plane has here: every lane has that many QPs times k. */

@@ -39,6 +39,13 @@ struct group_shape {
 	bool is_routed;	   /* the kernel routes the packets of QPs (group_paths.h) */
 	bool learns_ports; /* source ports are chosen by where they lead (port_cache.h) */
 	struct fare_baseline baseline; /* options.baseline points here */
+	const struct qp_dcqcn *dcqcn;  /* the baseline's */
+};
+
+/* The options of an acceptor: the opener's. */
+struct group_shape_open {
+	struct fare_group_options options;
+	struct fare_baseline baseline; /* options.baseline points here */
 };
 
 /* Fills in *out. offer: the peer's GROUP_OPEN, or NULL. 0, -EINVAL, -EOPNOTSUPP. */
@@ -49,9 +56,7 @@ int group_shape_options(struct group_shape *shape, struct fare_group_options *ou
 void group_shape_fill_open(const struct group_shape *shape,
 			   const struct fare_group_options *options,
 			   struct control_message *message);
-/* The options of an acceptor: the opener's. *baseline is what they point to. */
-void group_shape_read_open(const struct control_message *message,
-			   struct fare_group_options *options, struct fare_baseline *baseline);
+void group_shape_read_open(const struct control_message *message, struct group_shape_open *out);
 /* 0, -EINVAL, -EPROTO (the peer's planes are not ours). options.chunk_bytes may become less. */
 int group_shape_lanes(struct group_shape *shape, struct fare_group_options *options,
 		      const struct endpoint *ep, const struct control_message *offer);

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "qp/baseline.h"
 #include "qp/lane.h"
 #include "qp/planted.h"
 #include "qp/port_cache.h"
@@ -144,7 +143,7 @@ int lane_qps_create(struct lane *lane)
 				       .order_free = is_packet,
 				       .notifications = notifications,
 				       .window_bytes = of->qp_window_bytes,
-				       .dcqcn = of->options->baseline->dcqcn,
+				       .dcqcn = *of->dcqcn,
 				       .dscp = of->options->dscp,
 				       .service_level = of->options->service_level,
 				       .context = &q->at};

@@ -25,6 +25,7 @@ struct group_paths;
 struct lanes;
 struct peer_link;
 struct port_peer;
+struct qp_dcqcn;
 struct qp_read;
 struct qp_write;
 struct run_item;
@@ -37,6 +38,7 @@ struct lanes_attr {
 	struct run_item *run;	/* the group's */
 	struct fare_group *group;
 	const struct fare_group_options *options; /* defaults filled in */
+	const struct qp_dcqcn *dcqcn;		  /* of QPs */
 	bool is_opener;
 	bool learns_ports; /* false: source ports are random */
 	unsigned n_lanes, n_qps;

@@ -119,20 +119,22 @@ END_TEST
 /* The other end's QPs are what the opener's are. */
 START_TEST(a_baseline_reaches_the_other_end)
 {
-	struct fare_group_options o = {.mode = FARE_MODE_FLOW}, got;
+	struct fare_group_options o = {.mode = FARE_MODE_FLOW};
 
 	for (unsigned i = 0; i < 4; i++) {
 		struct group_shape shape = {
 			.baseline = {.random_ports = i & 1,
 				     .dcqcn = {i >> 1, 62500000, 5000, 65536, 100}}};
 		struct control_message m = {.type = CONTROL_GROUP_OPEN};
-		struct fare_baseline baseline;
+		struct group_shape_open got;
 
 		group_shape_fill_open(&shape, &o, &m);
-		group_shape_read_open(&m, &got, &baseline);
-		ck_assert_uint_eq(baseline.random_ports, i & 1);
-		ck_assert_uint_eq(baseline.dcqcn.is_on, i >> 1);
-		ck_assert_mem_eq(&baseline.dcqcn, &shape.baseline.dcqcn, sizeof(baseline.dcqcn));
+		group_shape_read_open(&m, &got);
+		ck_assert_ptr_eq(got.options.baseline, &got.baseline);
+		ck_assert_uint_eq(got.baseline.random_ports, i & 1);
+		ck_assert_uint_eq(got.baseline.dcqcn.is_on, i >> 1);
+		ck_assert_mem_eq(&got.baseline.dcqcn, &shape.baseline.dcqcn,
+				 sizeof(got.baseline.dcqcn));
 	}
 }
 END_TEST
