@@ -19,6 +19,11 @@
  *	    time_limit_s: 7200		optional: limit of the command, 1..86400
  *
  * Without --full the commands of a group take FIGURES_GROUP_S at most, in the sum of duration_s.
+ *
+ * A goal stands here, not where a test declares its KPI: of about a hundred figures a quarter are
+ * of programs that declare none (simulations, scripts over farectl), a third compare two rows, and
+ * one KPI has up to eight goals, of other strategies and scenarios. Beside the KPI each would have
+ * to pick its rows as well, which selector.c does in 200 lines.
  */
 #ifndef FIGURES_H
 #define FIGURES_H
