@@ -46,6 +46,7 @@ marked=$(ecn marked) queue=$(ecn queue_at_onset_bytes)
 echo "marked $marked of 300; $queue bytes in the queue at the first mark"
 [ "$marked" -gt 50 ] && [ "$marked" -lt 200 ] || fail "marked $marked of 300"
 [ "$queue" -ge 102400 ] && [ "$queue" -lt $((102400 + 3000)) ] || fail "the first mark came at $queue bytes"
+[ "$(ecn queue_peak_bytes)" -gt "$queue" ] || fail "the longest queue is $(ecn queue_peak_bytes) bytes, $queue at the first mark"
 if [ -n "$tshark" ]; then
 	wait $tshark
 	arrived=$(tshark -r "$SCRATCH/cap" -Y "ip.dsfield.ecn == 3" 2>/dev/null | wc -l)
