@@ -35,7 +35,7 @@ static struct served *begin(const struct serving_options *o, unsigned n, unsigne
 			      .latency_ns = 800 * MS};
 	s->prefill[0].busy = SERVING_NONE;
 	s->request = calloc(n, sizeof(*s->request));
-	s->n_requests = n;
+	s->n_requests = s->room = n;
 	for (unsigned i = 0; i < n; i++) {
 		s->request[i] = (struct request){.computed_ns = 1,
 						 .arrived_ns = 2,
