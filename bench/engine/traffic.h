@@ -98,7 +98,7 @@ struct traffic_result {
 	uint64_t early;			 /* messages that arrived before they were sent */
 	uint64_t retransmitted, replayed, path_deaths, path_rebuilds, needless_moves;
 	uint64_t regions, region_bytes; /* registered by the workers */
-	uint64_t out_of_order; /* packets that came while one before them was missing */
+	uint64_t out_of_order;		/* packets that came while one before them was missing */
 };
 
 /* QPs per pair that these options mean, and per sub-port; -EINVAL, after saying why, if they do not
