@@ -220,6 +220,7 @@ START_TEST(superspines_join_pods)
 	json_object_set_new(root, "spine_uplinks", json_loads(more, 0, NULL));
 	topo = parsed(root);
 	ck_assert_uint_eq(topo->n_superspines, 1);
+	ck_assert_str_eq(topo->spines[1].superspine_name, "ss0");
 	ck_assert_uint_eq(topo_spines_bps(topo, 0, 1), 200);
 	ck_assert_double_eq(topo_spines_share(topo, 0, 1), 1);
 	topo->spines[1].uplink_bps = 0;
