@@ -156,7 +156,7 @@ double topo_spines_share(const struct topo *topo, unsigned from_leaf, unsigned t
 
 /* What the links of a leaf to its spines carry, bit/s, each way. */
 uint64_t topo_uplinks_bps(const struct topo *topo, unsigned leaf);
-/* What its servers send into a leaf over that, of the worst leaf; 0: no leaf has links to spines. */
+/* What its servers send into a leaf over that, of the worst leaf; 0: there are no spines. */
 double topo_oversubscription(const struct topo *topo);
 
 /* Bit s set: sub-port s toward that plane has carrier. */

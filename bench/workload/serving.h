@@ -30,10 +30,10 @@
 #define SERVING_PREFIXES    16 /* that requests choose from */
 
 /*
- * In turn; the shortest prefill queue and the least cache; the same, and of the prefill workers with
- * as short a queue and the decode workers with little more cache than that the two between which a
- * cache is soonest across; the worker that has most of the prompt, whatever its load; where least
- * is left to do, with what waits there and without what is there.
+ * In turn; the shortest prefill queue and the least cache; the same, and of the prefill workers
+ * with as short a queue and the decode workers with little more cache than that the two between
+ * which a cache is soonest across; the worker that has most of the prompt, whatever its load; where
+ * least is left to do, with what waits there and without what is there.
  */
 enum serving_router {
 	ROUTER_ROUND_ROBIN,
