@@ -209,7 +209,7 @@ static void choose_size(const struct mtu *m, struct mtu_round *r)
 	r->number += r->is_raise;
 }
 
-static uint16_t bit_of(const struct mtu *m, const struct mtu_round *r)
+static uint16_t mtu_bit_of(const struct mtu *m, const struct mtu_round *r)
 {
 	return (uint16_t)(1u << (r - m->rounds));
 }
@@ -223,7 +223,7 @@ bool mtu_next(struct mtu *m, const struct mtu_routes *routes, uint64_t now, uint
 	m->sent_ns = now;
 	if (!m->wanted || !routes->live)
 		return false;
-	m->open |= bit_of(m, r);
+	m->open |= mtu_bit_of(m, r);
 	*r = (struct mtu_round){.sent_ns = now, .nonce = nonce, .sequence = 4 * m->next++};
 	choose(m, routes, r);
 	choose_size(m, r);
@@ -351,7 +351,7 @@ static void lose_raise(struct mtu *m, const struct mtu_round *r)
 
 static bool close_round(struct mtu *m, struct mtu_round *r, uint64_t now)
 {
-	m->open &= (uint16_t)~bit_of(m, r);
+	m->open &= (uint16_t)~mtu_bit_of(m, r);
 	if (!r->number)
 		return false;
 	if (r->answered >> MTU_PADDED & 1)
@@ -376,7 +376,7 @@ bool mtu_answered(struct mtu *m, uint32_t sequence, uint64_t nonce, int8_t remot
 	*changed = false;
 	if (r->sequence != sequence - probe || r->nonce != nonce || probe >= MTU_PROBES)
 		return false;
-	if (!(m->open & bit_of(m, r))) /* all is known of it */
+	if (!(m->open & mtu_bit_of(m, r))) /* all is known of it */
 		return true;
 	if (probe == MTU_PADDED && bytes != path_mtu_datagram_bytes(r->number))
 		return false;
@@ -395,7 +395,7 @@ bool mtu_settle(struct mtu *m, uint64_t before_ns, uint64_t now)
 	for (uint32_t i = 0; m->open && i < MTU_ROUNDS; i++) {
 		struct mtu_round *r = &m->rounds[(m->next + i) % MTU_ROUNDS];
 
-		if (m->open & bit_of(m, r) && r->sent_ns < before_ns)
+		if (m->open & mtu_bit_of(m, r) && r->sent_ns < before_ns)
 			changed |= close_round(m, r, now);
 	}
 	return changed;
