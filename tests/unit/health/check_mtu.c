@@ -28,6 +28,7 @@ static unsigned n_sent, n_padded;
 static struct under_way {
 	struct mtu_round round;
 	int8_t remote;
+	bool is_open; /* not answered yet */
 } way[MTU_ROUNDS];
 
 static void setup(void)
@@ -78,7 +79,7 @@ static void answer(struct under_way *w)
 				k == MTU_PADDED ? path_mtu_datagram_bytes(w->round.number) : 90,
 				now, &changed));
 	}
-	w->round.open = false;
+	w->is_open = false;
 }
 
 static void step(void)
@@ -88,13 +89,13 @@ static void step(void)
 
 	now += STEP_NS;
 	for (unsigned i = 0; i < MTU_ROUNDS; i++)
-		if (way[i].round.open && now >= way[i].round.sent_ns + RTT_NS)
+		if (way[i].is_open && now >= way[i].round.sent_ns + RTT_NS)
 			answer(&way[i]);
 	mtu_settle(&m, now - settle_ns, now);
 	if (now < mtu_due_ns(&m, pace_ns))
 		return;
 	if (mtu_next(&m, &routes, now, now, &r))
-		way[r.sequence / 4 % MTU_ROUNDS] = (struct under_way){r, remote[r.port]};
+		way[r.sequence / 4 % MTU_ROUNDS] = (struct under_way){r, remote[r.port], true};
 }
 
 static void run(uint64_t ms)
