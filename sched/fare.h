@@ -112,6 +112,7 @@ int fare_pair_paths(const struct fare_pair *pair, struct fare_paths *out);
 struct fare_slot {
 	uint16_t plane, sub_port; /* from 0; fared.yaml(5) names the sub-port's device */
 };
+/* A schedule of its own over the pair's planes, in proportion to their weights. -ENOMEM. */
 int fare_spray_open(struct fare_spray **out, struct fare_pair *pair);
 void fare_spray_close(struct fare_spray *spray);
 /*
@@ -124,11 +125,11 @@ int fare_spray_next(struct fare_spray *spray, struct fare_slot *out);
 
 struct fare_flows_options {
 	uint32_t max_flows;	     /* flows in the table, up to 131072 (1024) */
-	uint32_t slots_per_sub_port; /* QPs per sub-port (1) */
-	uint64_t idle_expiry_ns;     /* a flow unused for so long is removed (never) */
+	uint32_t slots_per_sub_port; /* QPs per sub-port, up to 8191 (1) */
+	uint64_t idle_expiry_ns;     /* a flow unused for so long is removed; any (never) */
 	/* keep planes in proportion by what fare_flows_account() counts, not by flows (false) */
 	bool by_bytes;
-	uint64_t balance_ns; /* by_bytes: how long one measurement takes (100 ms) */
+	uint64_t balance_ns; /* by_bytes: how long one measurement takes; any (100 ms) */
 };
 struct fare_flow_slot {
 	uint16_t plane;
@@ -336,9 +337,9 @@ struct fare_group_options {
 	uint32_t chunk_bytes;
 	uint32_t window_bytes;
 	uint32_t max_messages;	 /* operations outstanding, up to FARE_MESSAGES_MAX (64) */
-	uint32_t idle_expiry_ms; /* FARE_MODE_FLOW: idle flows are placed anew after (never) */
+	uint32_t idle_expiry_ms; /* FARE_MODE_FLOW: idle flows are placed anew after; any (never) */
 	bool flows_by_bytes;	 /* FARE_MODE_FLOW: as fare_flows_options.by_bytes (false) */
-	/* a plane's dead QPs are rebuilt after 10 ms, which doubles up to this, in ms (1000) */
+	/* a plane's dead QPs are rebuilt after 10 ms, which doubles up to this; ms, any (1000) */
 	uint32_t backoff_max_ms;
 	/*
 	 * The longest message of fare_group_send(), up to FARE_MESSAGE_MAX (0: none are sent). Each

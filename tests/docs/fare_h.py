@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """fare_h.py: docs/man/fare.3 against the public headers: functions and their arguments, structures, fields, constants.
 
-Of the headers: each group of functions has a comment, and each field of a structure of options says its default. The manual's
+Of the headers: each group of functions has a comment, and each field of a structure of options says its default, each number its range. The manual's
 section STRUCTURES is what the header has without its comments: fare_h.py --write brings it up to date.
 """
 import os
@@ -111,6 +111,9 @@ def main():
             if name.endswith("_options") and field not in NO_DEFAULT and not re.search(r"\([^()]+(\([^()]*\))?[^()]*\)", "".join(
                     re.findall(r"/\*.*?\*/", text, re.S))):
                 wrong.append(f"struct {name}: {field} says no default in parentheses")
+            if name.endswith("_options") and field not in NO_DEFAULT and re.search(rf"\buint\d+_t\s+{field};", text) and not re.search(
+                    r"up to|\d \.\. \d|; any \(|\d or \d|a job's number", text):
+                wrong.append(f"struct {name}: {field} says no range")
     constants = set(re.findall(r"\bFARE_[A-Z][A-Z0-9_]+", "".join(re.findall(r"^\s+FARE_\w+|^#define FARE_\w+(?=\s+\S)",
                                                                            without_comments("".join(map(read, HEADERS))), re.M))))
     for name in sorted(constants):
