@@ -116,11 +116,17 @@ exchange
 within drained || fail "a tree does not drain: $(held) bytes"
 [ "$(drops)" = 0 ] || fail "a tree: $(drops) packets dropped"
 ring
-exchange
-before=$(queues)
-farelab counters "$LAB" >/dev/null # some time passes
-sleep 1
-after=$(queues)
+# its six buffers have to be full all at once, or it stays open and drains
+for try in 1 2 3 4 5; do
+	exchange
+	before=$(queues)
+	farelab counters "$LAB" >/dev/null # some time passes
+	sleep 1
+	after=$(queues)
+	[ "$before" != "$after" ] || [ "$(held)" -le 500000 ] || break
+	echo "the ring stayed open: again"
+	within drained || fail "a ring neither stands still nor drains: $before, then $after"
+done
 echo "a ring, no watchdog: $(held) bytes stand still"
 [ "$before" = "$after" ] && [ "$(held)" -gt 500000 ] || fail "a ring moves by itself: $before, then $after"
 [ "$(pfc '[.ports[] | select(.paused)] | length')" -ge 6 ] || fail "a ring, and no six links paused"
@@ -131,8 +137,12 @@ exchange
 within drained || fail "a tree does not drain: $(held) bytes"
 [ "$(pfc '[.ports[].storms] | add')" = 0 ] || fail "a tree has storms: $(report)"
 ring
-exchange
-within drained || fail "the watchdog does not end a deadlock: $(queues)"
+for try in 1 2 3 4 5; do
+	exchange
+	within drained || fail "the watchdog does not end a deadlock: $(queues)"
+	[ "$(pfc '[.ports[].storms] | add')" = 0 ] || break
+	echo "the ring stayed open: again"
+done
 echo "a ring, watchdog 200 ms: $(pfc '[.ports[].storms] | add') storms, $(drops) packets dropped"
 [ "$(pfc '[.ports[].storms] | add')" -gt 0 ] || fail "it drained, and no storm was seen"
 farelab down "$LAB" && gone "$LAB" || fail "down left something"
