@@ -5,6 +5,20 @@
 #include "training/common.h"
 #include "training/simulated.h"
 
+/* Why that test has no such value; NULL: it was not run, or says nothing. */
+static const char *summary_why(const struct trial *t, const char *test, const char *kpi)
+{
+	const struct rows_filter filter = {.test = test,
+					   .kpi = kpi,
+					   .strategy = t->strategy_name,
+					   .n_params = t->n_params - 1,
+					   .param = t->param + 1,
+					   .trial = -1};
+	size_t at = rows_next(t->rows, &filter, 0);
+
+	return at < rows_count(t->rows) ? rows_at(t->rows, at)->missing : NULL;
+}
+
 /* Nothing is measured: it is the table of what 9.1 to 9.3 found in the same directory. */
 static int summary_run(struct trial *t)
 {
@@ -19,9 +33,12 @@ static int summary_run(struct trial *t)
 	for (size_t i = 0; i < sizeof(kpis) / sizeof(kpis[0]); i++) {
 		double value = derive_median(t->rows, tests[c], t->strategy_name, kpis[i],
 					     t->n_params - 1, t->param + 1, 0.5);
+		const char *why = summary_why(t, tests[c], kpis[i]);
 
 		if (isfinite(value))
 			trial_value(t, kpis[i], value, 1);
+		else if (why)
+			trial_missing(t, kpis[i], "%s: %s", tests[c], why);
 		else
 			trial_missing(t, kpis[i], "%s was not measured in this run", tests[c]);
 	}
