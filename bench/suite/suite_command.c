@@ -447,6 +447,15 @@ static bool run_is_resumable(const struct run_command *c, int err, const struct 
 	return err == -EINTR || (c->options.hosts.inventory && err != -EINVAL);
 }
 
+/* A lab of the environment may end with what set it. */
+static void run_say_how(const struct suite_options *o)
+{
+	const char *lab = o->lab && o->lab != getenv("FARELAB_NAME") ? o->lab : NULL;
+
+	fprintf(stderr, "farebench: stopped; go on with --resume %s%s%s\n", o->dir,
+		lab ? " --lab " : "", lab ? lab : "");
+}
+
 int suite_main(int argc, char **argv)
 {
 	struct run_command c = {
@@ -468,7 +477,7 @@ int suite_main(int argc, char **argv)
 	interrupt_hold();
 	err = suite_run(&c.options, c.test, c.n_tests, &results.rows, &results.run);
 	if (run_is_resumable(&c, err, results.rows))
-		fprintf(stderr, "farebench: stopped; go on with --resume %s\n", c.options.dir);
+		run_say_how(&c.options);
 	else if (err == -EINTR)
 		fprintf(stderr, "farebench: stopped; nothing was kept\n");
 	else if (!err)

@@ -85,7 +85,7 @@ within grep -qs _trial_s "$SCRATCH/c/rows.jsonl" || fail "no trial was made: $(t
 kill -TERM $pid # (a shell starts what runs beside it with SIGINT ignored)
 wait $pid
 [ $? = 143 ] || fail "stopped by SIGTERM, and the status is another"
-grep -q -- "--resume $SCRATCH/c" "$SCRATCH/err" || fail "the end says not how to go on"
+grep -q -- "--resume $SCRATCH/c --lab $LAB$" "$SCRATCH/err" || fail "the end says not how to go on"
 # it goes on with no other word than that: the same test, levels, strategy, trials and seed
 before=$(grep -c _trial_s "$SCRATCH/c/rows.jsonl") seed=$(jq .seed "$SCRATCH/c/run.json")
 [ "$before" -lt 8 ] || fail "nothing is left to go on with"
