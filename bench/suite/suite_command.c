@@ -448,7 +448,7 @@ static bool run_is_resumable(const struct run_command *c, int err, const struct 
 }
 
 /* A lab of the environment may end with what set it. */
-static void run_say_how(const struct suite_options *o)
+static void run_print_resume(const struct suite_options *o)
 {
 	const char *lab = o->lab && o->lab != getenv("FARELAB_NAME") ? o->lab : NULL;
 
@@ -477,7 +477,7 @@ int suite_main(int argc, char **argv)
 	interrupt_hold();
 	err = suite_run(&c.options, c.test, c.n_tests, &results.rows, &results.run);
 	if (run_is_resumable(&c, err, results.rows))
-		run_say_how(&c.options);
+		run_print_resume(&c.options);
 	else if (err == -EINTR)
 		fprintf(stderr, "farebench: stopped; nothing was kept\n");
 	else if (!err)
