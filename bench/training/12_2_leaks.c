@@ -117,20 +117,12 @@ static int add_parts(struct rows *rows, const struct row *like, const struct soa
 
 static int add_too_short(struct rows *rows, const struct row *like, double seconds)
 {
-	struct row row = *like;
 	char why[96];
 
-	snprintf(row.kpi, sizeof(row.kpi), "Leak");
 	snprintf(why, sizeof(why),
 		 "%.0f s: what a process takes once is no slope in less than %d s", seconds,
 		 LEAST_S);
-	row.trial = DERIVED_TRIAL;
-	row.value = NAN;
-	row.n = 0;
-	row.hist = NULL;
-	row.text = NULL;
-	row.missing = why;
-	return rows_add(rows, &row);
+	return derive_value_or(rows, like, "Leak", NAN, why);
 }
 
 static int add_leak(struct rows *rows, const struct row *like, const struct soak_series *s,

@@ -69,19 +69,6 @@ bool training_can(struct trial *t, unsigned ranks, uint64_t bytes)
 	return false;
 }
 
-/* The link to a superspine of the first spine that a GPU's leaf on plane 0 has. */
-static void training_superspine(const struct topo *topo, unsigned gpu, char spec[96])
-{
-	for (unsigned i = 0; i < topo->n_uplinks; i++) {
-		const struct topo_spine *spine = &topo->spines[topo->uplinks[i].spine];
-
-		if (topo->uplinks[i].leaf != topo->gpus[gpu].plane[0].leaf || spine->superspine < 0)
-			continue;
-		snprintf(spec, 96, "uplink %.60s ss%d", spine->name, spine->superspine);
-		return;
-	}
-}
-
 void training_fault(const struct trial *t, const char *state, unsigned ranks, char spec[96])
 {
 	char gpu[2 * TOPO_NAME_MAX];
@@ -100,7 +87,7 @@ void training_fault(const struct trial *t, const char *state, unsigned ranks, ch
 	else if (strcmp(state, "spine-uplink") == 0)
 		fault_uplink(t->fabric->topo, ranks - 1, 0, spec, 96);
 	else if (strcmp(state, "superspine-uplink") == 0)
-		training_superspine(t->fabric->topo, ranks - 1, spec);
+		fault_spine_uplink(t->fabric->topo, ranks - 1, 0, spec, 96);
 	else if (strcmp(state, "spine-lost") == 0 && t->fabric->topo->n_spines)
 		snprintf(spec, 96, "spine %.60s", t->fabric->topo->spines[0].name);
 }
