@@ -161,3 +161,37 @@ int leaf_routes_pin(struct leaf_routes *routes, unsigned from, unsigned to, unsi
 				    topo->gpus[to].ipv4, first, n);
 	return err;
 }
+
+static int routes_count(const char *netns, const char *family, unsigned *n)
+{
+	const char *const argv[] = {"ip", family, "-j", "-n", netns, "route", "show", NULL};
+	json_t *routes;
+	char *text;
+	int err = command_check(argv, ROUTES_COMMAND_MS, &text);
+
+	if (err)
+		return err;
+	routes = json_loads(text, 0, NULL);
+	free(text);
+	*n += (unsigned)json_array_size(routes);
+	json_decref(routes);
+	return 0;
+}
+
+int leaf_routes_most(const struct topo *topo, unsigned *most)
+{
+	int err = 0;
+
+	*most = 0;
+	for (unsigned i = 0; !err && i < topo->n_leaves + topo->n_spines; i++) {
+		const char *netns = i < topo->n_leaves ? topo->leaves[i].netns
+						       : topo->spines[i - topo->n_leaves].netns;
+		unsigned n = 0;
+
+		err = routes_count(netns, "-4", &n);
+		if (!err)
+			err = routes_count(netns, "-6", &n);
+		*most = n > *most ? n : *most;
+	}
+	return err;
+}

@@ -31,6 +31,10 @@ int leaf_routes_set(struct leaf_routes *routes, const char *netns, const char *t
 /* Removes all of them. NULL is fine. */
 int leaf_routes_destroy(struct leaf_routes *routes);
 
+/* Routes of both families in the main table of the leaf or spine that has most. -errno after saying
+ * why. */
+int leaf_routes_most(const struct topo *topo, unsigned *most);
+
 /* Pure: the hops up<first> .. up<first + n - 1> of what `ip -j route show` says. -ENOENT: they are
  * not all there. */
 int leaf_routes_pick(const char *text, unsigned first, unsigned n, struct leaf_hop *out);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/command.h"
+#include "fabric/leaf_routes.h"
 #include "procedure/soak.h"
 #include "suite/derive.h"
 #include "training/common.h"
@@ -13,7 +13,6 @@
 
 #define LEAK_KIB_H (1e6 / 1024) /* the draft's 1 MB/h */
 #define LEAST_S	   3600		/* what a process takes once is not a slope */
-#define ROUTES_MS  10000
 
 static void add_process(void *arg, const char *host, const char *program, double rss_bytes)
 {
@@ -26,38 +25,12 @@ static void add_process(void *arg, const char *host, const char *program, double
 	trial_with(t, "process", NULL);
 }
 
-/* Routes of both families that the kernel of that namespace forwards by. */
-static int count_routes(const char *netns, unsigned *n)
-{
-	static const char *const family[] = {"-4", "-6"};
-	int err = 0;
-
-	*n = 0;
-	for (size_t i = 0; !err && i < 2; i++) {
-		const char *const argv[] = {"ip",    family[i], "-o",	 "-n",	netns,
-					    "route", "show",	"table", "all", NULL};
-		char *text = NULL;
-
-		err = command_check(argv, ROUTES_MS, &text);
-		for (const char *at = text; at && (at = strchr(at, '\n')); at++)
-			++*n;
-		free(text);
-	}
-	return err;
-}
-
 static int add_tables(struct trial *t)
 {
 	const struct topo *topo = t->fabric->topo;
-	unsigned most = 0, n;
-	int err = 0;
+	unsigned most;
+	int err = leaf_routes_most(topo, &most);
 
-	for (unsigned i = 0; !err && i < topo->n_leaves + topo->n_spines; i++) {
-		err = count_routes(i < topo->n_leaves ? topo->leaves[i].netns
-						      : topo->spines[i - topo->n_leaves].netns,
-				   &n);
-		most = !err && n > most ? n : most;
-	}
 	if (err)
 		return err;
 	trial_value(t, "Table_entries", most, topo->n_leaves + topo->n_spines);
