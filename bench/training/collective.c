@@ -158,6 +158,17 @@ const char *collective_seen(const struct topo *topo, enum collective c, unsigned
 	return shapes[shape];
 }
 
+bool collective_covered(const struct topo *topo, enum collective c, unsigned ranks, uint64_t bytes,
+			const double *cells)
+{
+	for (unsigned i = 0; i < ranks * ranks; i++)
+		if (cells[i] < (1 - SENT_SHARE) * (double)bytes *
+				       collective_cell(topo, c, collectives[c].shape, ranks,
+						       i / ranks, i % ranks))
+			return false;
+	return true;
+}
+
 double collective_optimum_s(const struct topo *topo, unsigned ranks, const uint64_t *cells)
 {
 	unsigned n = topo->n_gpus;

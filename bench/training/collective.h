@@ -62,6 +62,9 @@ double collective_fabric_bytes(const struct topo *topo, enum collective c, unsig
  */
 const char *collective_seen(const struct topo *topo, enum collective c, unsigned ranks,
 			    uint64_t bytes, const double *cells, double *times);
+/* Whether each rank sent to each other what collective_algorithm() has it send, whatever else. */
+bool collective_covered(const struct topo *topo, enum collective c, unsigned ranks, uint64_t bytes,
+			const double *cells);
 /* What collective_seen() says if the algorithm is used that collective_algorithm() says. */
 const char *collective_shape(enum collective c);
 /*

@@ -169,6 +169,12 @@ void training_algorithm(struct trial *t, enum collective c, const struct mpi_job
 	}
 	if (want && strcmp(r->algorithm, want) != 0)
 		snprintf(text, sizeof(text), "%s, not %s", r->algorithm, want);
+	else if (seen && strcmp(seen, collective_shape(c)) != 0 &&
+		 collective_covered(topo, c, job->ranks, job->bytes, sent))
+		snprintf(text, sizeof(text),
+			 "%s read back, not verified: its bytes were sent, and so much again "
+			 "(in all %.2f times as much) that the %s cannot be seen",
+			 r->algorithm, times, collective_shape(c));
 	else if (seen && strcmp(seen, collective_shape(c)) != 0)
 		snprintf(text, sizeof(text), "%s read back, but %s was sent, not %s", r->algorithm,
 			 seen, collective_shape(c));
