@@ -43,7 +43,7 @@ static const struct kpi_map kpi_map_of_training[] = {
 	{"DCQCN Convergence", "Convergence", "DUT-F", "T7.3"},
 	{"PFC Deadlock", "Deadlock", "DUT-F", "T7.4"},
 	{"ECMP Imbalance", "JFI", "DUT-F", "T8.1"},
-	{"DLB Efficacy", "JFI_delta", "DUT-F", "T8.2"},
+	{"DLB Efficacy", "goodput_delta", "DUT-N", "T8.2"},
 	{"Spray Efficacy", "JFI", "DUT-F", "T8.3"},
 	{"AllReduce BusBW", "BusBW", "DUT-F", "T9.1"},
 	{"AlltoAll JCT", "JCT", "SUT-E", "T9.2"},

@@ -190,22 +190,28 @@ static int balanced_run(struct trial *t)
 /* What a mode changes against ECMP, of the medians. */
 static int balanced_derive(const struct test *test, struct rows *rows)
 {
-	static const char *const of[][2] = {
-		{"MMR", "MMR_delta"}, {"JFI", "JFI_delta"}, {"goodput", "goodput_delta"}};
+	static const struct {
+		const char *kpi, *delta;
+		bool percent;
+	} of[] = {{"MMR", "MMR_delta", false},
+		  {"JFI", "JFI_delta", false},
+		  {"goodput", "goodput_delta", true}};
 	int err = 0;
 
 	for (size_t k = 0; k < sizeof(of) / sizeof(of[0]); k++) {
-		struct rows_filter filter = {.test = test->id, .kpi = of[k][0], .trial = 0};
+		struct rows_filter filter = {.test = test->id, .kpi = of[k].kpi, .trial = 0};
 
 		ROWS_EACH_WHILE (!err, i, rows, &filter) {
 			const struct row row = *rows_at(rows, i);
-			double own = derive_median(rows, test->id, row.strategy, of[k][0],
+			double own = derive_median(rows, test->id, row.strategy, of[k].kpi,
 						   row.n_params, row.param, 0.5);
-			double base = derive_median(rows, test->id, BALANCE_BASE, of[k][0],
+			double base = derive_median(rows, test->id, BALANCE_BASE, of[k].kpi,
 						    row.n_params, row.param, 0.5);
 
 			if (!row.missing && strcmp(row.strategy, BALANCE_BASE) != 0)
-				err = derive_value(rows, &row, of[k][1], own - base);
+				err = derive_value(rows, &row, of[k].delta,
+						   of[k].percent ? (own / base - 1) * 100
+								 : own - base);
 		}
 	}
 	return err;
@@ -250,7 +256,7 @@ static const struct param one_params[] = {PARAM_QPS("4"), LIST_END};
 		KPI("Link_utilization_mean", "%", "DUT-F", "of the sending leaves' uplinks",       \
 		    BETTER_NONE, 0),                                                               \
 		KPI("goodput", "Mb/s", "DUT-N", "payload acknowledged", BETTER_HIGHER, 0),         \
-		KPI("goodput_delta", "Mb/s", "DUT-N", "median less that of " BALANCE_BASE,         \
+		KPI("goodput_delta", "%", "DUT-N", "median against that of " BALANCE_BASE,         \
 		    BETTER_HIGHER, 0),                                                             \
 		KPI("Out_of_order_rate", "packets/s", "DUT-N",                                     \
 		    "that reached a QP while one before them was missing, late or lost (as NICs "  \
