@@ -326,7 +326,7 @@ enum fare_mode {
  */
 struct fare_group_options {
 	enum fare_mode mode;	   /* (FARE_MODE_FLOW) */
-	uint32_t qps_per_sub_port; /* k; up to 64 for each plane (1) */
+	uint32_t qps_per_sub_port; /* k; up to FARE_PLANE_QPS_MAX (64) for each plane (1) */
 	uint32_t flows; /* FARE_MODE_FLOW: flows that chunks are spread over, up to 4096 (504) */
 	/*
 	 * Unit posted at once, up to 1 GiB (the largest batch the provider sends whole), and

@@ -345,7 +345,9 @@ int measure_run(const struct measure *measure, struct measured *out)
 	if (!err)
 		err = measure_window(measure, out);
 	if (!err)
-		err = traffic_stop(measure->cluster);
+		err = traffic_stop(
+			measure->cluster,
+			traffic_patience_ms(measure->topo, measure->streams, measure->n_streams));
 	if (!err)
 		err = measure_collect(measure, out);
 	if (!err && measure->bins)

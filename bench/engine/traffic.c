@@ -2,8 +2,12 @@
 #include "engine/traffic.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <sys/random.h>
+
+#define TRAFFIC_SLOWER 4 /* than at the links' rate: planes may be lost, and leaves shared */
 
 int traffic_qps(const struct topo *topo, const struct traffic_options *options, unsigned *qps,
 		unsigned *per_sub_port)
@@ -188,12 +192,42 @@ int traffic_leave(struct cluster *cluster, unsigned load)
 	return traffic_change(cluster, "leave", load, "left");
 }
 
-int traffic_stop(struct cluster *cluster)
+/* Of the GPU whose links need the longest for its share of all bytes. */
+static double traffic_drain_s(const struct topo *topo, const struct traffic_stream *streams,
+			      unsigned n)
+{
+	double longest = 0;
+
+	for (unsigned gpu = 0; gpu < topo->n_gpus; gpu++) {
+		double line = 0, sent = 0, received = 0;
+
+		for (unsigned plane = 0; plane < topo->n_planes; plane++)
+			line += (double)topo_capacity_bps(topo, gpu, plane);
+		for (unsigned i = 0; i < n; i++) {
+			double bytes = (double)streams[i].slot_bytes * streams[i].slots;
+
+			sent += streams[i].src == gpu ? bytes : 0;
+			received += streams[i].dst == gpu ? bytes : 0;
+		}
+		if (line > 0)
+			longest = fmax(longest, fmax(sent, received) * 8 / line);
+	}
+	return longest;
+}
+
+int traffic_patience_ms(const struct topo *topo, const struct traffic_stream *streams, unsigned n)
+{
+	double ms = TRAFFIC_TIMEOUT_MS + TRAFFIC_SLOWER * 1e3 * traffic_drain_s(topo, streams, n);
+
+	return ms < INT_MAX ? (int)ms : INT_MAX;
+}
+
+int traffic_stop(struct cluster *cluster, int patience_ms)
 {
 	int err = cluster_all(cluster, "stop", NULL, 0);
 
 	for (unsigned i = 0; !err && i < cluster_size(cluster); i++)
-		err = cluster_await(cluster, i, "done", TRAFFIC_TIMEOUT_MS, NULL);
+		err = cluster_await(cluster, i, "done", patience_ms, NULL);
 	return err;
 }
 

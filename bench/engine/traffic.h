@@ -122,8 +122,13 @@ int traffic_join(struct cluster *cluster, unsigned load);
 /* A load that leaves posts nothing more: 0 once what was under way has arrived and its groups are
  * closed. */
 int traffic_leave(struct cluster *cluster, unsigned load);
-/* All stop, and what is under way arrives. */
-int traffic_stop(struct cluster *cluster);
+/*
+ * How long what these streams may have under way takes to arrive at most, and then some: never
+ * below TRAFFIC_TIMEOUT_MS. Pure.
+ */
+int traffic_patience_ms(const struct topo *topo, const struct traffic_stream *streams, unsigned n);
+/* All stop, and what is under way arrives; -ETIMEDOUT: not within that time. */
+int traffic_stop(struct cluster *cluster, int patience_ms);
 /* Closes everything at both ends. */
 int traffic_close(struct cluster *cluster);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "suite/derive.h"
@@ -81,7 +82,7 @@ static int tiers_derive(const struct test *test, struct rows *rows)
 		double mine = derive_median(rows, test->id, row.strategy, row.kpi, row.n_params,
 					    row.param, 0.5);
 
-		if (row.missing) /* and its ratio, for the same reason */
+		if (!isfinite(mine)) /* and its ratio, for the same reason */
 			continue;
 		memcpy(best, row.param, sizeof(best));
 		for (unsigned k = 0; !err && k < row.n_params; k++)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <math.h>
 
 #include "procedure/dispatch.h"
 #include "suite/derive.h"
@@ -35,17 +36,18 @@ static int wide_derive(const struct test *test, struct rows *rows)
 		size_t n = rows_levels(rows, &same, "ep", levels, 16);
 		double least, here;
 
-		if (n == 0 || row.missing || row.n_params == 0)
+		if (n == 0 || row.n_params == 0)
+			continue;
+		here = wide_median(rows, &row, &row.param[0]);
+		if (!isfinite(here))
 			continue;
 		for (size_t k = 0; k < n && !err; k++)
 			if (levels[k].number == 16)
 				err = derive_value(rows, &row, "efficiency_EP16",
-						   wide_median(rows, &row, &levels[k]) /
-							   wide_median(rows, &row, &row.param[0]));
+						   wide_median(rows, &row, &levels[k]) / here);
 		if (err)
 			break;
 		least = wide_median(rows, &row, &levels[0]);
-		here = wide_median(rows, &row, &row.param[0]);
 		err = derive_value_or(rows, &row, "scaling_efficiency",
 				      least / here * row.param[0].number / levels[0].number,
 				      "the smallest group has no latency to relate it to");

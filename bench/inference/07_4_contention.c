@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <math.h>
 #include <string.h>
 
 #include "procedure/dispatch.h"
@@ -101,7 +102,8 @@ static int contention_derive(const struct test *test, struct rows *rows)
 	ROWS_EACH_WHILE (!err, i, rows, &filter) {
 		struct row row = *rows_at(rows, i);
 
-		if (row.missing)
+		if (!isfinite(derive_median(rows, test->id, row.strategy, row.kpi, row.n_params,
+					    row.param, 0.5)))
 			continue;
 		err = penalty(rows, &row, "EP_alltoall_latency", "ep", "penalty_EP");
 		if (!err)

@@ -34,11 +34,18 @@ unsigned load_sub_ports(const struct topo *topo)
 
 bool load_divides(struct trial *t, unsigned qps)
 {
-	unsigned ports = load_sub_ports(t->fabric->topo);
+	unsigned ports = load_sub_ports(t->fabric->topo), planes = t->fabric->topo->n_planes;
 
-	if (strategy_mode(t->strategy) == FARE_MODE_KERNEL || qps % ports == 0)
+	if (strategy_mode(t->strategy) == FARE_MODE_KERNEL)
 		return true;
-	trial_missing(t, NULL, "FARE has as many QPs on each sub-port: %u do not divide", qps);
+	if (qps % ports != 0)
+		trial_missing(t, NULL, "FARE has as many QPs on each sub-port: %u do not divide",
+			      qps);
+	else if (qps > planes * FARE_PLANE_QPS_MAX)
+		trial_missing(t, NULL, "FARE has %u QPs on a plane at most: %u are too many for %u",
+			      FARE_PLANE_QPS_MAX, qps, planes);
+	else
+		return true;
 	return false;
 }
 

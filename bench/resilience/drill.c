@@ -73,7 +73,7 @@ static int begin_traffic(struct drill *d)
 /* Lets everything arrive, counts, and takes the recordings. bins: one array of n for each GPU. */
 static int end_traffic(struct drill *d, double **bins, size_t n)
 {
-	int err = traffic_stop(d->cluster);
+	int err = traffic_stop(d->cluster, TRAFFIC_TIMEOUT_MS);
 
 	for (unsigned gpu = 0; !err && gpu < d->topo->n_gpus; gpu++)
 		err = traffic_report(d->cluster, gpu, &d->sums);

@@ -75,7 +75,7 @@ static int traffic_end(struct failover_bench *b, struct failover_trial *trial, s
 		       double *bins)
 {
 	struct traffic_result sums = {0};
-	int err = traffic_stop(b->cluster);
+	int err = traffic_stop(b->cluster, TRAFFIC_TIMEOUT_MS);
 
 	for (unsigned gpu = 0; !err && gpu < cluster_size(b->cluster); gpu++)
 		err = traffic_report(b->cluster, gpu, &sums);

@@ -85,8 +85,7 @@ static int latency_derive(const struct test *test, struct rows *rows)
 		struct row_param none[ROWS_MAX_PARAMS];
 
 		memcpy(none, row.param, sizeof(none));
-		if (row.missing || strcmp(none[0].text, "full") != 0 ||
-		    row_param_set(&none[0], "load", "none"))
+		if (strcmp(none[0].text, "full") != 0 || row_param_set(&none[0], "load", "none"))
 			continue;
 		err = derive_value(rows, &row, "Loaded_factor",
 				   derive_median(rows, test->id, row.strategy, "Round_trip",

@@ -224,7 +224,7 @@ static int convergence_derive(const struct test *test, struct rows *rows)
 				    0.5);
 		base = derive_median(rows, test->id, row.strategy, "JFI", row.n_params,
 				     published.param, 0.5);
-		if (!row.missing && is_other)
+		if (is_other) /* also where the first trial has none, and others have */
 			err = derive_value(rows, &row, "JFI_change", own - base);
 	}
 	return err;

@@ -208,7 +208,7 @@ static int balanced_derive(const struct test *test, struct rows *rows)
 			double base = derive_median(rows, test->id, BALANCE_BASE, of[k].kpi,
 						    row.n_params, row.param, 0.5);
 
-			if (!row.missing && strcmp(row.strategy, BALANCE_BASE) != 0)
+			if (strcmp(row.strategy, BALANCE_BASE) != 0)
 				err = derive_value(rows, &row, of[k].delta,
 						   of[k].percent ? (own / base - 1) * 100
 								 : own - base);

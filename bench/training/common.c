@@ -159,7 +159,7 @@ void training_algorithm(struct trial *t, enum collective c, const struct mpi_job
 {
 	const struct topo *topo = t->fabric->topo;
 	const char *want = job->algorithm ? collective_algorithm_name(c) : NULL, *seen = NULL;
-	char text[160], more[48] = "";
+	char text[256], more[48] = "";
 	double times;
 
 	if (sent) {

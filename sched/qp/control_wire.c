@@ -58,7 +58,7 @@ int control_wire_encode(const struct control_message *m, void *buf, size_t size)
 	struct octets_out c = {buf, size, false};
 
 	if (control_wire_is_lane(m->type) &&
-	    (m->lane.n_qps > CONTROL_MAX_QPS || m->lane.n_addresses > FARE_MAX_SUB_PORTS))
+	    (m->lane.n_qps > FARE_PLANE_QPS_MAX || m->lane.n_addresses > FARE_MAX_SUB_PORTS))
 		return -EINVAL;
 	if (is_open(m->type) && m->open.private_bytes > FARE_PRIVATE_MAX)
 		return -EINVAL;
@@ -160,7 +160,7 @@ static const char *decode_open(struct control_message *out, struct octets *c)
 	get_dcqcn(c, out);
 	if (out->open.n_lanes == 0 || out->open.n_lanes > FARE_MAX_PLANES)
 		return "number of lanes out of range";
-	if (out->open.qps_per_lane == 0 || out->open.qps_per_lane > CONTROL_MAX_QPS)
+	if (out->open.qps_per_lane == 0 || out->open.qps_per_lane > FARE_PLANE_QPS_MAX)
 		return "QPs per lane out of range";
 	if (out->open.private_bytes > FARE_PRIVATE_MAX)
 		return "more private data than there may be";
@@ -187,7 +187,7 @@ static const char *decode_lane(struct control_message *out, struct octets *c)
 	out->lane.seen.bits[1] = octets_get(c, 8);
 	if (out->lane.lane >= FARE_MAX_PLANES)
 		return "lane out of range";
-	if (out->lane.n_qps > CONTROL_MAX_QPS || (out->lane.n_qps > 0) != has_qps(out->type))
+	if (out->lane.n_qps > FARE_PLANE_QPS_MAX || (out->lane.n_qps > 0) != has_qps(out->type))
 		return "number of QPs out of range";
 	for (unsigned i = 0; i < out->lane.n_qps; i++) {
 		out->lane.qps[i].sub_port = (uint8_t)octets_get(c, 1);

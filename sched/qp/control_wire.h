@@ -43,7 +43,6 @@
 #include "qp/provider.h"
 #include "qp/ring.h"
 
-#define CONTROL_MAX_QPS	    64 /* of a lane: as many as one message can hold */
 #define CONTROL_NONCE_BYTES 24
 
 enum control_type {
@@ -113,7 +112,7 @@ struct control_message {
 			 * is left to be read.
 			 */
 			struct ring_seen seen;
-			struct control_qp qps[CONTROL_MAX_QPS];
+			struct control_qp qps[FARE_PLANE_QPS_MAX];
 			/*
 			 * number of sub-ports whose devices have their own addresses; 0: all use
 			 * the GPU's address

@@ -44,7 +44,7 @@ int group_shape_options(struct group_shape *shape, struct fare_group_options *o,
 	o->baseline = &shape->baseline;
 	shape->dcqcn = &shape->baseline.dcqcn;
 	if (o->mode > FARE_MODE_KERNEL || shape->baseline.placement > FARE_KERNEL_LEAST ||
-	    o->qps_per_sub_port > CONTROL_MAX_QPS || o->max_messages > FARE_MESSAGES_MAX ||
+	    o->qps_per_sub_port > FARE_PLANE_QPS_MAX || o->max_messages > FARE_MESSAGES_MAX ||
 	    o->flows > MAX_FLOWS || o->chunk_bytes > (1u << 30) || o->window_bytes > (1u << 30) ||
 	    o->message_bytes > FARE_MESSAGE_MAX || o->dscp > FARE_DSCP_ZERO ||
 	    o->service_level > 15 || o->private_bytes > FARE_PRIVATE_MAX ||
@@ -251,7 +251,7 @@ int group_shape_lanes(struct group_shape *shape, struct fare_group_options *opti
 		n_lanes = offer->open.n_lanes;
 		per_lane = offer->open.qps_per_lane;
 	}
-	if (!per_lane || per_lane > CONTROL_MAX_QPS || n_lanes > FARE_MAX_PLANES)
+	if (!per_lane || per_lane > FARE_PLANE_QPS_MAX || n_lanes > FARE_MAX_PLANES)
 		return -EINVAL;
 	shape->n_lanes = n_lanes;
 	shape->n_qps = per_lane;

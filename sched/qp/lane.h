@@ -53,7 +53,7 @@ struct lane_qp {
 
 /* Content of the peer's LANE_OPEN, kept until it is answered. */
 struct lane_offer {
-	struct control_qp qps[CONTROL_MAX_QPS];
+	struct control_qp qps[FARE_PLANE_QPS_MAX];
 	uint16_t n_addresses;
 	uint8_t addresses[FARE_MAX_SUB_PORTS][16];
 };

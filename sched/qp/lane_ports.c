@@ -18,7 +18,7 @@
 
 #define TRIES	   8
 #define PORT_COUNT (65536u - FARE_SOURCE_PORT_FIRST)
-#define OWN_MAX	   (CONTROL_MAX_QPS > QP_MAX_PATHS ? CONTROL_MAX_QPS : QP_MAX_PATHS)
+#define OWN_MAX	   (FARE_PLANE_QPS_MAX > QP_MAX_PATHS ? FARE_PLANE_QPS_MAX : QP_MAX_PATHS)
 #define ALL_MAX	   (OWN_MAX + FARE_MAX_SUB_PORTS * FARE_SOURCE_PORTS)
 
 int8_t lane_ports_remote(const struct lane *lane, unsigned local, uint16_t port)

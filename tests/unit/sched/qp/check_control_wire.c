@@ -42,8 +42,8 @@ static struct control_message sample(enum control_type type)
 		m.lane.lane = 3;
 		m.lane.epoch = 9;
 		if (type == CONTROL_LANE_OPEN || type == CONTROL_LANE_ACCEPT) {
-			m.lane.n_qps = CONTROL_MAX_QPS;
-			for (unsigned i = 0; i < CONTROL_MAX_QPS; i++)
+			m.lane.n_qps = FARE_PLANE_QPS_MAX;
+			for (unsigned i = 0; i < FARE_PLANE_QPS_MAX; i++)
 				m.lane.qps[i] =
 					(struct control_qp){0xfffff0 + i % 16, i, (uint8_t)(i % 8)};
 			m.lane.n_addresses = FARE_MAX_SUB_PORTS;
