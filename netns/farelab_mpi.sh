@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# farelab-mpi: OpenMPI's programs in a lab, over fare or over what it is compared with. farelab(8) has the words for users.
+# farelab-mpi: OpenMPI's programs in a lab or on hosts, over fare or over what it is compared with. farelab-mpi(8) has the words for
+# users.
 #
 # Launchers need a network beside the fabric: a bridge in server 0's namespace, 10.99.0.1 there, 10.99.0.(i + 1) on device
 # "mgmt" of server i. libfabric's tcp leaves out loopback devices: the GPU's address is on device "gpu0", too. Both are made
@@ -10,10 +11,13 @@ set -euo pipefail
 usage() {
 	cat <<'END'
 usage: farelab-mpi run NAME TRANSPORT RANKS [OPTION...] -- PROGRAM [ARG...]
+       farelab-mpi hosts COMMAND HOSTS TRANSPORT RANKS [OPTION...] -- PROGRAM [ARG...]
        farelab-mpi net NAME
        farelab-mpi ssh [OPTION...] HOST COMMAND...
 
 run   mpirun, a rank on each GPU of the lab, server by server; OPTIONs are mpirun's
+hosts the same on real hosts by COMMAND, an mpirun with the options that find them; farelab-mpi is at the same path on each.
+      HOSTS: "NAME=RUN_DIRECTORY=DEVICE,... ...", of each its fared's and what has its GPUs' addresses ("-": no such device)
 net   makes the management network, which run does as well
 ssh   what mpirun starts daemons by: a command in the namespace of HOST ($FARELAB_NAME says of which lab)
 
@@ -107,12 +111,12 @@ run_ssh() {
 	exec ip netns exec "$netns" unshare --uts -- sh -c 'hostname "$0"; exec sh -c "$1"' "$host" "$*"
 }
 
-# transport NAME: fills OPTIONS. One-sided operations: OpenMPI 4 has them by messages (osc/pt2pt) and by btl/ofi. OpenMPI 5 has
+# transport NAME COMMAND: fills OPTIONS for that mpirun. One-sided operations: OpenMPI 4 has them by messages (osc/pt2pt) and by btl/ofi. OpenMPI 5 has
 # none beside pml/cm: messages go by btl/ofi, too, which has both in its mode 2.
 transport() {
 	local by_messages=(--mca osc pt2pt) rdma=(--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include fare) release
-	release=$(mpirun --version 2>&1 | sed -n 's/^mpirun (Open MPI) \([0-9]*\)\..*/\1/p')
-	[ -n "$release" ] || die "mpirun is not OpenMPI's"
+	release=$(sh -c "$2 --version" 2>&1 | sed -n 's/^mpirun (Open MPI) \([0-9]*\)\..*/\1/p')
+	[ -n "$release" ] || die "$2: not OpenMPI's mpirun"
 	if [ "$release" -ge 5 ]; then
 		by_messages=()
 		rdma=(--mca pml ob1 --mca btl_ofi_mode 2)
@@ -126,30 +130,57 @@ transport() {
 	esac
 }
 
-# run_rank GPUS PROGRAM...: what mpirun starts, a rank with the address of its own GPU: by each transport's variable
+# run_rank DEVICES PROGRAM...: what mpirun starts, a rank with the address of its own GPU: by each transport's variable
 run_rank() {
-	local gpu=$((OMPI_COMM_WORLD_LOCAL_RANK % $1))
+	local devices gpu
+	IFS=, read -ra devices <<<"$1"
 	shift
-	FI_FARE_DOMAIN=fare$gpu FI_TCP_IFACE=gpu$gpu UCX_NET_DEVICES=gpu$gpu exec "$@"
+	gpu=$((OMPI_COMM_WORLD_LOCAL_RANK % ${#devices[@]}))
+	FI_FARE_DOMAIN=fare$gpu FI_TCP_IFACE=${devices[gpu]} UCX_NET_DEVICES=${devices[gpu]} exec "$@"
 }
 
-run_mpi() {
-	local lab=$1 ranks=$3 hosts first gpus map=slot yield=0
-	# a rank that waits spins; where they have no core each, it lets others run meanwhile
-	[ "$ranks" -le "$(nproc)" ] || yield=1
-	command -v mpirun >/dev/null || die "mpirun is not there: install openmpi-bin"
-	transport "$2"
-	shift 3
+# run_host_rank HOSTS PROGRAM...: the same on a host, which finds itself there
+run_host_rank() {
+	local host name dir devices here=$(uname -n)
+	for host in $1; do
+		IFS== read -r name dir devices <<<"$host"
+		[ "$name" = "${here%%.*}" ] || continue
+		shift
+		FARE_RUN_DIR=$dir run_rank "$devices" "$@"
+	done
+	die "${here%%.*}: not one of the hosts: $(sed 's/=[^ ]*//g' <<<"$1")"
+}
+
+# take OPTION... -- PROGRAM...: adds to OPTIONS, fills PROGRAM
+take() {
 	while [ $# -gt 0 ] && [ "$1" != -- ]; do
 		OPTIONS+=("$1")
 		shift
 	done
 	[ $# -ge 2 ] || { usage >&2; exit 2; }
-	shift
+	PROGRAM=("${@:2}")
+}
+
+# COMMAND is the operator's, quotes in it too; what is added is words
+run_hosts() {
+	local command=$1 hosts=$2 ranks=$4
+	transport "$3" "$command"
+	take "${@:5}"
+	exec sh -c "exec $command \"\$@\"" sh -np "$ranks" "${OPTIONS[@]}" bash "$SELF" host-rank "$hosts" "${PROGRAM[@]}"
+}
+
+run_mpi() {
+	local lab=$1 ranks=$3 hosts first gpus devices map=slot yield=0
+	# a rank that waits spins; where they have no core each, it lets others run meanwhile
+	[ "$ranks" -le "$(nproc)" ] || yield=1
+	command -v mpirun >/dev/null || die "mpirun is not there: install openmpi-bin"
+	transport "$2" mpirun
+	take "${@:4}"
 	SERVERS=$(servers "$lab")
 	make_net "$lab"
 	first=${SERVERS%% *}
 	gpus=$(awk 'NR == 1 { print NF - 3 }' <<<"$SERVERS")
+	devices=$(seq -s , -f gpu%g 0 $((gpus - 1)))
 	# more ranks than GPUs: a server more of them in turn
 	[ "$ranks" -le $((gpus * $(wc -l <<<"$SERVERS"))) ] || map=node
 	hosts=$(awk -v n="$([ $map = slot ] && echo "$gpus" || echo "$ranks")" '{ printf "%s%s:%d", (NR > 1 ? "," : ""), $1, n }' <<<"$SERVERS")
@@ -157,7 +188,7 @@ run_mpi() {
 	exec bash "$SELF" ssh "$first" "$(printf "%q " exec mpirun --allow-run-as-root --oversubscribe -np "$ranks" --host "$hosts" \
 		--map-by "$map" --bind-to none --mca plm_rsh_agent "$SELF ssh" --mca plm_rsh_no_tree_spawn 1 --mca oob_tcp_if_include mgmt \
 		--mca mpi_yield_when_idle "$yield" "${OPTIONS[@]}" -x FI_PROVIDER_PATH -x FARE_TRUSTED_NETWORK -x FARELAB_NAME -x FARELAB_MPI_TMP \
-		bash "$SELF" rank "$gpus" "$@")"
+		bash "$SELF" rank "$devices" "${PROGRAM[@]}")"
 }
 
 case ${1:-} in
@@ -165,6 +196,11 @@ run)
 	[ $# -ge 6 ] || { usage >&2; exit 2; }
 	shift
 	run_mpi "$@"
+	;;
+hosts)
+	[ $# -ge 7 ] || { usage >&2; exit 2; }
+	shift
+	run_hosts "$@"
 	;;
 net)
 	[ $# -eq 2 ] || { usage >&2; exit 2; }
@@ -174,6 +210,10 @@ net)
 rank)
 	shift
 	run_rank "$@"
+	;;
+host-rank)
+	shift
+	run_host_rank "$@"
 	;;
 ssh)
 	shift

@@ -52,6 +52,19 @@ static void machine_command(char *out, size_t size)
 	}
 }
 
+uint64_t machine_memory_available(void)
+{
+	FILE *file = fopen("/proc/meminfo", "re");
+	unsigned long long kb = 0;
+	char line[256];
+
+	while (file && !kb && fgets(line, sizeof(line), file))
+		sscanf(line, "MemAvailable: %llu kB", &kb);
+	if (file)
+		fclose(file);
+	return kb * 1024;
+}
+
 void machine_read(struct machine *machine)
 {
 	struct utsname name;

@@ -104,10 +104,13 @@ int fabric_open_hosts(struct fabric *fabric, const struct launch_options *option
 /* The kernels' weights: set, and known to be in force. */
 static int fabric_weights(struct fabric *fabric, bool equal)
 {
-	int err = fabric->hosts
-			  ? hosts_weights(fabric->hosts, equal, fabric->why, sizeof(fabric->why))
-			  : lab_weights(&fabric->lab, fabric->topo, equal);
+	/* routes may come later than paths; once for all, as each try takes its time */
+	bool patient = fabric->weights == equal || !fabric->refused;
+	int err = fabric->hosts ? hosts_weights(fabric->hosts, equal, patient, fabric->why,
+						sizeof(fabric->why))
+				: lab_weights(&fabric->lab, fabric->topo, equal);
 
+	fabric->refused |= err == -EOPNOTSUPP;
 	fabric->weights = err ? -1 : equal;
 	return err;
 }
@@ -251,13 +254,92 @@ int fabric_clocks_end(struct fabric *fabric, double *error_ns)
 	return fabric->hosts ? hosts_clocks_end(fabric->hosts, error_ns) : 0;
 }
 
+int64_t fabric_clock_ahead_ns(const struct fabric *fabric, unsigned server)
+{
+	return fabric->hosts ? hosts_clock_ahead_ns(fabric->hosts, server) : 0;
+}
+
+/* Of an agent's counters (host_counters.h). */
+static uint64_t fabric_counted(const json_t *counters, const char *dev, const char *name)
+{
+	char key[FARE_DEV_NAME_MAX + 16];
+
+	snprintf(key, sizeof(key), "%s.%s", dev, name);
+	return (uint64_t)json_integer_value(json_object_get(counters, key));
+}
+
+static void fabric_add_packets(const struct topo_gpu *gpu, unsigned n_planes,
+			       const json_t *counters, struct lab_packets *out)
+{
+	for (unsigned p = 0; p < n_planes; p++)
+		for (unsigned s = 0; s < gpu->plane[p].n_sub_ports; s++) {
+			const char *dev = gpu->plane[p].sub_port[s].dev;
+
+			out->sent += fabric_counted(counters, dev, "tx_packets");
+			out->dropped += fabric_counted(counters, dev, "tx_dropped") +
+					fabric_counted(counters, dev, "rx_dropped");
+		}
+}
+
+int fabric_packets(struct fabric *fabric, struct lab_packets *out)
+{
+	const struct topo *topo = fabric->topo;
+	json_t *counters;
+	int err = 0;
+
+	if (!fabric->hosts)
+		return lab_packets(&fabric->lab, out);
+	*out = (struct lab_packets){0};
+	for (unsigned i = 0; !err && i < topo->n_servers; i++) {
+		err = hosts_counters_read(fabric->hosts, i, &counters);
+		if (err)
+			break;
+		for (unsigned gpu = 0; gpu < topo->n_gpus; gpu++)
+			if (topo->gpus[gpu].server == i)
+				fabric_add_packets(&topo->gpus[gpu], topo->n_planes, counters, out);
+		json_decref(counters);
+	}
+	return err;
+}
+
+/* Of hosts the inventory's links, but for those that this run has cut. */
+static void fabric_refresh_hosts(struct fabric *fabric)
+{
+	const struct inventory *inventory = hosts_inventory(fabric->hosts);
+	struct topo *topo = fabric->topo;
+	unsigned host, fault;
+
+	for (unsigned gpu = 0; gpu < topo->n_gpus; gpu++)
+		for (unsigned p = 0; p < topo->n_planes; p++)
+			for (unsigned s = 0; s < topo->gpus[gpu].plane[p].n_sub_ports; s++)
+				topo->gpus[gpu].plane[p].sub_port[s].up = true;
+	for (unsigned i = 0; i < fabric->n_faults; i++) {
+		const struct inventory_fault *f;
+
+		if (inventory_find_fault(inventory, fabric->fault[i].spec, &host, &fault))
+			continue;
+		f = &inventory->host[host].fault[fault];
+		for (unsigned gpu = 0; gpu < topo->n_gpus; gpu++) {
+			struct topo_plane *plane = &topo->gpus[gpu].plane[f->plane];
+
+			if (topo->gpus[gpu].server != host || topo->gpus[gpu].index != f->gpu)
+				continue;
+			for (unsigned s = 0; s < plane->n_sub_ports; s++)
+				if (f->sub_port < 0 || f->sub_port == (int)s)
+					plane->sub_port[s].up = false;
+		}
+	}
+}
+
 static int fabric_refresh(struct fabric *fabric, unsigned wait_s)
 {
 	struct topo *topo;
 	int err;
 
-	if (fabric->hosts) /* an inventory does not change; paths are waited for */
+	if (fabric->hosts) { /* paths are waited for */
+		fabric_refresh_hosts(fabric);
 		return 0;
+	}
 	err = lab_status(&fabric->lab, wait_s, &topo);
 	if (err)
 		return err;
@@ -289,6 +371,8 @@ int fabric_fail(struct fabric *fabric, const char *spec, uint64_t *at_ns)
 	int err = 0;
 
 	*at_ns = clock_now_ns();
+	if (!fabric->n_faults)
+		fabric->fault_ns = *at_ns;
 	for (unsigned n = 0; !err && fabric_next_fault(&spec, &one); n++) {
 		err = fabric_keep_fault(fabric, one.spec);
 		if (!err)
@@ -367,6 +451,8 @@ int fabric_settle(struct fabric *fabric)
 
 	if (!err && fabric->weights >= 0)
 		err = fabric_weights(fabric, fabric->weights == 1);
+	if (err == -EOPNOTSUPP)
+		fprintf(stderr, "farebench: %s\n", fabric->why);
 	if (!err && fabric->cluster)
 		err = fabric_await_members(fabric, NULL, FABRIC_PATHS_MS);
 	return err;

@@ -3,7 +3,7 @@
  * fabric.h - the fabric under test, a lab or hosts: who is there, what it can carry, what it
  * can do.
  *
- * Owns: the lab's state as it was read last or the agents of the hosts, and the workers on it. In:
+ * Owns: the lab's state as it was read last, or the agents of the hosts, and the workers on it. In:
  * a lab's name, or an inventory; out: a topology, a cluster with memory enough, the kernel's
  * weights as a strategy wants them, faults that begin at a known time and are healed whatever
  * happens. Tests do not see which of both it is. Thread: the coordinator's.
@@ -30,16 +30,18 @@ struct fabric_fault {
 struct fabric {
 	struct lab lab;
 	struct hosts *hosts;	 /* NULL: it is a lab */
-	struct topo *topo;	 /* of hosts: the inventory's */
+	struct topo *topo;	 /* of hosts: the inventory's, less what this run has cut */
 	struct cluster *cluster; /* NULL: none was wanted yet */
 	uint64_t arena_bytes;
 	struct memory_pair memory; /* of the workers */
 	char memory_text[CLUSTER_MEMORY_MAX];
 	const char *store; /* of a lab: where workers have files; NULL: nowhere. Borrowed */
 	int weights;	   /* -1: unknown; 0: FRR's; 1: equal */
+	bool refused;	   /* hosts: a mode was waited for, and is not available */
 	unsigned can;	   /* enum need (suite/test.h) that it has */
 	struct fabric_fault *fault; /* in force, in the order in which they were made */
 	unsigned n_faults;
+	uint64_t fault_ns;	     /* when the first of them was made */
 	uint64_t ecn_kb, ecn_lab_kb; /* threshold in force, and the lab's own */
 	uint64_t pauses;	     /* frames of all ports at load_marks_begin() */
 	char lb_lab[16];	     /* the leaves' own mode while they have another; else "" */
@@ -95,6 +97,11 @@ int fabric_prepare(struct fabric *fabric, enum strategy strategy);
  */
 int fabric_clocks_begin(struct fabric *fabric);
 int fabric_clocks_end(struct fabric *fabric, double *error_ns);
+/* How far a server's clock is ahead of this process's, since fabric_clocks_begin(). */
+int64_t fabric_clock_ahead_ns(const struct fabric *fabric, unsigned server);
+
+/* lab_packets(); of hosts what their interfaces in the inventory have sent and dropped. */
+int fabric_packets(struct fabric *fabric, struct lab_packets *out);
 
 /*
  * `farelab fail NAME WORDS`, or the inventory's command for that; *at_ns (monotonic) just before it

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <net/if.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +39,23 @@ static unsigned agent_devices(const struct agent *a, const char **dev)
 	return n;
 }
 
+/* Of each GPU the device that has its address; null: none but a loopback device has. */
+static json_t *agent_gpu_devices(const struct agent *a)
+{
+	const struct topo *topo = a->inventory->topo;
+	json_t *devices = json_array();
+
+	for (unsigned gpu = 0; gpu < topo->n_gpus; gpu++) {
+		char dev[IFNAMSIZ];
+
+		if (topo->gpus[gpu].server == a->host)
+			json_array_append_new(devices, host_device_of(topo->gpus[gpu].ipv4, dev)
+							       ? json_string(dev)
+							       : json_null());
+	}
+	return devices;
+}
+
 static json_t *agent_hello(const struct agent *a)
 {
 	json_t *devices = json_object();
@@ -52,9 +70,10 @@ static json_t *agent_hello(const struct agent *a)
 		host_device_describe(dev[i], text, sizeof(text));
 		json_object_set_new(devices, dev[i], json_string(text));
 	}
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:o}", "event", "agent", "host", a->name,
-			 "inventory", a->inventory->digest, "kernel", machine.kernel, "processor",
-			 machine.processor, "cores", machine.cores, "devices", devices);
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:o, s:o}", "event", "agent", "host",
+			 a->name, "inventory", a->inventory->digest, "kernel", machine.kernel,
+			 "processor", machine.processor, "cores", machine.cores, "devices", devices,
+			 "gpu_devices", agent_gpu_devices(a));
 }
 
 static json_t *agent_clock(uint64_t taken_ns)

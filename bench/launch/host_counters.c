@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "launch/host_counters.h"
 
+#include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -134,6 +137,28 @@ void host_device_describe(const char *dev, char *out, size_t size)
 		 info.fw_version);
 	if (speed > 0)
 		snprintf(out + strlen(out), size - strlen(out), ", %ld Mb/s", speed);
+}
+
+bool host_device_of(const char *ipv4, char *out)
+{
+	struct ifaddrs *list, *at;
+	char text[INET_ADDRSTRLEN];
+	bool found = false;
+
+	if (getifaddrs(&list))
+		return false;
+	for (at = list; !found && at; at = at->ifa_next) {
+		if (!at->ifa_addr || at->ifa_addr->sa_family != AF_INET ||
+		    at->ifa_flags & IFF_LOOPBACK)
+			continue;
+		inet_ntop(AF_INET, &((const struct sockaddr_in *)(void *)at->ifa_addr)->sin_addr,
+			  text, sizeof(text));
+		found = strcmp(text, ipv4) == 0;
+		if (found)
+			snprintf(out, IFNAMSIZ, "%s", at->ifa_name);
+	}
+	freeifaddrs(list);
+	return found;
 }
 
 /* ---- RDMA devices ---- */

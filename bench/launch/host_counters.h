@@ -11,6 +11,7 @@
 #define HOST_COUNTERS_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* of a host: of what is more only what nic_counters.h knows, and how many were left out */
@@ -21,6 +22,8 @@ json_t *host_counters_read(const char *sysfs, const char *const *dev, unsigned n
 /* What an interface is: "mlx5_core, firmware 22.39.1002, 400000 Mb/s"; "unknown": it cannot be
  * known. */
 void host_device_describe(const char *dev, char *out, size_t size);
+/* The device, no loopback, that has this IPv4 address; out has IFNAMSIZ bytes. False: none has. */
+bool host_device_of(const char *ipv4, char *out);
 /*
  * "p0.rx_dropped +3, p1.ethtool.x +1": counters that grew from before to after, by name, and how
  * many were left out; a new string, "" if none did. NULL: no memory. Pure.

@@ -2,6 +2,7 @@
 #include "launch/hosts.h"
 
 #include <errno.h>
+#include <net/if.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +32,22 @@ const struct inventory *hosts_inventory(const struct hosts *hosts)
 const json_t *hosts_about(const struct hosts *hosts, unsigned host)
 {
 	return hosts->member[host].about;
+}
+
+const struct launch_options *hosts_options(const struct hosts *hosts)
+{
+	return &hosts->options;
+}
+
+const char *hosts_gpu_device(const struct hosts *hosts, unsigned gpu)
+{
+	const struct topo_gpu *g = &hosts->inventory->topo->gpus[gpu];
+	const json_t *about = hosts->member[g->server].about;
+	const char *dev =
+		json_string_value(json_array_get(json_object_get(about, "gpu_devices"), g->index));
+
+	/* what no device is called is not handed on to other hosts */
+	return dev && dev[0] && strlen(dev) < IFNAMSIZ && !strpbrk(dev, " \t\n,=") ? dev : NULL;
 }
 
 const char *hosts_name(const struct hosts *hosts, unsigned host)

@@ -25,6 +25,10 @@ const struct inventory *hosts_inventory(const struct hosts *hosts);
 /* "kernel", "processor", "cores" and "devices" of a host, as its agent says: for people. */
 const json_t *hosts_about(const struct hosts *hosts, unsigned host);
 
+const struct launch_options *hosts_options(const struct hosts *hosts);
+/* The device, no loopback, that has the GPU's IPv4 address, as its agent found it; NULL: none. */
+const char *hosts_gpu_device(const struct hosts *hosts, unsigned gpu);
+
 /* A worker for each GPU. */
 int hosts_cluster(struct hosts *hosts, struct cluster **out, uint64_t arena_bytes);
 
@@ -36,6 +40,8 @@ int hosts_cluster(struct hosts *hosts, struct cluster **out, uint64_t arena_byte
  */
 int hosts_clocks_begin(struct hosts *hosts, struct cluster *cluster);
 int hosts_clocks_end(struct hosts *hosts, double *error_ns);
+/* How far a host's clock is ahead of the coordinator's, since hosts_clocks_begin(). */
+int64_t hosts_clock_ahead_ns(const struct hosts *hosts, unsigned host);
 /* The worst of a host so far, ns. */
 double hosts_clock_worst_ns(const struct hosts *hosts, unsigned host);
 
@@ -47,10 +53,13 @@ int hosts_heal(struct hosts *hosts, uint64_t *at_ns);
 
 /*
  * Gives the kernels' next hops equal weights or BGP's, where the inventory has commands for that;
- * then asks whether they are so. -EOPNOTSUPP with *why (the caller's): they are not.
+ * then asks whether they are so; patient: without commands, too, what is not so yet is waited for.
+ * -EOPNOTSUPP with *why (the caller's): they are not.
  */
-int hosts_weights(struct hosts *hosts, bool equal, char *why, size_t why_size);
+int hosts_weights(struct hosts *hosts, bool equal, bool patient, char *why, size_t why_size);
 
+/* "p0.tx_bytes" and so on (host_counters.h) of a host, as they are now; the caller's. */
+int hosts_counters_read(struct hosts *hosts, unsigned host, json_t **out);
 /* Counters before a trial; after it, what grew since then (the caller's; "": nothing). */
 int hosts_counters_begin(struct hosts *hosts);
 int hosts_counters_end(struct hosts *hosts);

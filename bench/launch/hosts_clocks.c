@@ -76,6 +76,11 @@ int hosts_clocks_end(struct hosts *hosts, double *error_ns)
 	return err;
 }
 
+int64_t hosts_clock_ahead_ns(const struct hosts *hosts, unsigned host)
+{
+	return hosts->member[host].clock.offset_ns;
+}
+
 double hosts_clock_worst_ns(const struct hosts *hosts, unsigned host)
 {
 	return hosts->member[host].clock_worst_ns;

@@ -102,8 +102,8 @@ static int fabric_check_weights(struct hosts *hosts, unsigned host, bool equal, 
 	return err;
 }
 
-static int fabric_await_weights(struct hosts *hosts, unsigned host, bool equal, char *why,
-				size_t why_size)
+static int fabric_await_weights(struct hosts *hosts, unsigned host, bool equal, bool patient,
+				char *why, size_t why_size)
 {
 	uint64_t until = clock_now_ns() + HOSTS_WEIGHTS_MS * UINT64_C(1000000);
 	bool has_commands = hosts->inventory->host[host].equal[0];
@@ -113,7 +113,7 @@ static int fabric_await_weights(struct hosts *hosts, unsigned host, bool equal, 
 
 	while ((err = fabric_check_weights(hosts, host, equal, reason, sizeof(reason))) ==
 	       -EAGAIN) {
-		if (!has_commands || clock_now_ns() > until) {
+		if ((!has_commands && !patient) || clock_now_ns() > until) {
 			snprintf(why, why_size, "%s%s", reason,
 				 has_commands ? ", after the inventory's command"
 					      : "; the inventory has no 'weights' commands");
@@ -124,7 +124,7 @@ static int fabric_await_weights(struct hosts *hosts, unsigned host, bool equal, 
 	return err;
 }
 
-int hosts_weights(struct hosts *hosts, bool equal, char *why, size_t why_size)
+int hosts_weights(struct hosts *hosts, bool equal, bool patient, char *why, size_t why_size)
 {
 	int err = 0;
 
@@ -139,22 +139,33 @@ int hosts_weights(struct hosts *hosts, bool equal, char *why, size_t why_size)
 			json_decref(answer);
 	}
 	for (unsigned i = 0; !err && i < hosts->n; i++)
-		err = fabric_await_weights(hosts, i, equal, why, why_size);
+		err = fabric_await_weights(hosts, i, equal, patient, why, why_size);
 	return err;
 }
 
 /* ---- counters ---- */
 
-static int fabric_read_counters(struct hosts *hosts, unsigned host, json_t **out)
+int hosts_counters_read(struct hosts *hosts, unsigned host, json_t **out)
 {
 	json_t *answer;
 	int err = hosts_ask(hosts, host, json_pack("{s:s}", "op", "counters"), "counters", &answer);
 
 	if (err)
 		return err;
-	json_decref(*out);
 	*out = json_incref(json_object_get(answer, "counters"));
 	json_decref(answer);
+	return 0;
+}
+
+static int fabric_read_counters(struct hosts *hosts, unsigned host, json_t **out)
+{
+	json_t *now;
+	int err = hosts_counters_read(hosts, host, &now);
+
+	if (err)
+		return err;
+	json_decref(*out);
+	*out = now;
 	return 0;
 }
 

@@ -22,6 +22,7 @@ struct launch_options {
 	 * command for /bin/sh with "{agent}" in it, and "{host}" where that is wanted
 	 */
 	const char *how;
+	const char *mpirun; /* starts MPI's ranks on the hosts, by this coordinator; NULL: none */
 };
 
 struct launch;

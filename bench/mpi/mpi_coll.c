@@ -7,14 +7,15 @@
  * OPERATION: allreduce, alltoall, allgather, reduce_scatter, bcast (of rank 0), sendrecv (to the
  * next rank, from the one before); latency, bandwidth (between ranks 0 and 1).
  * BYTES: of the whole vector at each rank, as the benchmark drafts have it; of a message for the
- * last two. COMPUTE_MS: each iteration sleeps for so long first; with -o meanwhile
- * (MPI_Iallreduce()). -a: every second iteration is in place.
+ * last two. Its numbers, of 4 bytes, are counted in an int: less than 8 GiB. COMPUTE_MS: each
+ * iteration sleeps for so long first; with -o meanwhile (MPI_Iallreduce()). -a: every second
+ * iteration is in place.
  *
- * Rank 0 prints a line of JSON when the measured iterations begin, when they have ended, and one
- * with the answer. Iterations
- * follow one another without a barrier; an iteration's time is that of the slowest rank. Times are
- * of CLOCK_MONOTONIC. In every iteration a number of each 4 KiB is new and is checked; in the first
- * and the last two every number is. Exit status 0: nothing was wrong at any rank.
+ * Rank 0 prints a line of JSON when the measured iterations begin and when they have ended, both
+ * with the ranks' hosts, and one with the answer. Iterations follow one another without a barrier;
+ * an iteration's time is that of the slowest rank. Times are of CLOCK_MONOTONIC. In every iteration
+ * a number of each 4 KiB is new and is checked; in the first and the last two every number is. Exit
+ * status 0: nothing was wrong at any rank.
  */
 #include <mpi.h>
 #include <stdbool.h>
@@ -35,6 +36,7 @@
 #define WINDOW		64    /* messages at once, bandwidth */
 #define ROUND_TRIPS	100   /* of an iteration, latency */
 #define TEST_NS		50000 /* between two looks whether what goes on meanwhile is done */
+#define HOST_BYTES	64    /* of a host's name, with its end */
 
 struct job {
 	const char *name;
@@ -48,7 +50,8 @@ struct job {
 	int min_iterations;
 	bool alternates, overlaps, in_place; /* in_place: this iteration is */
 	uint32_t *tx, *rx;
-	int *counts; /* numbers in each rank's part */
+	int *counts;		   /* numbers in each rank's part */
+	char (*hosts)[HOST_BYTES]; /* of each rank, up to the first dot; rank 0 has them */
 	unsigned long checked, wrong;
 };
 
@@ -328,16 +331,30 @@ static int times_init(struct times *t, int n)
 	return t->took_ns && t->slowest_ns && t->start_ns ? 0 : -1;
 }
 
+static void mpi_coll_hosts(struct job *j)
+{
+	char name[HOST_BYTES] = "";
+
+	gethostname(name, sizeof(name) - 1);
+	name[strcspn(name, ".")] = '\0';
+	MPI_Gather(name, HOST_BYTES, MPI_CHAR, j->hosts, HOST_BYTES, MPI_CHAR, 0, MPI_COMM_WORLD);
+}
+
 static void mpi_coll_report(const struct job *j, const char *event, uint64_t at_ns)
 {
 	if (j->rank)
 		return;
-	printf("{\"event\": \"%s\", \"at_ns\": %llu}\n", event, (unsigned long long)at_ns);
+	printf("{\"event\": \"%s\", \"at_ns\": %llu, \"hosts\": [", event,
+	       (unsigned long long)at_ns);
+	for (int r = 0; r < j->ranks; r++)
+		printf("%s\"%s\"", r ? ", " : "", j->hosts[r]);
+	puts("]}");
 	fflush(stdout);
 }
 
 static void mpi_coll_measure(struct job *j, struct times *t, uint32_t turn)
 {
+	mpi_coll_hosts(j);
 	MPI_Barrier(MPI_COMM_WORLD);
 	t->begin_ns = clock_now_ns();
 	mpi_coll_report(j, "begun", t->begin_ns);
@@ -393,7 +410,8 @@ static int mpi_coll_usage(void)
 	      "[MIN_ITERATIONS]]\n"
 	      "OPERATION: allreduce (-o: during the compute), alltoall, allgather, reduce_scatter, "
 	      "bcast, sendrecv, latency, bandwidth\n"
-	      "BYTES: a multiple of 4 times the ranks, 2 GiB at most; -a: every second in place\n",
+	      "BYTES: a multiple of 4 times the ranks, less than 8 GiB; -a: every second in "
+	      "place\n",
 	      stderr);
 	return 2;
 }
@@ -432,9 +450,8 @@ static int parse(struct job *j, int argc, char **argv)
 		unit *= (size_t)j->ranks;
 	if (j->ranks < 2)
 		return -1;
-	return j->bytes == 0 || j->bytes % unit || j->n > INT32_MAX / sizeof(*j->tx) ||
-			       !(j->seconds > 0) || j->min_iterations < 1 ||
-			       j->min_iterations > MAX_ITERATIONS
+	return j->bytes == 0 || j->bytes % unit || j->n > INT32_MAX || !(j->seconds > 0) ||
+			       j->min_iterations < 1 || j->min_iterations > MAX_ITERATIONS
 		       ? -1
 		       : 0;
 }
@@ -454,9 +471,10 @@ int main(int argc, char **argv)
 	j.tx = malloc(j.bytes);
 	j.rx = malloc(j.bytes);
 	j.counts = calloc((size_t)j.ranks, sizeof(*j.counts));
+	j.hosts = calloc((size_t)j.ranks, sizeof(*j.hosts));
 	for (int i = 0; j.counts && i < j.ranks; i++)
 		j.counts[i] = (int)j.each;
-	if (!j.tx || !j.rx || !j.counts || times_init(&t, warm_up(&j, &turn))) {
+	if (!j.tx || !j.rx || !j.counts || !j.hosts || times_init(&t, warm_up(&j, &turn))) {
 		fprintf(stderr, "fare-mpi-coll: no memory for %zu bytes\n", j.bytes);
 		MPI_Abort(MPI_COMM_WORLD, 1);
 	}

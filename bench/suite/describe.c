@@ -105,6 +105,8 @@ static void describe_hosts_run(json_t *tables, const struct fabric *fabric)
 	const struct inventory *inventory = hosts_inventory(fabric->hosts);
 	json_t *t = describe_table(tables, "Clocks, counters and limits of the hosts");
 
+	if (hosts_options(fabric->hosts)->mpirun)
+		describe_row(t, "MPI's ranks by", "%s", hosts_options(fabric->hosts)->mpirun);
 	describe_row(t, "Limits",
 		     "%.0f Mb/s of payload a GPU, %u s a run, %u s in all; addresses in "
 		     "198.18.0.0/15, 2001:db8::/32 and %u more ranges",

@@ -37,6 +37,9 @@ static const struct options_entry run_table[] = {
 	{"launch", 'a', "HOW",
 	 "start the agents: ssh, ssh:FILE (ssh_config), or a command with {agent} and\n"
 	 "                          {host} in it (print what to start)"},
+	{"mpirun", 'R', "COMMAND",
+	 "start MPI's ranks on the hosts by this command; their number, Open MPI's options for\n"
+	 "                          the transport and the program are added (none)"},
 	{"profile", 'P', "NAME",
 	 "quick, lab, or draft: the draft's own durations and trials (quick)"},
 	{"edition", 'E', "LIST",
@@ -206,6 +209,9 @@ static int run_option(struct run_command *c, int option, char *text)
 	case 'a':
 		o->hosts.how = text;
 		return 0;
+	case 'R':
+		o->hosts.mpirun = text;
+		return 0;
 	case 'P':
 		return run_profile(o, text);
 	case 'E':
@@ -257,7 +263,7 @@ static int run_option(struct run_command *c, int option, char *text)
 /* Options that say where a run is made and what is written: they are not the run's own. */
 static bool run_is_where(int option)
 {
-	return strchr("lHLkaorjM", option);
+	return strchr("lHLkaRorjM", option);
 }
 
 /* Notes what the command line says, as it says it. */
@@ -310,7 +316,7 @@ static int run_where(const struct run_command *c)
 	const struct suite_options *o = &c->options;
 	const struct launch_options *h = &o->hosts;
 
-	if (!h->inventory && !h->listen && !h->key && !h->how)
+	if (!h->inventory && !h->listen && !h->key && !h->how && !h->mpirun)
 		return o->lab || !run_wants_lab(c) ? 0 : options_which_lab("run");
 	if (h->inventory && h->listen && h->key)
 		return 0;

@@ -13,7 +13,6 @@
 #include "suite/kpis.h"
 #include "training/common.h"
 #include "procedure/link_balance.h"
-#include "training/links.h"
 #include "training/peers.h"
 #include "training/simulated.h"
 
@@ -39,7 +38,7 @@ static int watched_read(struct watched *w, struct links *links, unsigned half)
 	if (w->sent)
 		err = peers_read(&w->peers, w->sent + half * w->peers.n * w->peers.n);
 	if (!err)
-		err = links_read(links, topo);
+		err = links_read(links, w->t->fabric);
 	if (!err && w->uplinks)
 		err = lab_uplinks(&w->t->fabric->lab, topo, w->uplinks + half * topo->n_uplinks,
 				  half ? &read_ns : &w->uplinks_ns);
@@ -64,7 +63,7 @@ static int on_ended(void *arg)
 static int watched_begin(struct watched *w, struct trial *t, unsigned ranks)
 {
 	unsigned uplinks = t->fabric->topo->n_uplinks;
-	int err = peers_begin(&w->peers, t->fabric->topo, ranks);
+	int err = t->fabric->hosts ? -EREMOTE : peers_begin(&w->peers, t->fabric->topo, ranks);
 
 	w->t = t;
 	if (uplinks && !(w->uplinks = calloc(2 * (size_t)uplinks, sizeof(*w->uplinks))))
@@ -181,20 +180,11 @@ static void add_optimum(struct trial *t, enum collective c, const struct mpi_job
 	free(cells);
 }
 
-static void add_links(struct trial *t, const struct watched *w, unsigned ranks)
-{
-	struct links_use use = links_use(&w->from, &w->to, t->fabric->topo, ranks);
-
-	trial_value(t, "Link_utilization_max", use.max * 100, use.n);
-	trial_value(t, "Link_utilization_min", use.min * 100, use.n);
-	trial_value(t, "Link_utilization_mean", use.mean * 100, use.n);
-}
-
 /* Why nothing is known of the leaves' uplinks; NULL: it is. */
 static const char *uplinks_unknown(const struct watched *w)
 {
 	if (!w->uplinks)
-		return "one tier: leaves have no uplinks";
+		return fabric_cannot(w->t->fabric, NEED_SPINES);
 	return (w->to.at_ns - w->uplinks_ns) * 2 < w->to.at_ns - w->from.at_ns
 		       ? "to read the leaves' counters took longer than half of the job"
 		       : NULL;
@@ -250,7 +240,8 @@ static void add_sent(struct trial *t, const struct watched *w, const double *sen
 		trial_missing(t, "Fabric_bytes", "not counted: %s",
 			      w->uncounted == -EOPNOTSUPP
 				      ? "this kernel has no BPF programs at a device"
-				      : strerror(-w->uncounted));
+			      : t->fabric->hosts ? "programs at the devices count in labs alone"
+						 : strerror(-w->uncounted));
 }
 
 static int collectives_measure(struct trial *t, enum collective c, unsigned ranks, uint64_t bytes)
@@ -270,7 +261,7 @@ static int collectives_measure(struct trial *t, enum collective c, unsigned rank
 	if (!err) {
 		add_times(t, c, &job, &r);
 		add_optimum(t, c, &job, &r);
-		add_links(t, &w, ranks);
+		training_links(t, &w.from, &w.to, ranks);
 		add_uplinks(t, &w);
 		sent = watched_sent(&w, r.n);
 		add_sent(t, &w, sent, ranks, r.n);
@@ -447,7 +438,7 @@ static const struct view views[] = {
 #define COLLECTIVE_TEST(of, title, in, swept, means)                                               \
 	{                                                                                          \
 		.id = of, .name = title, .clause = TRAINING_DRAFT in, .dut = "DUT-F",              \
-		.summary = means, .needs = TRAINING_NEEDS, .strategies = mpi_strategies,           \
+		.summary = means, .needs = NEED_TWO_SERVERS, .strategies = mpi_strategies,         \
 		.trials = {1, 3, 3}, .seconds = {2, 10, 60}, .params = swept,                      \
 		.fits = training_fits, .kpis = kpis, .views = views, .run = collectives_run,       \
 		.derive = collectives_derive,                                                      \

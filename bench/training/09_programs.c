@@ -74,22 +74,25 @@ static int programs_measure(struct trial *t, enum collective c, const char *path
 {
 	uint64_t size = is_osu && programs[c].osu_parts ? bytes / ranks : bytes;
 	const struct mpi_job job = training_job(t, c, ranks, bytes);
-	char launcher[4096], number[12], n[12], range[64];
-	const char *nccl[] = {launcher, "run", job.lab->name, job.transport, number, "--", path,
-			      "-b",	range, "-e",	      range,	     "-g",   "1",  "-n",
-			      n,	NULL},
-		   *osu[] = {launcher, "run", job.lab->name, job.transport, number, "--", path,
-			     "-f",     "-m",  range,	     "-i",	    n,	    NULL};
+	char n[12], range[64];
+	const char *const nccl[] = {"-b", range, "-e", range, "-g", "1", "-n", n, NULL},
+			  *const osu[] = {"-f", "-m", range, "-i", n, NULL};
+	struct mpi_args args;
 	struct coll_line line;
 	char *text;
-	int err;
+	int err = mpi_args_launch(&args, &job);
 
-	command_sibling("farelab-mpi", launcher, sizeof(launcher));
-	snprintf(number, sizeof(number), "%u", ranks);
+	mpi_args_program(&args, &job, path);
+	for (const char *const *arg = is_osu ? osu : nccl; *arg; arg++)
+		mpi_args_add(&args, *arg);
 	snprintf(n, sizeof(n), "%u", job.min_iterations);
 	snprintf(range, sizeof(range), is_osu ? "%llu:%llu" : "%llu", (unsigned long long)size,
 		 (unsigned long long)size);
-	err = command_check(is_osu ? osu : nccl, PROGRAM_TIMEOUT_MS, &text);
+	if (!err)
+		err = command_check(
+			args.arg, (int)fmin(PROGRAM_TIMEOUT_MS, fabric_max_run_s(t->fabric) * 1e3),
+			&text);
+	mpi_args_fini(&args);
 	if (err) {
 		trial_missing(t, NULL, "%s failed (its last words are on stderr)", path);
 		return err == -ENOMEM ? err : 0;

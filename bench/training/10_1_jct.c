@@ -68,11 +68,11 @@ static int jct_run(struct trial *t)
 		job.algorithm = 1; /* of libnbc: the ring */
 	if (t->profile == PROFILE_DRAFT)
 		job.min_iterations = 1000;
-	err = mpi_job_run(&job, &r);
+	err = training_run(t, &job, &r);
 	if (!err)
 		add_rows(t, &job, &r);
 	mpi_result_fini(&r);
-	return err;
+	return err < 0 ? err : 0;
 }
 
 const struct test test_t10_1 = {
@@ -82,7 +82,7 @@ const struct test test_t10_1 = {
 	.summary = "Iterations of emulated compute (a sleep) and an all-reduce, one after the "
 		   "other, or started together. S is divided by the scale of the lab, so that it "
 		   "takes as long as on the unscaled line; then S and C are stretched alike.",
-	.needs = TRAINING_NEEDS,
+	.needs = NEED_TWO_SERVERS,
 	.strategies = mpi_strategies,
 	.trials = {1, 3, 3},
 	.seconds = {4, 30, 60},

@@ -8,7 +8,8 @@
 #include "training/common.h"
 #include "training/failure_iterations.h"
 
-#define BEFORE 0.5 /* of the time is without the fault */
+#define BEFORE	    0.5 /* of the time is without the fault */
+#define CLOCK_SHARE 0.1 /* of an iteration: the error of the hosts' clocks that is let pass */
 
 #define PROBES	 CLASS_PROBE_MOST /* of 8 links that share traffic one that failed has some */
 #define PROBE_NS 10000000
@@ -19,47 +20,60 @@ struct failing {
 	char spec[96];
 	uint64_t at_ns;
 	struct lab_packets before, after;
-	struct class_probes *probes; /* between the servers of the first rank and the last */
+	/* between the servers of the first rank and the last; NULL: hosts */
+	struct class_probes *probes;
 };
 
 static int failing_begun(void *arg)
 {
 	struct failing *f = arg;
 	uint64_t now_ns = clock_now_ns(), run_ns = (uint64_t)(f->t->seconds * 1e9);
-	int err = class_probes_start(f->probes, now_ns + run_ns);
+	int err = f->probes ? class_probes_start(f->probes, now_ns + run_ns) : 0;
 
 	if (!err)
 		err = cluster_sleep_until(f->t->fabric->cluster,
 					  now_ns + (uint64_t)((double)run_ns * BEFORE));
 	if (!err)
-		err = lab_packets(&f->t->fabric->lab, &f->before);
+		err = fabric_packets(f->t->fabric, &f->before);
 	return err ? err : fabric_fail(f->t->fabric, f->spec, &f->at_ns);
 }
 
 static int failing_ended(void *arg)
 {
 	struct failing *f = arg;
-	int err = class_probes_join(f->probes);
+	int err = f->probes ? class_probes_join(f->probes) : 0;
 
-	return err ? err : lab_packets(&f->t->fabric->lab, &f->after);
+	return err ? err : fabric_packets(f->t->fabric, &f->after);
 }
 
-static void add_losses(struct trial *t, const struct failing *f)
+static void add_probes(struct trial *t, const struct class_probes *probes)
 {
 	uint64_t sent = 0, received = 0, lossy_ns = 0;
 
-	for (unsigned i = 0; i < PROBES; i++) {
-		const struct class_probe *probe = &f->probes->probe[i];
+	for (unsigned i = 0; probes && i < PROBES; i++) {
+		const struct class_probe *probe = &probes->probe[i];
 
 		sent += probe->sent;
 		received += probe->received;
 		if (probe->lossy_ns > lossy_ns)
 			lossy_ns = probe->lossy_ns;
 	}
-	trial_value(t, "Loss_duration", (double)lossy_ns / 1e6, sent);
-	trial_value(t, "Probes_lost", (double)(sent - received), sent);
+	if (probes) {
+		trial_value(t, "Loss_duration", (double)lossy_ns / 1e6, sent);
+		trial_value(t, "Probes_lost", (double)(sent - received), sent);
+		return;
+	}
+	trial_missing(t, "Loss_duration", "small packets are sent beside the job in labs alone");
+	trial_missing(t, "Probes_lost", "small packets are sent beside the job in labs alone");
+}
+
+static void add_losses(struct trial *t, const struct failing *f)
+{
+	add_probes(t, f->probes);
 	/* a queue that went took its counts along */
-	if (f->after.dropped >= f->before.dropped)
+	if (training_uncounted(t))
+		trial_missing(t, "Packets_lost", "%s", training_uncounted(t));
+	else if (f->after.dropped >= f->before.dropped)
 		trial_value(t, "Packets_lost", (double)(f->after.dropped - f->before.dropped), 1);
 	else
 		trial_missing(t, "Packets_lost", "the fault took counters away");
@@ -68,7 +82,10 @@ static void add_losses(struct trial *t, const struct failing *f)
 static void add_rows(struct trial *t, const struct failing *f, const struct mpi_result *r)
 {
 	struct failure_iterations i;
-	int err = failure_iterations(r->start_ns, r->took_ns, r->n, f->at_ns, &i);
+	/* iterations have rank 0's times, the fault this process's */
+	int64_t ahead_ns = fabric_clock_ahead_ns(t->fabric, t->fabric->topo->gpus[0].server);
+	int err = failure_iterations(r->start_ns, r->took_ns, r->n, f->at_ns + (uint64_t)ahead_ns,
+				     &i);
 
 	if (err == -ERANGE) {
 		trial_missing(t, NULL, "of %u iterations too few were before and after the fault",
@@ -77,6 +94,13 @@ static void add_rows(struct trial *t, const struct failing *f, const struct mpi_
 	}
 	if (err) {
 		t->err = err;
+		return;
+	}
+	if (t->clock_error_ns > i.steady_ns * CLOCK_SHARE) {
+		trial_missing(t, NULL,
+			      "the hosts' clocks agree within %.1f us only, for iterations of "
+			      "%.1f us",
+			      t->clock_error_ns / 1e3, i.steady_ns / 1e3);
 		return;
 	}
 	trial_value(t, "JCT_steady", i.steady_ns / 1e6, i.n_before);
@@ -108,8 +132,13 @@ static int failure_measure(struct trial *t, struct failing *f, unsigned ranks, u
 	job.on_ended = failing_ended;
 	job.arg = f;
 	if (!err)
-		err = mpi_job_run(&job, &r);
-	class_probes_join(f->probes); /* the job may have failed meanwhile */
+		err = fabric_clocks_begin(t->fabric);
+	if (!err)
+		err = training_run(t, &job, &r);
+	if (!err)
+		err = fabric_clocks_end(t->fabric, &t->clock_error_ns);
+	if (f->probes)
+		class_probes_join(f->probes); /* the job may have failed meanwhile */
 	healed = training_restore(t);
 	if (!err && !healed) {
 		add_rows(t, f, &r);
@@ -134,8 +163,14 @@ static int failure_run(struct trial *t)
 			      trial_text(t, "failure"));
 		return 0;
 	}
-	f.probes = class_probes_create(t->fabric->topo, 0, ranks - 1, PROBES, DSCP, PROBE_NS);
-	err = f.probes ? failure_measure(t, &f, ranks, bytes) : -ENOMEM;
+	if (fabric_cannot_fail(t->fabric, f.spec)) {
+		trial_missing(t, NULL, "%s: %s", f.spec, fabric_cannot_fail(t->fabric, f.spec));
+		return 0;
+	}
+	if (!t->fabric->hosts)
+		f.probes =
+			class_probes_create(t->fabric->topo, 0, ranks - 1, PROBES, DSCP, PROBE_NS);
+	err = f.probes || t->fabric->hosts ? failure_measure(t, &f, ranks, bytes) : -ENOMEM;
 	free(f.probes);
 	return err;
 }
@@ -146,7 +181,7 @@ const struct test test_t11_2 = {
 	.dut = "DUT-F",
 	.summary = "All-reduces without a pause; at half time a part of the last rank's GPU, or a "
 		   "leaf, fails. Times begin when the command is given.",
-	.needs = TRAINING_NEEDS,
+	.needs = NEED_TWO_SERVERS | NEED_FAULTS,
 	.strategies = mpi_strategies,
 	.trials = {1, 5, 5},
 	.seconds = {8, 60, 120},

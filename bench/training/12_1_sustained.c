@@ -109,7 +109,7 @@ const struct test test_t12_1 = {
 	.dut = "DUT-F",
 	.summary = "An all-reduce and an all-to-all in turn, a sample each time; 24 h in profile "
 		   "draft. What no sample may have, and what is unlike the others, is listed.",
-	.needs = TRAINING_NEEDS,
+	.needs = NEED_TWO_SERVERS,
 	.strategies = mpi_strategies,
 	.trials = {4, 60, 1440},
 	.seconds = {1, 20, 60},

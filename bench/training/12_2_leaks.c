@@ -127,7 +127,7 @@ const struct test test_t12_2 = {
 	.summary =
 		"The collectives of T12.1; resident memory of each daemon of servers and switches "
 		"after each sample, counters that became smaller, routes of the switches.",
-	.needs = TRAINING_NEEDS | NEED_ONE_MACHINE,
+	.needs = NEED_TWO_SERVERS | NEED_ONE_MACHINE,
 	.strategies = mpi_strategies,
 	.trials = {4, 60, 1440},
 	.seconds = {1, 20, 60},

@@ -2,9 +2,12 @@
 #include "training/common.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "core/machine.h"
 #include "procedure/fault.h"
 #include "procedure/load.h"
 
@@ -12,6 +15,8 @@
 #define TRAINING_OWN_MODE "own"
 #define WORKER_BYTES	  (1u << 20) /* the workers are there to see what libfare sees */
 #define MUCH_MORE	  1.1	     /* than acknowledgements and control are */
+#define TO_HEAL_S	  2	     /* of max_run_s: a fault is healed before its agent does it */
+#define GIB		  1073741824.
 
 const char *const mpi_strategies[] = {PREFIX "ofi-tcp", PREFIX "ucx-tcp", PREFIX "fare", NULL};
 
@@ -33,20 +38,56 @@ int training_spread(struct trial *t, const char *mode, unsigned gap_us)
 	return err;
 }
 
+static bool training_is_fare(const struct trial *t)
+{
+	return strcmp(t->strategy_name, PREFIX "fare") == 0;
+}
+
+/* Why MPI's ranks cannot run on these hosts; "": they can, or it is a lab. */
+static void training_hosts(const struct trial *t, unsigned ranks, char why[240])
+{
+	const struct topo *topo = t->fabric->topo;
+	const struct hosts *hosts = t->fabric->hosts;
+	unsigned gpu = 0;
+	double max_bps;
+
+	why[0] = '\0';
+	if (!hosts)
+		return;
+	if (!hosts_options(hosts)->mpirun) {
+		snprintf(why, 240, "MPI's ranks on hosts are started by --mpirun COMMAND");
+		return;
+	}
+	max_bps = (double)hosts_inventory(hosts)->limits.max_bps;
+	if (max_bps > 0 && max_bps < fabric_line_bps(t->fabric, 0)) {
+		snprintf(why, 240,
+			 "MPI's ranks do not keep to the inventory's max_rate_mbps, which is below "
+			 "the line rate");
+		return;
+	}
+	while (gpu < ranks && gpu < topo->n_gpus && hosts_gpu_device(hosts, gpu))
+		gpu++;
+	if (!training_is_fare(t) && gpu < ranks && gpu < topo->n_gpus)
+		snprintf(why, 240,
+			 "%.24s: no device but a loopback one has %s, and this transport leaves "
+			 "those out: give the address to another device as well",
+			 topo->servers[topo->gpus[gpu].server].name, topo->gpus[gpu].ipv4);
+}
+
 bool training_can(struct trial *t, unsigned ranks, uint64_t bytes)
 {
 	const struct topo *topo = t->fabric->topo;
-	const char *missing = mpi_job_missing();
+	const char *missing = mpi_job_missing(t->fabric->hosts);
+	char why[240];
 
-	if (t->fabric->hosts)
-		trial_missing(t, NULL, "MPI's ranks are started in a lab's servers, not on hosts");
-	else if (bytes > MPI_JOB_MAX_BYTES)
-		trial_missing(t, NULL, "%llu bytes: fare-mpi-coll takes less than 2 GiB",
+	training_hosts(t, ranks, why);
+	if (bytes > MPI_JOB_MAX_BYTES)
+		trial_missing(t, NULL, "%llu bytes: fare-mpi-coll takes less than 8 GiB",
 			      (unsigned long long)bytes);
 	else if (missing)
 		trial_missing(t, NULL, "%s", missing);
 	else if (ranks < 2 || ranks > topo->n_gpus)
-		trial_missing(t, NULL, "%u ranks, one a GPU: the lab has %u GPUs", ranks,
+		trial_missing(t, NULL, "%u ranks, one a GPU: there are %u GPUs", ranks,
 			      topo->n_gpus);
 	else if (topo->gpus[0].server == topo->gpus[ranks - 1].server)
 		trial_missing(t, NULL, "%u ranks are all on one server: nothing crosses the fabric",
@@ -60,7 +101,9 @@ bool training_can(struct trial *t, unsigned ranks, uint64_t bytes)
 		 strcmp(trial_text(t, "balance"), TRAINING_OWN_MODE) != 0)
 		trial_missing(t, NULL, "one tier: leaves have no uplinks to choose from");
 	else if (!topo->gpus[0].ipv4[0])
-		trial_missing(t, NULL, "MPI runs in labs with IPv4 alone");
+		trial_missing(t, NULL, "MPI runs over IPv4 alone");
+	else if (why[0])
+		trial_missing(t, NULL, "%s", why);
 	else if (bytes % (4 * ranks))
 		trial_missing(t, NULL, "%llu bytes are no whole numbers for %u ranks",
 			      (unsigned long long)bytes, ranks);
@@ -101,6 +144,10 @@ int training_degrade(struct trial *t, const char *state, unsigned ranks)
 	training_fault(t, state, ranks, spec);
 	if (!spec[0])
 		return 0;
+	if (fabric_cannot_fail(t->fabric, spec)) {
+		trial_missing(t, NULL, "%s: %s", spec, fabric_cannot_fail(t->fabric, spec));
+		return 1;
+	}
 	err = fabric_fail(t->fabric, spec, &at_ns);
 	return err ? err : fabric_settle(t->fabric);
 }
@@ -131,6 +178,12 @@ int training_prepare(struct trial *t)
 
 	if (!err)
 		err = fabric_prepare(t->fabric, STRATEGY_ECMP);
+	if (err == -EOPNOTSUPP && training_is_fare(t))
+		err = 0; /* the kernel's weights are nothing to it */
+	if (err == -EOPNOTSUPP) {
+		trial_missing(t, NULL, "%s", t->fabric->why);
+		return 1;
+	}
 	if (err || !t->fabric->topo->n_uplinks || strcmp(mode, TRAINING_OWN_MODE) == 0)
 		return err;
 	return training_spread(t, mode, 0);
@@ -143,7 +196,7 @@ struct mpi_job training_job(const struct trial *t, enum collective c, unsigned r
 	/* an iteration moves what a rank has twice at most, and one is for warming up */
 	double bits = 2.0 * 8 * (double)bytes * (least[t->profile] + 1);
 
-	return (struct mpi_job){.lab = &t->fabric->lab,
+	return (struct mpi_job){.fabric = t->fabric,
 				.transport = t->strategy_name + strlen(PREFIX),
 				.operation = collective_name(c),
 				.algorithm = collective_algorithm(c),
@@ -199,25 +252,90 @@ double training_line_bps(const struct trial *t)
 	return sum;
 }
 
+const char *training_uncounted(const struct trial *t)
+{
+	const struct hosts *hosts = t->fabric->hosts;
+
+	return hosts && hosts_inventory(hosts)->verbs && training_is_fare(t)
+		       ? "the interfaces' statistics leave RDMA out"
+		       : NULL;
+}
+
+struct links_use training_links(struct trial *t, const struct links *from, const struct links *to,
+				unsigned ranks)
+{
+	static const char *const kpis[] = {"Link_utilization_max", "Link_utilization_min",
+					   "Link_utilization_mean"};
+	struct links_use use = links_use(from, to, t->fabric->topo, ranks);
+	const double value[] = {use.max, use.min, use.mean};
+
+	for (size_t i = 0; i < sizeof(kpis) / sizeof(kpis[0]); i++)
+		if (training_uncounted(t))
+			trial_missing(t, kpis[i], "%s", training_uncounted(t));
+		else
+			trial_value(t, kpis[i], value[i] * 100, use.n);
+	return use;
+}
+
 void training_drops(struct trial *t, const struct lab_packets *from, const struct lab_packets *to)
 {
 	double sent = (double)(to->sent - from->sent),
 	       dropped = (double)(to->dropped - from->dropped);
 
-	trial_value(t, "Packet_drop_rate", sent > 0 ? dropped / sent * 1e6 : 0, (uint64_t)sent);
+	if (training_uncounted(t))
+		trial_missing(t, "Packet_drop_rate", "%s", training_uncounted(t));
+	else
+		trial_value(t, "Packet_drop_rate", sent > 0 ? dropped / sent * 1e6 : 0,
+			    (uint64_t)sent);
 }
 
-int training_job_run(struct trial *t, const struct mpi_job *job, struct mpi_result *out)
+/* A lab's ranks share this machine's memory. */
+static bool training_has_memory(struct trial *t, const struct mpi_job *job)
+{
+	uint64_t needed = mpi_job_memory_bytes(job), available = machine_memory_available();
+
+	if (t->fabric->hosts || !available || needed <= available)
+		return true;
+	trial_missing(t, NULL, "%u ranks need %.1f GiB of memory, and %.1f GiB are available",
+		      job->ranks, (double)needed / GIB, (double)available / GIB);
+	return false;
+}
+
+/* What the inventory's max_run_s leaves, of which a fault that is in force has had a part. */
+static double training_most_s(const struct trial *t)
+{
+	double passed_s =
+		t->fabric->n_faults ? (double)(clock_now_ns() - t->fabric->fault_ns) / 1e9 : 0;
+
+	return t->fabric->hosts ? fmax(fabric_max_run_s(t->fabric) - passed_s - TO_HEAL_S, 1) : 0;
+}
+
+int training_run(struct trial *t, struct mpi_job *job, struct mpi_result *out)
+{
+	int err;
+
+	*out = (struct mpi_result){0};
+	if (!training_has_memory(t, job))
+		return 1;
+	job->most_s = training_most_s(t);
+	err = mpi_job_run(job, out);
+	if (err != -EOPNOTSUPP)
+		return err;
+	trial_missing(t, NULL, "%s", out->why);
+	return 1;
+}
+
+int training_job_run(struct trial *t, struct mpi_job *job, struct mpi_result *out)
 {
 	struct lab_packets from, to;
 	int err = load_marks_begin(t);
 
 	if (!err)
-		err = lab_packets(&t->fabric->lab, &from);
+		err = fabric_packets(t->fabric, &from);
 	if (!err)
-		err = mpi_job_run(job, out);
+		err = training_run(t, job, out);
 	if (!err)
-		err = lab_packets(&t->fabric->lab, &to);
+		err = fabric_packets(t->fabric, &to);
 	if (err)
 		return err;
 	training_drops(t, &from, &to);

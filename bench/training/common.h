@@ -10,12 +10,12 @@
 
 #include "suite/trial.h"
 #include "training/collective.h"
+#include "training/links.h"
 #include "training/mpi_job.h"
 
 #define TRAINING_DRAFT "draft-calabria-bmwg-ai-fabric-training-bench-02, "
 /* Of a test of that draft: its number is that of its clause. */
 #define TRAINING_CLAUSE(number) .id = "T" number, .clause = TRAINING_DRAFT number
-#define TRAINING_NEEDS		(NEED_TWO_SERVERS | NEED_FAULTS)
 #define BASELINE		"mpi-ofi-tcp"
 #define BALANCE_BASE		"ecmp"
 
@@ -41,14 +41,14 @@ extern const char *const mpi_strategies[];
 bool training_fits(const struct topo *topo, const char *param, const char *level);
 /* fabric_balance(). 1: the lab or its kernel cannot, which the rows say in farelab's words. */
 int training_spread(struct trial *t, const char *mode, unsigned gap_us);
-/* False: this machine or this lab cannot, which the rows say. */
+/* False: this machine, this lab or these hosts cannot, which the rows say. */
 bool training_can(struct trial *t, unsigned ranks, uint64_t bytes);
 
 /*
  * "healthy"; or a fault of the last rank's GPU: "subport-lost", "plane-lost"; or "leaf-lost"; of
  * planes of two tiers "spine-uplink", of the last rank's leaf, or "spine-lost"; of three tiers
- * "superspine-uplink", of a spine of that leaf. Returns when daemons and libfare see it.
- * training_restore() whatever came of it.
+ * "superspine-uplink", of a spine of that leaf. Returns when daemons and libfare see it. 1: hosts
+ * have no command for it, which the rows say. training_restore() whatever came of it.
  */
 int training_degrade(struct trial *t, const char *state, unsigned ranks);
 int training_restore(struct trial *t);
@@ -62,9 +62,10 @@ extern const struct param training_failure_params[];
 struct mpi_job training_job(const struct trial *t, enum collective c, unsigned ranks,
 			    uint64_t bytes);
 /*
- * Workers, routes and weights as the comparison wants them: equal next hops for the kernel; and
- * leaves with uplinks spread as the parameter "balance" says, if there is one ("own": as the lab
- * has it). 1: as training_spread().
+ * Workers, routes and weights as the comparison wants them: equal next hops for the kernel
+ * (mpi-fare does without where hosts cannot); and leaves with uplinks spread as the parameter
+ * "balance" says, if there is one ("own": as the lab has it). 1: the fabric cannot, which the rows
+ * say.
  */
 int training_prepare(struct trial *t);
 /*
@@ -74,13 +75,20 @@ int training_prepare(struct trial *t);
 void training_algorithm(struct trial *t, enum collective c, const struct mpi_job *job,
 			const struct mpi_result *r, const double *sent);
 
-/* The row "Packet_drop_rate", of the lab's counters before and after. */
+/* Why the interfaces' statistics have not all that the transport sends; NULL: they do. */
+const char *training_uncounted(const struct trial *t);
+/* The rows of TRAINING_LINKS; how the links of the first ranks were used. */
+struct links_use training_links(struct trial *t, const struct links *from, const struct links *to,
+				unsigned ranks);
+/* The row "Packet_drop_rate", by fabric_packets() before and after. */
 void training_drops(struct trial *t, const struct lab_packets *from, const struct lab_packets *to);
+/* mpi_job_run(). 1: memory does not suffice, or hosts did not run it; the rows say so. */
+int training_run(struct trial *t, struct mpi_job *job, struct mpi_result *out);
 /*
- * mpi_job_run(), and its rows of drops, marks and pauses: from before the job begins until after it
- * has ended, as to read these counters takes longer than some jobs.
+ * The same, and its rows of drops, marks and pauses: from before the job begins until after it has
+ * ended, as to read these counters takes longer than some jobs.
  */
-int training_job_run(struct trial *t, const struct mpi_job *job, struct mpi_result *out);
+int training_job_run(struct trial *t, struct mpi_job *job, struct mpi_result *out);
 
 /* Of all sub-ports of a GPU that are whole, on the wire. */
 double training_line_bps(const struct trial *t);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,8 +69,34 @@ static int links_read_host(struct links *links, const struct topo *topo, int ser
 	return err;
 }
 
-int links_read(struct links *links, const struct topo *topo)
+/* By an agent: "p0.tx_bytes" (host_counters.h). */
+static int links_read_agent(struct links *links, const struct fabric *fabric, unsigned server)
 {
+	const struct topo *topo = fabric->topo;
+	json_t *counters;
+	int err = hosts_counters_read(fabric->hosts, server, &counters);
+
+	for (unsigned gpu = 0; !err && gpu < topo->n_gpus; gpu++)
+		for (unsigned p = 0; topo->gpus[gpu].server == server && p < topo->n_planes; p++)
+			for (unsigned s = 0; s < topo->gpus[gpu].plane[p].n_sub_ports; s++) {
+				char key[FARE_DEV_NAME_MAX + 16];
+				const json_t *bytes;
+
+				snprintf(key, sizeof(key), "%s.tx_bytes",
+					 topo->gpus[gpu].plane[p].sub_port[s].dev);
+				bytes = json_object_get(counters, key);
+				if (json_is_integer(bytes))
+					links->tx_bytes[links_place(topo, gpu, p, s)] =
+						(uint64_t)json_integer_value(bytes);
+			}
+	if (!err)
+		json_decref(counters);
+	return err;
+}
+
+int links_read(struct links *links, const struct fabric *fabric)
+{
+	const struct topo *topo = fabric->topo;
 	size_t n = links_place(topo, topo->n_gpus, 0, 0);
 	int err = 0;
 
@@ -79,7 +106,8 @@ int links_read(struct links *links, const struct topo *topo)
 	memset(links->tx_bytes, 0xff, n * sizeof(*links->tx_bytes));
 	links->at_ns = clock_now_ns();
 	for (unsigned i = 0; !err && i < topo->n_servers; i++)
-		err = links_read_host(links, topo, (int)i, topo->servers[i].netns);
+		err = fabric->hosts ? links_read_agent(links, fabric, i)
+				    : links_read_host(links, topo, (int)i, topo->servers[i].netns);
 	for (unsigned i = 0; !err && topo->n_uplinks && i < topo->n_leaves; i++)
 		err = links_read_host(links, topo, -1, topo->leaves[i].netns);
 	for (unsigned i = 0; !err && topo->n_superspines && i < topo->n_spines; i++)

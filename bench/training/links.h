@@ -3,21 +3,21 @@
  * links.h - how much of each live sub-port a collective used, and how often links lost or gained
  * their carrier, by the kernel's counters.
  *
- * Owns: the counters read first. In: a topology, `ip -s -s link` in the namespaces of servers,
- * leaves and spines, at two moments; out: shares of what the sub-ports carry. Thread: the
- * coordinator's.
+ * Owns: the counters read first. In: a fabric, `ip -s -s link` in the namespaces of servers, leaves
+ * and spines, or what the hosts' agents read, at two moments; out: shares of what the sub-ports
+ * carry. Thread: the coordinator's.
  */
 #ifndef LINKS_H
 #define LINKS_H
 
 #include <stdint.h>
 
-#include "fabric/topo.h"
+#include "fabric/fabric.h"
 
 struct links {
 	uint64_t at_ns;
 	uint64_t *tx_bytes; /* gpu x plane x sub-port; UINT64_MAX: not seen */
-	/* of the carrier, sub-ports and switches' links to those above them together */
+	/* of the carrier, sub-ports and switches' links to those above them together; 0 of hosts */
 	uint64_t transitions;
 };
 
@@ -30,7 +30,7 @@ struct links_use {
 /* Adds what `ip -j -s -s link` said of a server; of a switch: below 0. Pure. -EBADMSG. */
 int links_parse(struct links *links, const struct topo *topo, int server, const char *text);
 /* 0 or -errno, after saying why. */
-int links_read(struct links *links, const struct topo *topo);
+int links_read(struct links *links, const struct fabric *fabric);
 void links_fini(struct links *links);
 
 /* Of the first n_gpus GPUs, between the two readings; n is 0 if there is no live sub-port. */

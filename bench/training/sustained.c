@@ -31,10 +31,18 @@ struct counts {
 struct sample {
 	struct trial *t;
 	struct counts from, to;
-	struct class_probes *probes; /* between the first rank's server and the last one's */
+	/* between the first rank's server and the last one's; NULL: hosts */
+	struct class_probes *probes;
 	struct hist latency, depth;
 	double job_s, wall_s, roofline_s, bits;
+	/* of the all-reduce, and of the all-to-all */
+	struct {
+		double busbw_bps, jct_s;
+		unsigned n;
+	} of[2];
 };
+
+static const char sustained_lab[] = "it is read from the switches of labs alone";
 
 static void counts_fini(struct counts *c)
 {
@@ -47,10 +55,12 @@ static void counts_fini(struct counts *c)
 static int counts_read(const struct trial *t, struct counts *out)
 {
 	const struct lab *lab = &t->fabric->lab;
-	int err = links_read(&out->links, t->fabric->topo);
+	int err = links_read(&out->links, t->fabric);
 
 	if (!err)
-		err = lab_packets(lab, &out->packets);
+		err = fabric_packets(t->fabric, &out->packets);
+	if (t->fabric->hosts)
+		return err;
 	if (!err)
 		err = lab_counters(lab, &out->text);
 	if (!err && !fabric_cannot(t->fabric, NEED_PFC))
@@ -61,21 +71,23 @@ static int counts_read(const struct trial *t, struct counts *out)
 static void sustained_links(struct trial *t, const struct counts *from, const struct counts *to,
 			    unsigned ranks)
 {
-	struct links_use use = links_use(&from->links, &to->links, t->fabric->topo, ranks);
+	struct links_use use = training_links(t, &from->links, &to->links, ranks);
+	const char *why = training_uncounted(t) ? training_uncounted(t) : "nothing was sent";
 
-	trial_value(t, "Link_utilization_max", use.max * 100, use.n);
-	trial_value(t, "Link_utilization_min", use.min * 100, use.n);
-	trial_value(t, "Link_utilization_mean", use.mean * 100, use.n);
-	if (isfinite(use.jfi)) {
+	if (isfinite(use.jfi) && !training_uncounted(t)) {
 		trial_value(t, "MMR", use.max / use.mean, use.n);
 		trial_value(t, "JFI", use.jfi, use.n);
+		trial_value(t, "Links_unused", use.unused, use.n);
 	} else {
-		trial_missing(t, "MMR", "nothing was sent");
-		trial_missing(t, "JFI", "nothing was sent");
+		trial_missing(t, "MMR", "%s", why);
+		trial_missing(t, "JFI", "%s", why);
+		trial_missing(t, "Links_unused", "%s", why);
 	}
-	trial_value(t, "Links_unused", use.unused, use.n);
-	trial_value(t, "Link_transitions",
-		    (double)(to->links.transitions - from->links.transitions), 1);
+	if (t->fabric->hosts)
+		trial_missing(t, "Link_transitions", "hosts' counters have no changes of carriers");
+	else
+		trial_value(t, "Link_transitions",
+			    (double)(to->links.transitions - from->links.transitions), 1);
 }
 
 static void sustained_pauses(struct trial *t, const struct counts *from, const struct counts *to)
@@ -95,9 +107,15 @@ static void sustained_pauses(struct trial *t, const struct counts *from, const s
 static int sustained_daemons(struct trial *t, const struct counts *from, const struct counts *to)
 {
 	unsigned switches = leaf_load_switches(t->fabric->topo);
+	static const char *const kpis[] = {"CPU", "Memory", "Daemons_ended", "Counter_wraps"};
 	struct lab_changes changes;
-	int err = lab_changes(from->text, to->text, &changes);
+	int err;
 
+	for (size_t i = 0; t->fabric->hosts && i < sizeof(kpis) / sizeof(kpis[0]); i++)
+		trial_missing(t, kpis[i], "%s", sustained_lab);
+	if (t->fabric->hosts)
+		return 0;
+	err = lab_changes(from->text, to->text, &changes);
 	if (err)
 		return err;
 	trial_value(t, "CPU", leaf_load_cpu_percent(&from->leaves, &to->leaves, switches), 1);
@@ -122,7 +140,10 @@ static void sustained_absent(struct trial *t)
 	trial_missing(t, "CC_convergence", "the load has no onset: T7.3 measures it");
 	trial_missing(t, "Route_convergence", "no topology change is ordered: T11.1 measures it");
 	trial_missing(t, "CRC_errors", "%s", fabric_lacks(t->fabric, FABRIC_CRC));
-	trial_missing(t, "Power", "a lab's switches are namespaces of this machine: no sensor");
+	trial_missing(t, "Power", "%s",
+		      t->fabric->hosts
+			      ? "real switches' sensors are not read from here"
+			      : "a lab's switches are namespaces of this machine: no sensor");
 }
 
 /* ---- a collective ---- */
@@ -160,9 +181,9 @@ static int sustained_ended(void *arg)
 	return err;
 }
 
-/* BusBW and the time of one collective; its sums are added. */
-static int sustained_job(struct sample *s, enum collective c, unsigned ranks, uint64_t bytes,
-			 const char *busbw, const char *jct)
+/* One collective, the first or the second; its sums are added. */
+static int sustained_job(struct sample *s, unsigned number, enum collective c, unsigned ranks,
+			 uint64_t bytes)
 {
 	struct trial *t = s->t;
 	struct mpi_job job = training_job(t, c, ranks, bytes);
@@ -171,19 +192,21 @@ static int sustained_job(struct sample *s, enum collective c, unsigned ranks, ui
 	int err;
 
 	job.seconds = s->job_s;
-	job.on_begun = sustained_begun;
-	job.on_ended = sustained_ended;
+	job.on_begun = s->probes ? sustained_begun : NULL;
+	job.on_ended = s->probes ? sustained_ended : NULL;
 	job.arg = s;
-	err = mpi_job_run(&job, &r);
-	class_probes_join(s->probes); /* the job may have failed meanwhile */
+	err = training_run(t, &job, &r);
+	if (s->probes)
+		class_probes_join(s->probes); /* the job may have failed meanwhile */
 	if (!err) {
 		bps = collective_busbw_bps(c, ranks, bytes, r.wall_s / r.n);
 		s->wall_s += r.wall_s;
 		s->bits += bps * ranks * r.wall_s;
 		s->roofline_s += r.n * collective_roofline_s(t->fabric->topo, c, ranks, bytes, 0,
 							     training_line_bps(t), 0);
-		trial_value(t, busbw, bps / 1e9, r.n);
-		trial_value(t, jct, r.wall_s / r.n * 1e3, r.n);
+		s->of[number].busbw_bps = bps;
+		s->of[number].jct_s = r.wall_s / r.n;
+		s->of[number].n = r.n;
 	}
 	mpi_result_fini(&r);
 	return err;
@@ -193,10 +216,19 @@ static int sustained_add(struct sample *s, unsigned ranks)
 {
 	struct trial *t = s->t;
 
+	trial_value(t, "BusBW", s->of[0].busbw_bps / 1e9, s->of[0].n);
+	trial_value(t, "JCT", s->of[0].jct_s * 1e3, s->of[0].n);
+	trial_value(t, "BusBW_alltoall", s->of[1].busbw_bps / 1e9, s->of[1].n);
+	trial_value(t, "JCT_alltoall", s->of[1].jct_s * 1e3, s->of[1].n);
 	trial_value(t, "JCT_ratio", s->wall_s / s->roofline_s, 1);
 	trial_value(t, "Aggregate_throughput", s->bits / s->wall_s / 1e9, 1);
-	trial_hist(t, "Latency", &s->latency);
-	trial_hist(t, "Queue_depth", &s->depth);
+	if (s->probes) {
+		trial_hist(t, "Latency", &s->latency);
+		trial_hist(t, "Queue_depth", &s->depth);
+	} else {
+		trial_missing(t, "Latency", "small packets are sent beside the job in labs alone");
+		trial_missing(t, "Queue_depth", "%s", sustained_lab);
+	}
 	sustained_links(t, &s->from, &s->to, ranks);
 	training_drops(t, &s->from.packets, &s->to.packets);
 	sustained_pauses(t, &s->from, &s->to);
@@ -213,13 +245,14 @@ static int sustained_measure(struct trial *t, unsigned ranks, uint64_t bytes)
 		return -ENOMEM;
 	s->t = t;
 	s->job_s = t->seconds / 2;
-	s->probes = class_probes_create(t->fabric->topo, 0, ranks - 1, PROBES, DATA_DSCP, PROBE_NS);
-	err = s->probes ? counts_read(t, &s->from) : -ENOMEM;
+	if (!t->fabric->hosts)
+		s->probes = class_probes_create(t->fabric->topo, 0, ranks - 1, PROBES, DATA_DSCP,
+						PROBE_NS);
+	err = s->probes || t->fabric->hosts ? counts_read(t, &s->from) : -ENOMEM;
 	if (!err)
-		err = sustained_job(s, COLLECTIVE_ALLREDUCE, ranks, bytes, "BusBW", "JCT");
+		err = sustained_job(s, 0, COLLECTIVE_ALLREDUCE, ranks, bytes);
 	if (!err)
-		err = sustained_job(s, COLLECTIVE_ALLTOALL, ranks, bytes, "BusBW_alltoall",
-				    "JCT_alltoall");
+		err = sustained_job(s, 1, COLLECTIVE_ALLTOALL, ranks, bytes);
 	if (!err)
 		err = counts_read(t, &s->to);
 	if (!err)

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../check_bench_hosts.h"
 #include "fabric/fabric.h"
 #include "suite/test.h"
 
@@ -147,6 +148,29 @@ START_TEST(a_reason_is_that_of_this_fabric)
 }
 END_TEST
 
+/* Of hosts nothing tells which links are cut but what this run has cut itself. */
+START_TEST(hosts_links_that_are_cut)
+{
+	struct bench_hosts b = bench_hosts(400);
+	struct fabric_fault cut = {"subport h1/g0 0 0"};
+	struct fabric fabric = {
+		.hosts = &b.hosts, .topo = b.hosts.inventory->topo, .fault = &cut, .n_faults = 1};
+	const struct topo_gpu *gpus = fabric.topo->gpus;
+
+	ck_assert_ptr_null(fabric_cannot_fail(&fabric, cut.spec));
+	ck_assert_ptr_nonnull(fabric_cannot_fail(&fabric, "subport h0/g0 0 0"));
+	ck_assert_ptr_nonnull(fabric_cannot_fail(&fabric, "leaf l0"));
+	ck_assert_int_eq(fabric_check(&fabric), 0);
+	ck_assert(!gpus[1].plane[0].sub_port[0].up);
+	ck_assert(gpus[1].plane[1].sub_port[0].up);
+	ck_assert(gpus[0].plane[0].sub_port[0].up);
+	fabric.n_faults = 0;
+	ck_assert_int_eq(fabric_check(&fabric), 0);
+	ck_assert(gpus[1].plane[0].sub_port[0].up);
+	bench_hosts_end(&b);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("fabric");
@@ -159,6 +183,7 @@ int main(void)
 	tcase_add_test(tcase, the_same_fault_twice);
 	tcase_add_test(tcase, a_command_that_fails);
 	tcase_add_test(tcase, a_heal_that_fails);
+	tcase_add_test(tcase, hosts_links_that_are_cut);
 	tcase_add_test(tcase, a_reason_is_that_of_this_fabric);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);

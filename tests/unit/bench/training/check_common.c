@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "../check_bench_fabric.h"
+#include "../check_bench_hosts.h"
 #include "training/common.h"
 
 extern const struct test test_t9_1;
@@ -80,22 +81,64 @@ END_TEST
 
 static void cannot(struct trial *t, uint64_t bytes, const char *why)
 {
-	ck_assert(!training_can(t, 4, bytes));
+	ck_assert(!training_can(t, 2, bytes));
 	ck_assert_uint_gt(t->n_rows, 0);
 	ck_assert_msg(strstr(t->row[t->n_rows - 1].missing, why), "%s",
 		      t->row[t->n_rows - 1].missing);
 }
 
-/* What the job refuses, and hosts, whose servers are no namespaces of this machine, stands in rows
- * and does not end the run. */
+/* What the job refuses stands in rows and does not end the run. */
 START_TEST(what_cannot_be_run_is_said)
 {
 	struct trial t = begin(fabric(4));
 
-	cannot(&t, UINT64_C(4) << 30, "less than 2 GiB");
-	cannot(&t, UINT64_C(2) << 30, "less than 2 GiB");
-	under_test.hosts = (struct hosts *)(void *)&under_test;
-	cannot(&t, 1u << 20, "not on hosts");
+	cannot(&t, UINT64_C(8) << 30, "less than 8 GiB");
+	cannot(&t, (UINT64_C(8) << 30) - 1, "less than 8 GiB");
+	end(&t);
+}
+END_TEST
+
+/* So does what hosts lack. fare takes its addresses from fared. */
+START_TEST(what_hosts_lack_is_said)
+{
+	struct bench_hosts b = bench_hosts(50);
+	struct trial t;
+
+	if (mpi_job_missing(true))
+		return; /* and a row says that alone */
+	b.hosts.member = b.member;
+	under_test = (struct fabric){.hosts = &b.hosts, .topo = b.hosts.inventory->topo};
+	t = (struct trial){.test = &test_t9_1, .fabric = &under_test, .strategy_name = "mpi-fare"};
+	t.n_params = 2;
+	ck_assert_int_eq(row_param_set(&t.param[0], "balance", "ecmp"), 0);
+	ck_assert_int_eq(row_param_set(&t.param[1], "fabric", "healthy"), 0);
+	cannot(&t, 1u << 20, "--mpirun COMMAND");
+	b.hosts.options.mpirun = "mpirun";
+	cannot(&t, 1u << 20, "max_rate_mbps");
+	b.hosts.inventory->limits.max_bps = 100000000;
+	ck_assert(training_can(&t, 2, 1u << 20));
+	t.strategy_name = "mpi-ofi-tcp";
+	cannot(&t, 1u << 20, "h1: no device but a loopback one has 198.19.0.2");
+	json_object_set_new(b.member[1].about, "gpu_devices", json_pack("[s]", "eth9"));
+	ck_assert(training_can(&t, 2, 1u << 20));
+	trial_fini(&t);
+	bench_hosts_end(&b);
+}
+END_TEST
+
+/* A lab's ranks share this machine's memory: nothing is started. */
+START_TEST(memory_that_does_not_suffice)
+{
+	struct trial t = begin(fabric(4));
+	struct mpi_job job = {.fabric = &under_test,
+			      .operation = "allreduce",
+			      .bytes = UINT64_C(1) << 50,
+			      .ranks = 4};
+	struct mpi_result r;
+
+	ck_assert_int_eq(training_run(&t, &job, &r), 1);
+	ck_assert_uint_gt(t.n_rows, 0);
+	ck_assert_ptr_nonnull(strstr(t.row[0].missing, "4 ranks need 10485760.0 GiB of memory"));
 	end(&t);
 }
 END_TEST
@@ -111,6 +154,8 @@ int main(void)
 	tcase_add_test(tcase, faults_of_two_tiers);
 	tcase_add_test(tcase, faults_of_three_tiers);
 	tcase_add_test(tcase, what_cannot_be_run_is_said);
+	tcase_add_test(tcase, what_hosts_lack_is_said);
+	tcase_add_test(tcase, memory_that_does_not_suffice);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);

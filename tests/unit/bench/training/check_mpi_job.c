@@ -4,10 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../check_bench_hosts.h"
 #include "training/mpi_job.h"
 
+static const struct fabric lab = {.lab = {.name = "mine"}};
 static const struct mpi_job job = {
-	.operation = "allreduce", .transport = "fare", .bytes = 64, .ranks = 2};
+	.fabric = &lab, .operation = "allreduce", .transport = "fare", .bytes = 64, .ranks = 2};
 
 #define HEAD "{\"event\": \"answer\", \"bytes\": 64, \"ranks\": 2, \"algorithm\": \"ring\", "
 #define REST                                                                                       \
@@ -82,6 +84,108 @@ START_TEST(answers_that_do_not_fit)
 }
 END_TEST
 
+/* Rank r belongs on GPU r's host; a lab's launcher sees to that by itself. */
+START_TEST(ranks_on_other_hosts)
+{
+	static const char turned[] = "{\"event\": \"begun\", \"hosts\": [\"h1\", \"h0\"]}";
+	struct bench_hosts b = bench_hosts(400);
+	struct fabric hosts = {.hosts = &b.hosts, .topo = b.hosts.inventory->topo};
+	struct mpi_job on_hosts = job;
+	struct mpi_result r = {0};
+
+	on_hosts.fabric = &hosts;
+	ck_assert_int_eq(mpi_job_parse(&job, turned, &r), MPI_EVENT_BEGUN);
+	ck_assert_int_eq(
+		mpi_job_parse(&on_hosts, "{\"event\": \"begun\", \"hosts\": [\"h0\", \"h1\"]}", &r),
+		MPI_EVENT_BEGUN);
+	ck_assert_int_eq(mpi_job_parse(&on_hosts, turned, &r), -EOPNOTSUPP);
+	ck_assert_ptr_nonnull(strstr(r.why, "rank 0 was started on h1, not on h0"));
+	ck_assert_int_eq(mpi_job_parse(&on_hosts, "{\"event\": \"begun\"}", &r), -EOPNOTSUPP);
+	ck_assert_ptr_nonnull(strstr(r.why, "on no host, not on h0"));
+	bench_hosts_end(&b);
+}
+END_TEST
+
+static void args_are(const struct mpi_args *a, const char *const *expected)
+{
+	unsigned n = 0;
+
+	for (; expected[n]; n++) /* the first is the launcher's path */
+		ck_assert_str_eq(n ? a->arg[n] : strrchr(a->arg[0], '/') + 1, expected[n]);
+	ck_assert_uint_eq(a->n, n);
+	ck_assert_ptr_null(a->arg[n]);
+}
+
+START_TEST(arguments_of_a_lab)
+{
+	struct mpi_args a;
+
+	ck_assert_int_eq(mpi_args_launch(&a, &job), 0);
+	snprintf(a.launcher, sizeof(a.launcher), "/x/farelab-mpi");
+	mpi_args_add(&a, "-x");
+	mpi_args_program(&a, &job, "program");
+	args_are(&a, (const char *const[]){"farelab-mpi", "run", "mine", "fare", "2", "-x", "--",
+					   "program", NULL});
+	mpi_args_fini(&a);
+}
+END_TEST
+
+/* The key's file is named, and no word of it; a device's name that could be taken for more than
+ * one is left out. */
+START_TEST(arguments_of_hosts)
+{
+	struct bench_hosts b = bench_hosts(400);
+	struct fabric hosts = {.hosts = &b.hosts, .topo = b.hosts.inventory->topo};
+	struct mpi_job on_hosts = job;
+	struct mpi_args a;
+
+	b.hosts.member = b.member;
+	b.hosts.options = (struct launch_options){.key = "/dev/./null", .mpirun = "mpirun -x A"};
+	on_hosts.fabric = &hosts;
+	ck_assert_int_eq(mpi_args_launch(&a, &on_hosts), 0);
+	snprintf(a.launcher, sizeof(a.launcher), "/x/farelab-mpi");
+	mpi_args_program(&a, &on_hosts, "program");
+	args_are(&a, (const char *const[]){"farelab-mpi", "hosts", "mpirun -x A",
+					   "h0=/run/a=gpu0 h1=/run/b=-", "fare", "2", "--", "env",
+					   "FARE_KEY_FILE=/dev/null", "FARE_PROVIDER=soft",
+					   "program", NULL});
+	mpi_args_fini(&a);
+	json_object_set_new(b.member[0].about, "gpu_devices", json_pack("[s]", "x h1=/tmp=y"));
+	ck_assert_int_eq(mpi_args_launch(&a, &on_hosts), 0);
+	ck_assert_str_eq(a.hosts, "h0=/run/a=- h1=/run/b=-");
+	mpi_args_fini(&a);
+	b.hosts.options.key = "/nowhere/key";
+	ck_assert_int_eq(mpi_args_launch(&a, &on_hosts), -ENOENT);
+	mpi_args_fini(&a);
+	bench_hosts_end(&b);
+}
+END_TEST
+
+static uint64_t memory(const char *operation, unsigned ranks, bool overlaps)
+{
+	struct mpi_job of = job;
+
+	of.operation = operation;
+	of.ranks = ranks;
+	of.bytes = UINT64_C(4) << 30;
+	of.overlaps = overlaps;
+	return mpi_job_memory_bytes(&of) >> 30;
+}
+
+/* GiB, of vectors of 4 */
+START_TEST(memory_of_all_ranks)
+{
+	ck_assert_uint_eq(memory("allgather", 2, false), 16);
+	ck_assert_uint_eq(memory("bcast", 2, false), 16);
+	ck_assert_uint_eq(memory("alltoall", 2, false), 16 + 4);
+	ck_assert_uint_eq(memory("allreduce", 2, false), 16 + 8);
+	ck_assert_uint_eq(memory("allreduce", 2, true), 24);
+	ck_assert_uint_eq(memory("sendrecv", 2, false), 24);
+	ck_assert_uint_eq(memory("reduce_scatter", 2, false), 24 + 8);
+	ck_assert_uint_eq(memory("allreduce", 1024, false), 8192 + 8);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("mpi_job");
@@ -92,6 +196,10 @@ int main(void)
 	tcase_add_test(tcase, events_in_their_lines);
 	tcase_add_test(tcase, an_answer_is_taken);
 	tcase_add_test(tcase, answers_that_do_not_fit);
+	tcase_add_test(tcase, ranks_on_other_hosts);
+	tcase_add_test(tcase, arguments_of_a_lab);
+	tcase_add_test(tcase, arguments_of_hosts);
+	tcase_add_test(tcase, memory_of_all_ranks);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
