@@ -104,7 +104,9 @@ static void worker_op_arena(struct worker *w, json_t *request)
 	if (answer && lacks)
 		json_object_set_new(answer, "lacks", json_string(source));
 	else if (answer)
-		json_object_set_new(answer, "memory", json_sprintf("%s; %s", source, target));
+		json_object_set_new(answer, "memory",
+				    strcmp(source, target) ? json_sprintf("%s; %s", source, target)
+							   : json_string(source));
 	worker_send(w, answer);
 }
 

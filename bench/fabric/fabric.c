@@ -205,7 +205,7 @@ static int fabric_workers(struct fabric *fabric, uint64_t arena_bytes)
 	fabric_no_cluster(fabric);
 	fabric->arena_bytes = arena_bytes;
 	fabric->memory = (struct memory_pair){0};
-	strcpy(fabric->memory_text, "host memory; host memory");
+	strcpy(fabric->memory_text, FABRIC_HOST_MEMORY);
 	err = fabric->hosts
 		      ? hosts_cluster(fabric->hosts, &fabric->cluster, arena_bytes)
 		      : cluster_create(&fabric->cluster, fabric->topo, arena_bytes, fabric->store);
@@ -221,6 +221,11 @@ int fabric_cluster_of(struct fabric *fabric, uint64_t arena_bytes, const struct 
 		return err;
 	err = cluster_memory(fabric->cluster, fabric->arena_bytes, kinds, fabric->memory_text);
 	fabric->memory = err ? (struct memory_pair){0} : *kinds;
+	if (err) { /* all have host memory again, and so has the next run */
+		snprintf(fabric->memory_lacks, sizeof(fabric->memory_lacks), "%s",
+			 fabric->memory_text);
+		strcpy(fabric->memory_text, FABRIC_HOST_MEMORY);
+	}
 	return err;
 }
 

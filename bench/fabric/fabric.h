@@ -23,6 +23,8 @@
 /* A sub-port taken for gray comes back that late when nothing is sent. */
 #define FABRIC_PATHS_MS 180000
 
+#define FABRIC_HOST_MEMORY "host memory" /* as workers call it (memory.c) */
+
 struct fabric_fault {
 	char spec[96];
 };
@@ -33,8 +35,9 @@ struct fabric {
 	struct topo *topo;	 /* of hosts: the inventory's, less what this run has cut */
 	struct cluster *cluster; /* NULL: none was wanted yet */
 	uint64_t arena_bytes;
-	struct memory_pair memory; /* of the workers */
-	char memory_text[CLUSTER_MEMORY_MAX];
+	struct memory_pair memory;	       /* of the workers */
+	char memory_text[CLUSTER_MEMORY_MAX];  /* what that is */
+	char memory_lacks[CLUSTER_MEMORY_MAX]; /* why kinds that were wanted last are not there */
 	const char *store; /* of a lab: where workers have files; NULL: nowhere. Borrowed */
 	int weights;	   /* -1: unknown; 0: FRR's; 1: equal */
 	bool refused;	   /* hosts: a mode was waited for, and is not available */
@@ -83,7 +86,7 @@ double fabric_max_run_s(const struct fabric *fabric);
 /* A worker for every GPU, with arenas of arena_bytes at least, in host memory. */
 int fabric_cluster(struct fabric *fabric, uint64_t arena_bytes);
 /* The same, with memory of these kinds: fabric->memory_text says what it is. -EOPNOTSUPP: there is
- * none, and it says why. */
+ * none, and fabric->memory_lacks says why; it is the hosts' then. */
 int fabric_cluster_of(struct fabric *fabric, uint64_t arena_bytes, const struct memory_pair *kinds);
 /* Ends them: nothing is attached to the daemons. */
 void fabric_no_cluster(struct fabric *fabric);

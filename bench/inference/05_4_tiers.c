@@ -57,7 +57,7 @@ static int tiers_run(struct trial *t)
 	plan_fini(&plan);
 	if (err == -EOPNOTSUPP) {
 		trial_missing(t, NULL, "tier %s: %s", trial_text(t, "tier"),
-			      t->fabric->memory_text);
+			      t->fabric->memory_lacks);
 		return 0;
 	}
 	if (err)
@@ -118,8 +118,9 @@ const struct test test_5_4 = {
 		     {"tier_ratio", "", "DUT-PD", "throughput over that of " TIERS_BEST,
 		      BETTER_HIGHER, 0},
 		     {"medium", "", "DUT-PD",
-		      "what the tier is made of, at the sender and at the receiver", BETTER_NONE,
-		      0},
+		      "what the tier is made of, at the sender and at the receiver; said once "
+		      "where that is the same",
+		      BETTER_NONE, 0},
 		     KPI_MODEL("KV_xfer_bandwidth", "MB/s")),
 	.views = VIEWS(
 		{VIEW_FIELDS(VIEW_TABLE, "Tiers", "tier", "size", "strategy", "KV_xfer_bandwidth",

@@ -88,7 +88,7 @@ void trial_spoil(struct trial *t, const char *why);
 /* A load that spreads as the trial's strategy does; qps 0: one per sub-port. */
 struct traffic_load trial_load(const struct trial *t, const char *name, unsigned qps);
 
-/* Makes the workers' memory large enough and of the kinds wanted (-EOPNOTSUPP: fabric->memory_text
+/* Makes the workers' memory large enough and of the kinds wanted (-EOPNOTSUPP: fabric->memory_lacks
  * says why there is none), sets the kernel's weights, runs the plan, notes how idle
  * the machine was. meanwhile and arg: as of struct measure. */
 int trial_measure(struct trial *t, const struct plan *plan,

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <check.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "../check_bench_hosts.h"
+#include "bench/check_bench_fabric.h"
+#include "engine/rendezvous.h"
 #include "fabric/fabric.h"
 #include "suite/test.h"
 
@@ -171,6 +175,111 @@ START_TEST(hosts_links_that_are_cut)
 }
 END_TEST
 
+/* ---- memory of workers that have no dma-bufs ---- */
+
+static json_t *json_of_two(void)
+{
+	return fabric(2);
+}
+
+struct fake_workers {
+	unsigned n, accepted;
+	pthread_t thread[4];
+	int end[4]; /* of the coordinator */
+};
+
+struct fake_worker {
+	int fd;
+	unsigned gpu;
+};
+
+static void *fake_worker_run(void *arg)
+{
+	struct fake_worker *me = arg;
+	struct rendezvous *link;
+	json_t *message = json_pack("{s:i}", "gpu", (int)me->gpu), *request;
+
+	if (rendezvous_create(&link, me->fd) || rendezvous_send(link, message))
+		abort();
+	json_decref(message);
+	free(me);
+	while (!rendezvous_receive(link, 60000, &request)) {
+		bool host = !json_integer_value(json_object_get(request, "source"));
+		const char *op = json_string_value(json_object_get(request, "op"));
+
+		if (!op || strcmp(op, "arena") != 0) { /* quit */
+			json_decref(request);
+			break;
+		}
+		message = json_pack("{s:s, s:s}", "event", "arena", host ? "memory" : "lacks",
+				    host ? FABRIC_HOST_MEMORY : "no dma-buf");
+		if (rendezvous_send(link, message))
+			abort();
+		json_decref(message);
+		json_decref(request);
+	}
+	rendezvous_destroy(link);
+	return NULL;
+}
+
+static int fake_start(void *arg)
+{
+	struct fake_workers *all = arg;
+
+	for (unsigned i = 0; i < all->n; i++) {
+		struct fake_worker *worker = malloc(sizeof(*worker));
+		int ends[2];
+
+		ck_assert_ptr_nonnull(worker);
+		ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+		*worker = (struct fake_worker){.fd = ends[1], .gpu = i};
+		all->end[i] = ends[0];
+		ck_assert_int_eq(pthread_create(&all->thread[i], NULL, fake_worker_run, worker), 0);
+	}
+	return 0;
+}
+
+static int fake_accept(void *arg, int timeout_ms, struct rendezvous **link)
+{
+	struct fake_workers *all = arg;
+
+	(void)timeout_ms;
+	return rendezvous_create(link, all->end[all->accepted++]);
+}
+
+static void fake_end(void *arg, bool whole)
+{
+	struct fake_workers *all = arg;
+
+	ck_assert(whole);
+	for (unsigned i = 0; i < all->n; i++)
+		pthread_join(all->thread[i], NULL);
+}
+
+/* After a run that wanted memory which nobody has the next one has the hosts', and says so: not
+ * why the one before had none. */
+START_TEST(what_is_missing_is_not_what_is_there)
+{
+	static const struct memory_pair dmabufs = {MEMORY_DMABUF, MEMORY_DMABUF}, host = {0};
+	struct fake_workers workers = {.n = 2};
+	const struct cluster_source source = {
+		.start = fake_start, .accept = fake_accept, .end = fake_end, .arg = &workers};
+	struct fabric fabric = make();
+
+	fabric.topo = parsed(json_of_two());
+	fabric.arena_bytes = 4096;
+	ck_assert_int_eq(cluster_create_from(&fabric.cluster, fabric.topo, 4096, &source), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		ck_assert_int_eq(fabric_cluster_of(&fabric, 4096, &dmabufs), -EOPNOTSUPP);
+		ck_assert_str_eq(fabric.memory_lacks, "GPU s0/g0: no dma-buf");
+		ck_assert_int_eq(fabric_cluster_of(&fabric, 4096, &host), 0);
+		ck_assert_str_eq(fabric.memory_text, "host memory");
+	}
+	fabric_no_cluster(&fabric);
+	topo_destroy(fabric.topo);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("fabric");
@@ -185,6 +294,7 @@ int main(void)
 	tcase_add_test(tcase, a_heal_that_fails);
 	tcase_add_test(tcase, hosts_links_that_are_cut);
 	tcase_add_test(tcase, a_reason_is_that_of_this_fabric);
+	tcase_add_test(tcase, what_is_missing_is_not_what_is_there);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
