@@ -6,7 +6,8 @@
 
 struct fault {
 	struct fabric *fabric;
-	const char *spec;
+	const char *spec; /* NULL: of links */
+	struct fault_links *links;
 	double share;
 	uint64_t inject_ns;
 };
@@ -15,9 +16,21 @@ static int fault_strike(void *arg, uint64_t from_ns, uint64_t to_ns)
 {
 	struct fault *f = arg;
 	uint64_t at_ns = from_ns + (uint64_t)((double)(to_ns - from_ns) * f->share);
-	int err = cluster_sleep_until(f->fabric->cluster, at_ns);
+	int err = 0;
 
-	return err ? err : fabric_fail(f->fabric, f->spec, &f->inject_ns);
+	if (f->links) {
+		err = cluster_sleep_until(f->fabric->cluster, at_ns - FAULT_COUNT_NS);
+		if (!err)
+			err = fault_links_count(f->links, f->fabric);
+	}
+	if (!err)
+		err = cluster_sleep_until(f->fabric->cluster, at_ns);
+	if (!err && f->links) {
+		err = fault_links_count(f->links, f->fabric);
+		fault_links_choose(f->links);
+	}
+	return err ? err
+		   : fabric_fail(f->fabric, f->links ? f->links->spec : f->spec, &f->inject_ns);
 }
 
 bool fault_uplink(const struct topo *topo, unsigned gpu, unsigned plane, char *spec, size_t size)
@@ -78,10 +91,9 @@ struct recovery fault_goodput(const struct measured *m)
 				 .bytes = m->load[0].bin_bytes};
 }
 
-int fault_measure(struct trial *t, const struct plan *plan, const char *spec, double share,
-		  uint64_t *inject_ns, struct measured *m, struct recovery *goodput)
+static int fault_measure_any(struct trial *t, const struct plan *plan, struct fault f,
+			     uint64_t *inject_ns, struct measured *m, struct recovery *goodput)
 {
-	struct fault f = {.fabric = t->fabric, .spec = spec, .share = share};
 	int err;
 
 	t->bins = true;
@@ -92,4 +104,21 @@ int fault_measure(struct trial *t, const struct plan *plan, const char *spec, do
 	*inject_ns = f.inject_ns;
 	*goodput = fault_goodput(m);
 	return 0;
+}
+
+int fault_measure(struct trial *t, const struct plan *plan, const char *spec, double share,
+		  uint64_t *inject_ns, struct measured *m, struct recovery *goodput)
+{
+	const struct fault f = {.fabric = t->fabric, .spec = spec, .share = share};
+
+	return fault_measure_any(t, plan, f, inject_ns, m, goodput);
+}
+
+int fault_measure_busiest(struct trial *t, const struct plan *plan, struct fault_links *links,
+			  double share, uint64_t *inject_ns, struct measured *m,
+			  struct recovery *goodput)
+{
+	const struct fault f = {.fabric = t->fabric, .links = links, .share = share};
+
+	return fault_measure_any(t, plan, f, inject_ns, m, goodput);
 }

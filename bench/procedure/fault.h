@@ -8,6 +8,7 @@
 #ifndef FAULT_H
 #define FAULT_H
 
+#include "procedure/fault_links.h"
 #include "procedure/recovery.h"
 #include "resilience/observe.h"
 #include "suite/trial.h"
@@ -18,6 +19,11 @@
  */
 int fault_measure(struct trial *t, const struct plan *plan, const char *spec, double share,
 		  uint64_t *inject_ns, struct measured *m, struct recovery *goodput);
+
+/* The same, with the busiest of these links just before it: links->spec, links->text. */
+int fault_measure_busiest(struct trial *t, const struct plan *plan, struct fault_links *links,
+			  double share, uint64_t *inject_ns, struct measured *m,
+			  struct recovery *goodput);
 
 /* "uplink l0 sp0": the first link to a spine of the leaf that a GPU has on a plane. False: it has
  * none. */
