@@ -135,6 +135,7 @@ static int measure_loads(const struct measure *measure, struct measured *out, un
 			err = hist_read(&out->load[i].delivered,
 					json_object_get(item, "delivered"));
 		out->load[i].unposted += measure_integer(item, "unposted");
+		out->load[i].late += measure_integer(item, "late");
 		rounds = measure_integer(item, "rounds_ended");
 		if (!err && rounds)
 			err = measure_rounds_of(measure, out, gpu, (unsigned)i, rounds);

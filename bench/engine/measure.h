@@ -19,6 +19,7 @@ struct measured_load {
 	double bps;		     /* payload acknowledged, or read */
 	uint64_t messages, unposted; /* unposted: due in the window, never handed over; they count
 					in `delivered` with the time that they waited */
+	uint64_t late;		     /* due in the window, and acknowledged after its end */
 	/* rounds that began and ended everywhere in the window: from the first GPU that posted to
 	 * the last that had everything, ns; and each GPU's own part: from its first post until
 	 * everything had arrived there */

@@ -69,6 +69,7 @@ struct worker_load {
 	uint64_t *round_start, *round_end; /* round_room of both; 0: not yet */
 	uint64_t round_room, rounds_ended;
 	uint64_t unposted; /* due in the window, and not posted when the run was stopped */
+	uint64_t late;	   /* due in the window, completed after its end */
 	/* of messages that were due in the window measured: from then until posted, completed (at
 	 * the sender), delivered (at the receiver) */
 	struct hist *posted, *completed, *delivered;
@@ -202,6 +203,9 @@ struct worker_packets worker_packets(const struct worker *w);
 /* Is the stream's message seq due? True: *due_ns says since when. False: w->wake_ns is brought
  * forward, if time alone is missing. */
 bool worker_is_due(struct worker *w, struct worker_tx *tx, uint64_t seq, uint64_t *due_ns);
+/* A message that was due then has ended, the sender knows now. False: that was not in the window.
+ */
+bool worker_ended(const struct worker *w, struct worker_load *load, uint64_t due_ns);
 /* Sequence numbers below this may be posted, as far as rounds go. */
 uint64_t worker_limit(const struct worker *w, const struct worker_load *load);
 void worker_round_posted(struct worker *w, struct worker_load *load, uint64_t seq, uint64_t now);

@@ -126,6 +126,15 @@ bool worker_is_due(struct worker *w, struct worker_tx *tx, uint64_t seq, uint64_
 	return true;
 }
 
+bool worker_ended(const struct worker *w, struct worker_load *load, uint64_t due_ns)
+{
+	if (!worker_in_window(w, due_ns))
+		return false;
+	load->late += w->to_ns && w->event_ns >= w->to_ns;
+	hist_add(load->completed, w->event_ns > due_ns ? w->event_ns - due_ns : 0);
+	return true;
+}
+
 /* It has waited so long at least: what is left out would make a slow fabric look fast. */
 static void worker_unposted(struct worker *w, struct worker_load *load, uint64_t due_ns,
 			    uint64_t now)

@@ -108,10 +108,10 @@ void worker_measure(struct worker *w, uint64_t now)
 
 static json_t *worker_load_json(const struct worker_load *load)
 {
-	return json_pack("{s:s, s:o, s:o, s:o, s:I, s:I}", "name", load->name, "posted",
+	return json_pack("{s:s, s:o, s:o, s:o, s:I, s:I, s:I}", "name", load->name, "posted",
 			 hist_json(load->posted), "completed", hist_json(load->completed),
 			 "delivered", hist_json(load->delivered), "unposted",
-			 (json_int_t)load->unposted, "rounds_ended",
+			 (json_int_t)load->unposted, "late", (json_int_t)load->late, "rounds_ended",
 			 (json_int_t)load->rounds_ended);
 }
 

@@ -247,10 +247,8 @@ static void worker_message(struct worker *w, struct worker_rx *rx, uint32_t tag,
 /* The sender knows that the message which was due then has arrived. */
 static void worker_done(struct worker *w, struct worker_tx *tx, uint64_t due_ns)
 {
-	if (!worker_in_window(w, due_ns))
-		return;
-	tx->messages++;
-	hist_add(tx->load->completed, w->event_ns > due_ns ? w->event_ns - due_ns : 0);
+	if (worker_ended(w, tx->load, due_ns))
+		tx->messages++;
 }
 
 static void worker_completed(struct worker *w, struct worker_tx *tx, uint64_t seq)

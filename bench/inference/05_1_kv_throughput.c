@@ -36,7 +36,8 @@ static bool verify_every(struct trial *t, unsigned *every)
 /* The links carry probes, and what is sent again, too: what is left of them is idle time. */
 static void add_line_used(struct trial *t, const struct measured *m)
 {
-	struct load_links use = load_links(t, m, false, (int)t->fabric->topo->gpus[0].server);
+	const bool sender[TOPO_MAX_GPUS] = {true};
+	struct load_links use = load_links(t, m, sender);
 
 	if (use.n)
 		trial_value(t, "line_used", use.mean * 100, use.n);

@@ -162,8 +162,7 @@ static int pfc_measure(struct trial *t, struct pfc_trial *p, const struct plan *
 		err = -EBADMSG; /* the lab's ports have changed */
 	if (!err) {
 		trial_one_way(t, "KV_xfer_latency", &m.load[0].delivered);
-		trial_value(t, "Packet_drop_rate", load_links(t, &m, false, LINKS_OF_ALL).drop_ppm,
-			    1);
+		trial_value(t, "Packet_drop_rate", load_links(t, &m, NULL).drop_ppm, 1);
 	}
 	if (!err && is_lab) {
 		pfc_add_pauses(t, p, &m, &from, &to);

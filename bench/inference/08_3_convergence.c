@@ -59,7 +59,7 @@ static void convergence_add(struct trial *t, const struct measured *m, double de
 	trial_value(t, "KV_bandwidth", steady[0] / 8e6, 1);
 	trial_value(t, "EP_bandwidth", steady[1] / 8e6, 1);
 	trial_value(t, "JFI", stats_jfi(steady, 2), 2);
-	trial_value(t, "Packet_drop_rate", load_links(t, m, false, LINKS_OF_ALL).drop_ppm, 1);
+	trial_value(t, "Packet_drop_rate", load_links(t, m, NULL).drop_ppm, 1);
 	trial_model(t, "KV_bandwidth",
 		    fmin(prefill * KV_SHARE, trial_gpus(t) - prefill) *
 			    fabric_line_bps(t->fabric, 0) / 8e6,

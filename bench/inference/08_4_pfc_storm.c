@@ -39,7 +39,7 @@ static void storm_add_kv(struct trial *t, const struct measured *m)
 	trial_value(t, "KV_affected", (double)hist_above(&kv->delivered, (uint64_t)late_ns),
 		    kv->delivered.n);
 	trial_value(t, "retransmissions", (double)m->books.retransmitted, m->books.messages);
-	trial_value(t, "Packet_drop_rate", load_links(t, m, false, LINKS_OF_ALL).drop_ppm, 1);
+	trial_value(t, "Packet_drop_rate", load_links(t, m, NULL).drop_ppm, 1);
 }
 
 static int storm_add(struct trial *t, const struct ring_storm *s)

@@ -65,15 +65,18 @@ static void balancing_add_uplinks(struct trial *t, const struct uplinks *u)
 	trial_value(t, "Uplink_utilization_min", use.min / full * 100, use.n);
 }
 
-static void balancing_add(struct trial *t, const struct measured *m)
+static void balancing_add(struct trial *t, const struct plan *plan, const struct measured *m)
 {
-	struct load_links use = load_links(t, m, true, LINKS_OF_ALL);
+	bool senders[TOPO_MAX_GPUS];
+	struct load_links use;
 
+	load_senders(plan, senders);
+	use = load_links(t, m, senders);
 	trial_value(t, "JFI", use.jfi, use.n);
 	trial_model(t, "JFI", 1, "");
 	trial_value(t, "Link_utilization_max", use.max * 100, use.n);
 	trial_value(t, "Link_utilization_min", use.min * 100, use.n);
-	trial_value(t, "max_over_mean", use.max / use.mean, use.n);
+	trial_value(t, "max_over_mean", use.max_over_mean, use.n);
 	trial_value(t, "retransmissions", (double)m->books.retransmitted, m->books.messages);
 	trial_value(t, "fabric_bandwidth",
 		    (m->load[0].bps + (m->n_loads > 1 ? m->load[1].bps : 0)) / 8e6, use.n);
@@ -89,7 +92,7 @@ static int balancing_measure(struct trial *t, const struct plan *plan)
 	if (!err)
 		err = trial_measure(t, plan, why ? NULL : uplinks_meanwhile, &u, &m);
 	if (!err) {
-		balancing_add(t, &m);
+		balancing_add(t, plan, &m);
 		if (!why)
 			balancing_add_uplinks(t, &u);
 		for (unsigned i = 0; why && i < 4; i++)
@@ -133,8 +136,8 @@ const struct test test_9_3 = {
 	.summary = "How evenly links are used: servers' by the way their QPs are spread (the "
 		   "strategies), counted at the servers' interfaces, and leaves' links to spines "
 		   "by the leaves' mode (emulated: the kernel, and BPF). JFI is between the links "
-		   "of a server or of a leaf, the mean of those that send; one that sends less "
-		   "than 2% only receives, and is left out.",
+		   "of a server or of a leaf, the mean of those that send: GPUs that send blocks "
+		   "or dispatches; of leaves those that fill 2% of their links to spines.",
 	.needs = NEED_TWO_SERVERS,
 	.trials = {2, 10, 20},
 	.seconds = {1, 5, 60},
@@ -149,11 +152,15 @@ const struct test test_9_3 = {
 	.kpis = KPIS(
 		{"JFI", "", "DUT-F", "between the links of a server, mean of servers; 1 is even",
 		 BETTER_HIGHER, 0},
-		{"Link_utilization_max", "%", "DUT-F", "of the busiest sub-port, transmitting",
+		{"Link_utilization_max", "%", "DUT-F", "of the busiest sub-port of GPUs that send",
 		 BETTER_NONE, 0},
-		{"Link_utilization_min", "%", "DUT-F", "of the idlest sub-port of those in use",
+		{"Link_utilization_min", "%", "DUT-F",
+		 "of the idlest of them; with both kinds of traffic decode GPUs send dispatches "
+		 "alone",
 		 BETTER_HIGHER, 0},
-		{"max_over_mean", "", "DUT-F", "busiest sub-port over the mean", BETTER_LOWER, 0},
+		{"max_over_mean", "", "DUT-F",
+		 "of those of a server the busiest over their mean, of the worst server",
+		 BETTER_LOWER, 0},
 		{"Uplink_JFI", "", "DUT-F", "between a leaf's links to spines, mean of leaves",
 		 BETTER_HIGHER, 0},
 		{"Uplink_utilization_max", "%", "DUT-F", "of the busiest of them", BETTER_NONE, 0},

@@ -29,19 +29,21 @@ static int kv(struct trial *t, unsigned gpus)
 	struct load_links use;
 	struct measured m;
 	unsigned at = plan_load(&plan, &load), half = gpus / 2;
+	bool senders[TOPO_MAX_GPUS];
 	double uplinks_bps;
 	int err;
 
 	for (unsigned i = 0; i < half; i++)
 		plan_stream(&plan, at, i, scale_target(t, gpus, i), 2, 256u << 10);
 	uplinks_bps = load_uplinks_bps(t->fabric->topo, &plan) / half;
+	load_senders(&plan, senders);
 	err = trial_measure(t, &plan, NULL, NULL, &m);
 	plan_fini(&plan);
 	if (err)
 		return err;
 	trial_value(t, "KV_xfer_bandwidth", m.load[0].bps / 8e6 / half, m.load[0].messages);
 	trial_one_way(t, "KV_xfer_latency", &m.load[0].delivered);
-	use = load_links(t, &m, true, LINKS_OF_ALL);
+	use = load_links(t, &m, senders);
 	trial_value(t, "Link_utilization_max", use.max * 100, use.n);
 	trial_model(t, "KV_xfer_bandwidth",
 		    fmin(fabric_pair_bps(t->fabric, 0, scale_target(t, gpus, 0)), uplinks_bps) /

@@ -201,7 +201,7 @@ static void autoscaling_add(struct scaling *s, const struct measured *m)
 	trial_one_way(s->t, "KV_xfer_latency", &m->load[0].delivered);
 	trial_one_way_value(s->t, "worst_latency", (double)m->load[0].delivered.max / 1e6,
 			    m->load[0].delivered.n, hist_quantile(&m->load[0].delivered, 0.5));
-	trial_value(s->t, "Packet_drop_rate", load_links(s->t, m, false, LINKS_OF_ALL).drop_ppm, 1);
+	trial_value(s->t, "Packet_drop_rate", load_links(s->t, m, NULL).drop_ppm, 1);
 	add_throughput(s, m);
 }
 

@@ -71,7 +71,7 @@ static void add_bulk(struct trial *t, const struct measured *m, const struct rec
 	load_add_settled(t, "convergence", step.settled_ms, SMOOTH_MS, WITHIN);
 	trial_value(t, "capacity_kept", step.after / step.before * 100, 1);
 	trial_model(t, "capacity_kept", kept * 100, "");
-	trial_value(t, "Packet_drop_rate", load_links(t, m, false, LINKS_OF_ALL).drop_ppm, 1);
+	trial_value(t, "Packet_drop_rate", load_links(t, m, NULL).drop_ppm, 1);
 }
 
 /* *observe begins with the workers, who have seen the whole fabric. */

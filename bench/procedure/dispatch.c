@@ -133,6 +133,23 @@ double dispatch_ideal_bytes_per_s(const struct topo *topo, const struct dispatch
 	return sum / seconds;
 }
 
+double dispatch_unfinished(const struct measured_load *ep, double period_s, uint64_t from_ns,
+			   uint64_t to_ns)
+{
+	double period_ns = period_s * 1e9, first, due = 0, ended = 0;
+
+	if (!ep->n_rounds)
+		return 1;
+	first = (double)ep->round_start[0];
+	for (uint64_t r = 0; first + (double)r * period_ns < (double)to_ns; r++) {
+		if (first + (double)r * period_ns < (double)from_ns)
+			continue;
+		due++;
+		ended += r < ep->n_rounds && ep->round_end[r] < to_ns;
+	}
+	return due > 0 ? 1 - ended / due : NAN;
+}
+
 void dispatch_add_volume(struct trial *t, const struct dispatch *d, const struct moe *moe)
 {
 	struct moe_spread spread = dispatch_spread(t, d, moe);
@@ -182,7 +199,7 @@ static void dispatch_add_config(struct trial *t, const struct dispatch *d)
 /* How full the links were, and what queues dropped. */
 static void dispatch_add_links(struct trial *t, const struct measured *m)
 {
-	struct load_links use = load_links(t, m, false, LINKS_OF_ALL);
+	struct load_links use = load_links(t, m, NULL);
 
 	if (use.n)
 		trial_value(t, "Link_utilization_max", use.max * 100, use.n);

@@ -36,6 +36,12 @@ struct moe_spread dispatch_spread(const struct trial *t, const struct dispatch *
  */
 double dispatch_ideal_bytes_per_s(const struct topo *topo, const struct dispatch *d,
 				  const struct moe *moe);
+/*
+ * Of rounds that are due a period apart: the share of those due within [from_ns, to_ns) that had
+ * not ended by to_ns, from 0 to 1. Pure.
+ */
+double dispatch_unfinished(const struct measured_load *ep, double period_s, uint64_t from_ns,
+			   uint64_t to_ns);
 /* The rows T_egress and S_fabric of a test that declares them. */
 void dispatch_add_volume(struct trial *t, const struct dispatch *d, const struct moe *moe);
 /* The rows of those KPIs of a dispatch that the test declares; d->ep GPUs took part. */

@@ -9,8 +9,6 @@
 #include "fabric/optimum.h"
 #include "fabric/pauses.h"
 
-#define LOAD_BUSY 0.02 /* of what its links carry: who only receives sends acknowledgements */
-
 bool load_is_read(struct trial *t, bool *can)
 {
 	bool read = strcmp(trial_text(t, "verb"), "read") == 0;
@@ -49,13 +47,32 @@ bool load_divides(struct trial *t, unsigned qps)
 	return false;
 }
 
+/* NULL: it is none, or not of these GPUs. */
 static const struct topo_sub_port *sub_port_of(const struct topo *topo,
-					       const struct measured_link *link)
+					       const struct measured_link *link, const bool *gpus)
 {
 	unsigned plane, s;
 	int gpu = topo_find_sub_port(topo, link->server, link->dev, &plane, &s);
 
-	return gpu < 0 ? NULL : &topo->gpus[gpu].plane[plane].sub_port[s];
+	if (gpu < 0 || (gpus && !gpus[gpu]))
+		return NULL;
+	return &topo->gpus[gpu].plane[plane].sub_port[s];
+}
+
+/* Shares of the links of server[i], of n links, into of; how many. 0: link i is not its first. */
+static unsigned load_server_of(const double *share, const unsigned *server, unsigned n, unsigned i,
+			       double *of)
+{
+	unsigned k = 0;
+
+	for (unsigned j = 0; j < n; j++) {
+		if (server[j] != server[i])
+			continue;
+		if (j < i)
+			return 0;
+		of[k++] = share[j];
+	}
+	return k;
 }
 
 double load_evenness(const double *share, const unsigned *server, unsigned n)
@@ -64,15 +81,9 @@ double load_evenness(const double *share, const unsigned *server, unsigned n)
 	unsigned servers = 0;
 
 	for (unsigned i = 0; of && i < n; i++) {
-		unsigned k = 0;
-		bool first = true;
+		unsigned k = load_server_of(share, server, n, i, of);
 
-		for (unsigned j = 0; j < n; j++) {
-			first &= j >= i || server[j] != server[i];
-			if (server[j] == server[i])
-				of[k++] = share[j];
-		}
-		if (!first)
+		if (!k)
 			continue;
 		sum += stats_jfi(of, k);
 		servers++;
@@ -81,35 +92,42 @@ double load_evenness(const double *share, const unsigned *server, unsigned n)
 	return servers ? sum / servers : NAN;
 }
 
-/* Does that server send at all? Others' links would look unevenly used. */
-static bool load_is_busy(const struct trial *t, const struct measured *m, unsigned server)
+double load_max_over_mean(const double *share, const unsigned *server, unsigned n)
 {
-	double bps = 0, all = 0;
+	double *of = calloc(n + 1, sizeof(*of)), worst = NAN;
 
-	for (unsigned i = 0; i < m->n_links; i++) {
-		const struct topo_sub_port *port = sub_port_of(t->fabric->topo, &m->link[i]);
+	for (unsigned i = 0; of && i < n; i++) {
+		unsigned k = load_server_of(share, server, n, i, of);
+		double max = 0, sum = 0;
 
-		if (!port || !port->up || m->link[i].server != server)
-			continue;
-		bps += m->link[i].tx_bps;
-		all += (double)port->rate_bps;
+		for (unsigned j = 0; j < k; j++) {
+			max = fmax(max, of[j]);
+			sum += of[j];
+		}
+		if (sum > 0)
+			worst = fmax(worst, max * k / sum);
 	}
-	return bps >= LOAD_BUSY * all;
+	free(of);
+	return worst;
 }
 
-struct load_links load_links(const struct trial *t, const struct measured *m, bool only_busy,
-			     int server)
+void load_senders(const struct plan *plan, bool senders[TOPO_MAX_GPUS])
 {
-	struct load_links use = {.min = INFINITY, .jfi = NAN};
+	memset(senders, 0, TOPO_MAX_GPUS * sizeof(*senders));
+	for (unsigned i = 0; i < plan->n_streams; i++)
+		senders[plan->stream[i].src] = true;
+}
+
+struct load_links load_links(const struct trial *t, const struct measured *m, const bool *gpus)
+{
+	struct load_links use = {.min = INFINITY, .jfi = NAN, .max_over_mean = NAN};
 	double *share = calloc(m->n_links + 1, sizeof(*share)), packets = 0, dropped = 0;
 	unsigned *of = calloc(m->n_links + 1, sizeof(*of));
 
 	for (unsigned i = 0; share && of && i < m->n_links; i++) {
-		const struct topo_sub_port *port = sub_port_of(t->fabric->topo, &m->link[i]);
-		unsigned here = m->link[i].server;
+		const struct topo_sub_port *port = sub_port_of(t->fabric->topo, &m->link[i], gpus);
 
-		if (!port || !port->up || (server >= 0 && here != (unsigned)server) ||
-		    (only_busy && !load_is_busy(t, m, here)))
+		if (!port || !port->up)
 			continue;
 		packets += (double)m->link[i].tx_packets;
 		dropped += (double)(m->link[i].tx_dropped + m->link[i].rx_dropped);
@@ -117,11 +135,12 @@ struct load_links load_links(const struct trial *t, const struct measured *m, bo
 		use.max = fmax(use.max, share[use.n]);
 		use.min = fmin(use.min, share[use.n]);
 		use.mean += share[use.n];
-		of[use.n++] = here;
+		of[use.n++] = m->link[i].server;
 	}
 	if (use.n) {
 		use.mean /= use.n;
 		use.jfi = load_evenness(share, of, use.n);
+		use.max_over_mean = load_max_over_mean(share, of, use.n);
 	}
 	if (m->fabric_sent) {
 		packets = (double)m->fabric_sent;
@@ -131,6 +150,13 @@ struct load_links load_links(const struct trial *t, const struct measured *m, bo
 	free(share);
 	free(of);
 	return use;
+}
+
+double load_unfinished(const struct measured_load *load)
+{
+	double due = (double)(load->posted.n + load->unposted);
+
+	return due > 0 ? (double)(load->unposted + load->late) / due : NAN;
 }
 
 void load_pair(unsigned i, unsigned sources, unsigned sinks, unsigned *source, unsigned *sink)
@@ -214,8 +240,7 @@ int load_marked_incast(struct trial *t, const char *name, unsigned to, uint64_t 
 		err = trial_measure(t, &plan, NULL, NULL, m);
 	plan_fini(&plan);
 	if (!err)
-		trial_value(t, "Packet_drop_rate", load_links(t, m, false, LINKS_OF_ALL).drop_ppm,
-			    1);
+		trial_value(t, "Packet_drop_rate", load_links(t, m, NULL).drop_ppm, 1);
 	return err;
 }
 

@@ -19,28 +19,33 @@ unsigned load_sub_ports(const struct topo *topo);
  * why not. */
 bool load_divides(struct trial *t, unsigned qps);
 
-/* How the sub-ports of all GPUs are used, of the window: shares of what they can carry. */
+/* How the sub-ports of GPUs are used, of the window: shares of what they can carry. */
 struct load_links {
 	double max, min, mean; /* transmit side */
 	double jfi;	       /* between the links of a server, mean of servers */
+	double max_over_mean;  /* of a server's links, of the worst server */
 	double drop_ppm; /* by any queue of a lab; by the servers' interfaces where it is none */
 	unsigned n;
 };
 
-#define LINKS_OF_ALL (-1)
+/* GPUs that the plan has send payload (of a READ: that answer it). Others' links carry
+ * acknowledgements and probes. Pure. */
+void load_senders(const struct plan *plan, bool senders[TOPO_MAX_GPUS]);
+/* gpus: of those alone; NULL: of all. n is 0 where no counter can be read. */
+struct load_links load_links(const struct trial *t, const struct measured *m, const bool *gpus);
 
-/*
- * only_busy: links of servers that carry next to nothing (who only receives) do not count.
- * server: of that one, or LINKS_OF_ALL. n is 0 where no counter can be read.
- */
-struct load_links load_links(const struct trial *t, const struct measured *m, bool only_busy,
-			     int server);
+/* Share of what was due in the window that had not ended by its end, from 0 to 1; NaN: nothing was
+ * due. Pure. */
+double load_unfinished(const struct measured_load *load);
 
 /*
  * Of shares of n links, server[] of each: JFI between the links of a server, the mean of servers.
  * NaN: there are none. Pure.
  */
 double load_evenness(const double *share, const unsigned *server, unsigned n);
+/* The busiest link of a server over the mean of its links, of the worst server. NaN: none is used.
+ * Pure. */
+double load_max_over_mean(const double *share, const unsigned *server, unsigned n);
 /* The two ends of pair i, such that no GPU has two while another of its side has none, and pairs
  * repeat only when all were met. Pure. */
 void load_pair(unsigned i, unsigned sources, unsigned sinks, unsigned *source, unsigned *sink);

@@ -55,9 +55,11 @@ static int try_share(void *arg, double share, bool *held)
 	struct throughput *w = arg;
 	struct plan plan = {0};
 	struct measured m;
+	bool senders[TOPO_MAX_GPUS];
 	int err;
 
 	plan_pairs(w, &plan, share);
+	load_senders(&plan, senders);
 	err = trial_measure(w->t, &plan, NULL, NULL, &m);
 	plan_fini(&plan);
 	if (err)
@@ -67,7 +69,7 @@ static int try_share(void *arg, double share, bool *held)
 	if (*held) {
 		w->bps = m.load[0].bps;
 		w->messages = m.load[0].messages;
-		w->use = load_links(w->t, &m, true, LINKS_OF_ALL);
+		w->use = load_links(w->t, &m, senders);
 	}
 	measured_fini(&m);
 	return 0;

@@ -151,7 +151,7 @@ static void convergence_add(struct trial *t, const struct measured *m, unsigned 
 	trial_value(t, "JFI", stats_jfi(rate, m->n_loads), m->n_loads);
 	add_jfi_over_time(t, m, from);
 	trial_value(t, "Flow_rate", sum * 8e3 / (2 * flows) / 1e6, 2 * flows);
-	trial_value(t, "Packet_drop_rate", load_links(t, m, false, LINKS_OF_ALL).drop_ppm, 1);
+	trial_value(t, "Packet_drop_rate", load_links(t, m, NULL).drop_ppm, 1);
 	trial_model(t, "Flow_rate",
 		    fabric_line_bps(t->fabric, trial_gpus(t) - 1) / (2 * flows) / 1e6, "");
 }

@@ -109,7 +109,7 @@ static void balanced_order(struct trial *t, const struct measured *m)
 		    m->books.out_of_order);
 	trial_value(t, "Retransmission_rate", (double)m->books.retransmitted / seconds,
 		    m->books.retransmitted);
-	trial_value(t, "Packet_drop_rate", load_links(t, m, false, LINKS_OF_ALL).drop_ppm, 1);
+	trial_value(t, "Packet_drop_rate", load_links(t, m, NULL).drop_ppm, 1);
 }
 
 static void balanced_add(struct trial *t, const struct balanced *b, const struct measured *m,

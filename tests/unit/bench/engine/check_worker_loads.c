@@ -58,6 +58,30 @@ START_TEST(what_was_never_posted_counts)
 }
 END_TEST
 
+/* Due in the window from 60 to 100: one that ends within it, one that ends later, and one that was
+ * due before, which counts for nothing. */
+START_TEST(what_ended_late_counts)
+{
+	struct worker *w = calloc(1, sizeof(*w));
+	struct hist completed;
+
+	hist_init(&completed);
+	w->load[0].completed = &completed;
+	w->from_ns = 60;
+	w->to_ns = 100;
+	w->event_ns = 90;
+	ck_assert(worker_ended(w, &w->load[0], 70));
+	ck_assert_uint_eq(w->load[0].late, 0);
+	w->event_ns = 120;
+	ck_assert(worker_ended(w, &w->load[0], 80));
+	ck_assert(!worker_ended(w, &w->load[0], 50));
+	ck_assert_uint_eq(w->load[0].late, 1);
+	ck_assert_uint_eq(completed.n, 2);
+	ck_assert_uint_eq(completed.max, 40);
+	free(w);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("worker_loads");
@@ -67,6 +91,7 @@ int main(void)
 
 	tcase_add_test(tcase, rounds_do_not_run_out);
 	tcase_add_test(tcase, what_was_never_posted_counts);
+	tcase_add_test(tcase, what_ended_late_counts);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);

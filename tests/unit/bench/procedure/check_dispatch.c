@@ -204,6 +204,22 @@ START_TEST(parameters_are_told)
 }
 END_TEST
 
+/* A round is due each 10 ms from 5 ms on; measured are 100 to 200 ms: rounds 10 to 19 (105 to 195
+ * ms). Of these 10 and 11 end in time, 12 does later, and no other ends at all. */
+START_TEST(dispatches_that_did_not_end)
+{
+	uint64_t start[13] = {5000000}, end[13] = {9000000};
+	struct measured_load ep = {.round_start = start, .round_end = end, .n_rounds = 13};
+
+	end[10] = 150000000;
+	end[11] = 199000000;
+	end[12] = 240000000;
+	ck_assert_double_eq_tol(dispatch_unfinished(&ep, .01, 100000000, 200000000), .8, 1e-12);
+	ep.n_rounds = 0;
+	ck_assert_double_eq(dispatch_unfinished(&ep, .01, 100000000, 200000000), 1);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("dispatch");
@@ -218,6 +234,7 @@ int main(void)
 	tcase_add_test(tcase, busbw_by_hand);
 	tcase_add_test(tcase, a_group_of_one_server);
 	tcase_add_test(tcase, parameters_are_told);
+	tcase_add_test(tcase, dispatches_that_did_not_end);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);

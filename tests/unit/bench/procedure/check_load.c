@@ -52,6 +52,10 @@ START_TEST(servers_are_not_compared_with_each_other)
 	/* (0.8 + 0)^2 / (2 x 0.64) = 0.5 and 1 */
 	ck_assert_double_eq_tol(load_evenness(uneven, server, 4), .75, 1e-12);
 	ck_assert(isnan(load_evenness(even, server, 0)));
+	ck_assert_double_eq_tol(load_max_over_mean(even, server, 4), 1, 1e-12);
+	ck_assert_double_eq_tol(load_max_over_mean(crossed, mixed, 4), 1, 1e-12);
+	ck_assert_double_eq_tol(load_max_over_mean(uneven, server, 4), 2, 1e-12);
+	ck_assert(isnan(load_max_over_mean(even, server, 0)));
 }
 END_TEST
 
@@ -111,7 +115,7 @@ START_TEST(links_and_drops)
 	struct measured m = {.n_links = 4, .link = link};
 	struct load_links use;
 
-	use = load_links(&t, &m, false, LINKS_OF_ALL);
+	use = load_links(&t, &m, NULL);
 	ck_assert_uint_eq(use.n, 3);
 	ck_assert_double_eq_tol(use.max, .5, 1e-12);
 	ck_assert_double_eq_tol(use.min, 0, 1e-12);
@@ -119,8 +123,56 @@ START_TEST(links_and_drops)
 	ck_assert_double_eq_tol(use.drop_ppm, 5000, 1e-9);
 	m.fabric_sent = 2000;
 	m.fabric_dropped = 20;
-	ck_assert_double_eq_tol(load_links(&t, &m, false, LINKS_OF_ALL).drop_ppm, 10000, 1e-9);
+	ck_assert_double_eq_tol(load_links(&t, &m, NULL).drop_ppm, 10000, 1e-9);
 	topo_destroy(topo);
+}
+END_TEST
+
+/* Servers 1 and 2 only receive and acknowledge, with more than server 0's last link sends: their
+ * links are not in the mean, as the plan has GPU 0 alone send. */
+START_TEST(a_receiver_is_no_sender)
+{
+	struct topo *topo = parsed(fabric(3));
+	struct fabric f = {.topo = topo};
+	const struct trial t = {.fabric = &f};
+	struct measured_link link[] = {{.dev = "g0p0s0", .tx_bps = 200e6},
+				       {.dev = "g0p1s0", .tx_bps = 100e6},
+				       {.dev = "g0p2s0", .tx_bps = 3e6},
+				       {.server = 1, .dev = "g0p0s0", .tx_bps = 10e6},
+				       {.server = 1, .dev = "g0p1s0", .tx_bps = 12e6},
+				       {.server = 2, .dev = "g0p1s0", .tx_bps = 150e6}};
+	struct measured m = {.n_links = 6, .link = link};
+	struct traffic_load load = {0};
+	struct plan plan = {0};
+	bool senders[TOPO_MAX_GPUS];
+	struct load_links use;
+
+	plan_stream(&plan, plan_load(&plan, &load), 0, 1, 1, 4096);
+	load_senders(&plan, senders);
+	ck_assert(senders[0] && !senders[1] && !senders[2]);
+	use = load_links(&t, &m, senders);
+	ck_assert_uint_eq(use.n, 3);
+	ck_assert_double_eq_tol(use.mean, .505, 1e-12);
+	ck_assert_double_eq_tol(use.min, .015, 1e-12);
+	/* (1 + .5 + .015)^2 / (3 x (1 + .25 + .000225)) */
+	ck_assert_double_eq_tol(use.jfi, .611950, 1e-6);
+	plan_fini(&plan);
+	topo_destroy(topo);
+}
+END_TEST
+
+/* 5 were due: 1 never left, 1 arrived too late. */
+START_TEST(what_did_not_end)
+{
+	struct measured_load load = {.unposted = 1, .late = 1};
+
+	hist_init(&load.posted);
+	for (unsigned i = 0; i < 4; i++)
+		hist_add(&load.posted, 7);
+	ck_assert_double_eq_tol(load_unfinished(&load), .4, 1e-12);
+	load = (struct measured_load){0};
+	hist_init(&load.posted);
+	ck_assert(isnan(load_unfinished(&load)));
 }
 END_TEST
 
@@ -163,6 +215,8 @@ int main(void)
 	tcase_add_test(tcase, servers_are_not_compared_with_each_other);
 	tcase_add_test(tcase, marks_of_a_receiver);
 	tcase_add_test(tcase, links_and_drops);
+	tcase_add_test(tcase, a_receiver_is_no_sender);
+	tcase_add_test(tcase, what_did_not_end);
 	tcase_add_test(tcase, links_to_spines_bound_pairs);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
