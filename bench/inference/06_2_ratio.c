@@ -8,8 +8,8 @@
 #include "suite/kpis.h"
 
 #define RATIO_MAX     16
-#define RATIO_TTFT_NS 500e6 /* the draft's objectives */
-#define RATIO_ITL_NS  50e6
+#define RATIO_TTFT_MS 500 /* the draft's objectives, of P99 */
+#define RATIO_ITL_MS  50
 
 static int ratio_run(struct trial *t)
 {
@@ -50,6 +50,59 @@ static bool ratio_read(const struct rows *rows, const struct row *row, double qu
 	return whole;
 }
 
+/* One KPI against its objective, by the highest percentile that its measurements carry: that
+ * percentile, or 0, and whether it is more. */
+static unsigned ratio_judge(const struct rows *rows, const struct row *row, const char *kpi,
+			    double most_ns, bool *more)
+{
+	static const unsigned percent[] = {99, 95, 50};
+
+	for (size_t i = 0; i < sizeof(percent) / sizeof(percent[0]); i++) {
+		double value = derive_median(rows, row->test, row->strategy, kpi, row->n_params,
+					     row->param, percent[i] / 100.);
+
+		*more = value > most_ns;
+		if (isfinite(value))
+			return percent[i];
+	}
+	*more = false;
+	return 0;
+}
+
+/*
+ * The draft asks for a P99. What is more than the objective at a lower percentile is so at P99;
+ * what is less is not known, so the word is another one, and names the percentile.
+ */
+static int ratio_meets(struct rows *rows, const struct row *row)
+{
+	struct row out = *row;
+	bool ttft_more, itl_more;
+	unsigned ttft = ratio_judge(rows, row, "TTFT", RATIO_TTFT_MS * 1e6, &ttft_more),
+		 itl = ratio_judge(rows, row, "ITL", RATIO_ITL_MS * 1e6, &itl_more);
+	char text[64];
+
+	if (!ttft || !itl)
+		return derive_value_or(rows, row, "meets", NAN, "TTFT or ITL was not measured");
+	if (ttft_more && itl_more)
+		snprintf(text, sizeof(text), "no: TTFT P%u, ITL P%u", ttft, itl);
+	else if (ttft_more)
+		snprintf(text, sizeof(text), "no: TTFT P%u", ttft);
+	else if (itl_more)
+		snprintf(text, sizeof(text), "no: ITL P%u", itl);
+	else if (ttft == 99 && itl == 99)
+		snprintf(text, sizeof(text), "yes, P99");
+	else
+		snprintf(text, sizeof(text), "within by TTFT P%u, ITL P%u alone", ttft, itl);
+	snprintf(out.kpi, sizeof(out.kpi), "meets");
+	out.hist = NULL;
+	out.missing = NULL;
+	out.text = text;
+	out.trial = DERIVED_TRIAL;
+	out.value = NAN;
+	out.n = 1;
+	return rows_add(rows, &out);
+}
+
 /* The front of TTFT, ITL and TPS, by the highest percentile that all ratios carry. */
 static int ratio_front(struct rows *rows, const struct row *row)
 {
@@ -73,9 +126,6 @@ static int ratio_front(struct rows *rows, const struct row *row)
 		if (strcmp(level[i].text, row->param[0].text) != 0)
 			continue;
 		err = derive_value(rows, row, "on_front", best[i]);
-		if (!err)
-			err = derive_value(rows, row, "meets",
-					   y[0][i] <= RATIO_TTFT_NS && y[1][i] <= RATIO_ITL_NS);
 	}
 	return err ? err : derive_value(rows, row, "front_percentile", quantiles[q] * 100);
 }
@@ -89,6 +139,8 @@ static int ratio_derive(const struct test *test, struct rows *rows)
 		struct row row = *rows_at(rows, i);
 
 		err = row.n_params == 2 ? ratio_front(rows, &row) : 0;
+		if (!err && row.n_params == 2)
+			err = ratio_meets(rows, &row);
 	}
 	return err;
 }
@@ -109,14 +161,20 @@ const struct test test_6_2 = {
 	.kpis = KPIS(
 		KPI_TTFT, KPI_ITL, KPI_TPS_OUTPUT, KPI_GOODPUT, KPI_OFFERED,
 		{"on_front", "", "SUT-E",
-		 "1: no other ratio at this rate is as good in TTFT, ITL and TPS and better in one",
+		 "1: no other ratio at this rate is as good in TTFT, ITL and TPS and better in "
+		 "one, "
+		 "by front_percentile",
 		 BETTER_NONE, 0},
 		{"meets", "", "SUT-E",
-		 "1: TTFT is 500 ms at most, and ITL 50 ms, at that percentile", BETTER_NONE, 0},
+		 "TTFT P99 at most 500 ms, and ITL P99 50 ms; of fewer than 300 measurements by "
+		 "the "
+		 "percentile that is named",
+		 BETTER_NONE, 0},
 		{"front_percentile", "", "SUT-E",
 		 "of TTFT and ITL on that front: the highest of 99, 95, 50 that all ratios carry",
 		 BETTER_NONE, 0},
 		KPI_MODEL("TPS_output", "tokens/s")),
+	.correlated = NAMES("ITL"),
 	.views = VIEWS(VIEW(VIEW_PANELS, "xPyD by request rate", "ratio", "strategy", "rate",
 			    "TTFT@p99", "TPS_output"),
 		       VIEW(VIEW_PANELS, "xPyD by request rate, ITL", "ratio", "strategy", "rate",

@@ -55,6 +55,7 @@ const struct test test_6_3 = {
 		{"peak_shards", "", "DUT-F", "shards under way at once, a transfer of a rank each",
 		 BETTER_NONE, 0},
 		KPI_MODEL("ITL", "ms")),
+	.correlated = NAMES("ITL"),
 	.views =
 		VIEWS(VIEW(VIEW_BARS, "TTFT by parallelism", "shape", "strategy", NULL, "TTFT@p99"),
 		      VIEW(VIEW_TABLE, "Parallelism", "shape", "strategy", NULL, "worker_pairs",

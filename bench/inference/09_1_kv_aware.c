@@ -49,6 +49,7 @@ const struct test test_9_1 = {
 		     KPI_TTFT, KPI_ITL,
 		     {"evictions", "1/s", "SUT-E", "caches dropped", BETTER_LOWER, 0}, KPI_GOODPUT,
 		     KPI_OFFERED, KPI_MODEL("Inference_Goodput", "tokens/s")),
+	.correlated = NAMES("ITL"),
 	.views = VIEWS(
 		VIEW(VIEW_BARS, "Tail TTFT by router", "rate", "router", "strategy", "TTFT@p99"),
 		{VIEW_FIELDS(VIEW_CDF, "Distribution of TTFT", NULL, "strategy", "router", "TTFT"),

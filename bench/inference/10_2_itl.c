@@ -57,6 +57,7 @@ const struct test test_10_2 = {
 		PARAMS(PARAM("load", PARAM_NAME, "",
 			     "of other traffic: none, half of the line, nine tenths and dispatches",
 			     "none,half,heavy")),
+	/* ITL is not among .correlated: one request at a time, each token has a step of its own */
 	.kpis = KPIS(KPI_ITL, {"ITL_max", "ms", "SUT-E", "the longest of a trial", BETTER_LOWER, 0},
 		     {"stalls", "tokens", "SUT-E", "more than 100 ms after the one before",
 		      BETTER_LOWER, 0},

@@ -140,6 +140,7 @@ const struct test test_10_3 = {
 		{"penalty_TTFT", "%", "SUT-E", "of P99, with the other tenant", BETTER_LOWER, 0},
 		{"penalty_ITL", "%", "SUT-E", "of P99, with the other tenant", BETTER_LOWER, 0},
 		KPI_MODEL("TTFT", "ms")),
+	.correlated = NAMES("ITL"),
 	.views = VIEWS(VIEW(VIEW_BARS, "Tail TTFT alone and beside another tenant", "tenants",
 			    "tenant", "strategy", "TTFT@p99"),
 		       VIEW(VIEW_TABLE, "Tenants", "tenants", "tenant", "strategy", "TTFT@p99",

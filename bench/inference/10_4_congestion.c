@@ -91,6 +91,7 @@ const struct test test_10_4 = {
 		      "and 10%",
 		      BETTER_HIGHER, 0},
 		     KPI_OFFERED, KPI_MODEL("TTFT", "ms")),
+	.correlated = NAMES("ITL"),
 	.views = VIEWS(VIEW(VIEW_LINES, "Tail TTFT over background traffic", "background",
 			    "strategy", NULL, "TTFT@p99"),
 		       VIEW(VIEW_LINES, "Tail ITL over background traffic", "background",

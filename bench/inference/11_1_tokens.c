@@ -100,6 +100,7 @@ const struct test test_11_1 = {
 		{"TPS_at_rate", "tokens/s", "SUT-E", "output tokens at a rate that was tried",
 		 BETTER_NONE, 0},
 		KPI_LINK_USE, KPI_MODEL("TPS_output", "tokens/s")),
+	.correlated = NAMES("ITL", "ITL_at_rate"),
 	.views = VIEWS(VIEW(VIEW_TABLE, "At the bound", "strategy", NULL, NULL, "Request_Rate",
 			    "TPS_output", "TPS_per_GPU", "TPS_input", "Inference_Goodput",
 			    "TTFT@p99", "ITL@p99", "E2E_latency@p99", "Link_utilization", "model",

@@ -241,6 +241,7 @@ const struct test test_12_3 = {
 		 BETTER_LOWER, 0},
 		KPI_TTFT, KPI_ITL, KPI_TPS_OUTPUT, KPI_OFFERED, KPI_DROPS,
 		KPI_MODEL("capacity_kept", "%")),
+	.correlated = NAMES("ITL"),
 	.views = VIEWS(
 		VIEW(VIEW_BARS, "Disruption of bulk transfers", "failure", "strategy", NULL,
 		     "disruption"),

@@ -40,6 +40,7 @@ const struct test test_13_1 = {
 		      "looked into above 1",
 		      BETTER_LOWER, 0},
 		     KPI_MODEL("TPS_output", "tokens/s")),
+	.correlated = NAMES("ITL"),
 	.views = VIEWS(
 		VIEW(VIEW_TREND, "TTFT over time", "at_s", "strategy", NULL, "TTFT@p99",
 		     "TTFT_median"),

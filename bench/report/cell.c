@@ -25,6 +25,7 @@ int column_parse(struct column *column, const struct test *test, const char *tex
 		return -ENOENT;
 	snprintf(name, sizeof(name), "%.*s", (int)length, text);
 	*column = (struct column){.kpi = test_kpi(test, name), .quantile = 0.5, .named = at};
+	column->correlated = test_correlated(test, name);
 	if (!column->kpi)
 		return -ENOENT;
 	snprintf(column->name, sizeof(column->name), "%s", name);
@@ -51,7 +52,8 @@ static double cell_scale(const struct column *column)
 	return column->kpi->scale > 0 ? column->kpi->scale : 1;
 }
 
-/* Widens the interval to that of the quantiles of single trials, where trials carry them. */
+/* Widens the interval to that of the quantiles of single trials, where trials carry them. Where
+ * measurements of a trial are correlated that is all there is: few trials have no interval. */
 static int cell_widen(struct report_cell *cell, const struct rows *rows,
 		      const struct rows_filter *filter, const struct column *column)
 {
@@ -72,6 +74,10 @@ static int cell_widen(struct report_cell *cell, const struct rows *rows,
 		cell->low = fmin(cell->low, summary.ci_low);
 		cell->high = fmax(cell->high, summary.ci_high);
 		cell->cv = stats_cv(value, n);
+	}
+	if (!err && column->correlated) {
+		cell->coverage = n > 1 ? summary.ci_coverage : 0;
+		cell->is_range = cell->coverage < STATS_CONFIDENCE;
 	}
 	free(value);
 	return err;
@@ -96,8 +102,8 @@ static int cell_read_hist(struct report_cell *cell, const struct rows *rows,
 	}
 	cell->coverage = STATS_CONFIDENCE;
 	cell->value = hist_quantile(sum, q) * scale;
-	cell->low *= scale;
-	cell->high *= scale;
+	cell->low = column->correlated ? cell->value : cell->low * scale;
+	cell->high = column->correlated ? cell->value : cell->high * scale;
 	return cell_widen(cell, rows, filter, column);
 }
 

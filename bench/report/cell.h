@@ -8,7 +8,9 @@
  * Trials that give a number each: the median of trials, and its interval (stats.h). Trials that
  * give a distribution each: the percentile of all measurements of all trials together. Its
  * interval is that of order statistics, widened to that of the trials' own percentiles, because
- * measurements within a trial are not independent of each other. A percentile that n does not
+ * measurements within a trial are not independent of each other. Of a KPI that is declared
+ * correlated it is that of the trials' own percentiles alone (a range, of fewer than six), and a
+ * single trial has none. A percentile that n does not
  * carry (hist.h) is the maximum, and is called so.
  */
 #ifndef CELL_H
@@ -28,6 +30,7 @@ struct column {
 	double quantile; /* of a distribution; 0.5 if none was named */
 	bool is_mean;	 /* of trials, or of all measurements, and no quantile */
 	bool named;	 /* it was */
+	bool correlated; /* the test says so (test.h) */
 	char name[80];	 /* "TTFT P99" */
 	char label[100]; /* "TTFT P99 (ms)" */
 };

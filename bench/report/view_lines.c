@@ -101,7 +101,8 @@ int view_build_lines(const struct view_show *show, const struct pick *panel, str
 }
 
 /* Rings around those points of the last two series (y[0], y[1]) that are on the Pareto front. Both
- * series must have a value at the same x. */
+ * series must have a value at the same x, and no point may be the largest of too few for its
+ * percentile: that is no front of the percentile on the axis. */
 static int view_front(const struct view_show *show, struct picture *out)
 {
 	size_t first = out->plot.n_series - 2;
@@ -113,7 +114,8 @@ static int view_front(const struct view_show *show, struct picture *out)
 
 	if (!best)
 		return -ENOMEM;
-	if (a->n == b->n && a->n > 1 && show->y[0].kpi->better && show->y[1].kpi->better)
+	if (a->n == b->n && a->n > 1 && !a->has_open && !b->has_open && show->y[0].kpi->better &&
+	    show->y[1].kpi->better)
 		curve_pareto(y, more, 2, a->n, best);
 	for (size_t i = 0; i < a->n; i++)
 		if (best[i])

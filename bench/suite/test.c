@@ -29,6 +29,14 @@ int test_own_strategy(const struct test *test, const char *name)
 	return -ENOENT;
 }
 
+bool test_correlated(const struct test *test, const char *kpi)
+{
+	for (const char *const *at = test->correlated; at && *at; at++)
+		if (strcmp(*at, kpi) == 0)
+			return true;
+	return false;
+}
+
 const struct kpi *test_kpi(const struct test *test, const char *name)
 {
 	for (const struct kpi *k = test->kpis; k->name; k++)

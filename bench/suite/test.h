@@ -134,6 +134,7 @@ struct view {
 #define PARAMS(...) ((const struct param[]){__VA_ARGS__, LIST_END})
 #define KPIS(...)   ((const struct kpi[]){__VA_ARGS__, LIST_END})
 #define VIEWS(...)  ((const struct view[]){__VA_ARGS__, VIEWS_END})
+#define NAMES(...)  ((const char *const[]){__VA_ARGS__, NULL})
 
 /* What a test needs of the fabric; the fabric says what it can do (fabric/fabric.h). */
 enum need {
@@ -181,6 +182,10 @@ struct test {
 	 * command line names the parameter. NULL: all do. */
 	bool (*fits)(const struct topo *topo, const char *param, const char *level);
 	const struct kpi *kpis;
+	/* names of those distributions, NULL at the end, whose measurements of a trial share causes
+	 * (tokens of all batches share a step): how many there are says nothing of how sure a
+	 * percentile is, and intervals are those of trials alone. NULL: none */
+	const char *const *correlated;
 	const struct view *views;
 	/*
 	 * One trial with the parameters of t. Rows are added with trial_*(). 0, or -errno after
@@ -205,6 +210,7 @@ int test_own_strategy(const struct test *test, const char *name);
 /* All tests, those of the methodology first, in the order in which they are run. */
 const struct test *const *tests_all(size_t *n);
 const struct kpi *test_kpi(const struct test *test, const char *name);
+bool test_correlated(const struct test *test, const char *kpi); /* it is among those */
 const struct param *test_param(const struct test *test, const char *name);
 /* The same, or one that trials add. */
 const struct param *test_axis(const struct test *test, const char *name);

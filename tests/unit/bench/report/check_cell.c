@@ -155,6 +155,47 @@ START_TEST(intervals_hold_the_trials)
 }
 END_TEST
 
+/*
+ * 976 tokens of 20 ms and 24 of one step of 44.8: order statistics would put P99 into that step's
+ * bucket, as if 24 had been measured. One trial has no interval; five have a range; six have one.
+ */
+START_TEST(tokens_of_one_step_are_no_interval)
+{
+	const struct test stepped = {
+		.id = "5.1",
+		.kpis = KPIS({"ITL", "ms", "SUT-E", "", BETTER_LOWER, 1e-6}),
+		.correlated = NAMES("ITL"),
+	};
+	struct rows *rows;
+	struct column column;
+	struct report_cell cell;
+	char text[CELL_TEXT_MAX];
+
+	ck_assert_int_eq(column_parse(&column, &stepped, "ITL@p99"), 0);
+	ck_assert_int_eq(rows_open(&rows, NULL), 0);
+	for (unsigned trial = 0; trial < 6; trial++) {
+		struct row row = {.test = "5.1", .kpi = "ITL", .trial = trial};
+		struct hist hist;
+
+		hist_init(&hist);
+		for (unsigned i = 0; i < 1000; i++)
+			hist_add(&hist, i < 976 ? 20000000 : 44800000 + trial * 5000000);
+		row.hist = &hist;
+		ck_assert_int_eq(rows_add(rows, &row), 0);
+		ck_assert_int_eq(cell_read(&cell, rows, &all, &column), 0);
+		cell_text(&cell, text, sizeof(text));
+		ck_assert(cell.is_range == (trial < 5));
+		if (trial == 0)
+			ck_assert_str_eq(strchr(text, '\n'), "\nn=1000");
+	}
+	/* each to its bucket, 1/64 */
+	ck_assert_double_eq_tol(cell.low, 44.8, 0.7);
+	ck_assert_double_eq_tol(cell.high, 69.8, 1.1);
+	ck_assert_double_eq(cell.coverage, 1 - 2. / 64);
+	rows_close(rows);
+}
+END_TEST
+
 START_TEST(words_and_reasons)
 {
 	struct row row = {.test = "5.1", .kpi = "storm"};
@@ -212,6 +253,7 @@ int main(void)
 	tcase_add_test(tcase, a_percentile_that_n_does_not_support_is_the_maximum);
 	tcase_add_test(tcase, means);
 	tcase_add_test(tcase, intervals_hold_the_trials);
+	tcase_add_test(tcase, tokens_of_one_step_are_no_interval);
 	tcase_add_test(tcase, words_and_reasons);
 	tcase_add_test(tcase, numbers);
 	suite_add_tcase(suite, tcase);
