@@ -40,6 +40,11 @@ uint64_t hist_high(unsigned i)
 	return hist_low(i) + (UINT64_C(1) << hist_shift(i));
 }
 
+uint64_t hist_floor(uint64_t value)
+{
+	return hist_low(hist_index(value));
+}
+
 void hist_init(struct hist *h)
 {
 	memset(h, 0, sizeof(*h));

@@ -32,6 +32,8 @@ void hist_merge(struct hist *into, const struct hist *from);
 uint64_t hist_low(unsigned i);
 uint64_t hist_high(unsigned i);
 
+uint64_t hist_floor(uint64_t value); /* the lowest value of the bucket that this one lies in */
+
 /*
  * The value below which share q (0..1) lies, by the convention of stats.h: linear interpolation
  * between the values of the two ranks next to q (n - 1), each the middle of its bucket, within

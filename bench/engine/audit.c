@@ -97,6 +97,8 @@ bool audit_conserved(const struct audit_counts *c, char *why, size_t size)
 	} bounds[] = {
 		{"ns is what a GPU waited, of", c->waited_ns, c->window_ns},
 		{"tokens are good, of", c->good_tokens, c->window_tokens},
+		{"bytes of caches arrived, and of all traffic were acknowledged", c->cache_bytes,
+		 c->fabric_bytes},
 	};
 
 	for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++) {

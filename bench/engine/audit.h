@@ -37,6 +37,9 @@ struct audit_counts {
 	uint64_t window_tokens, window_request_tokens, good_tokens;
 	/* of prefill workers: the clock's; the compute times of prompts; between them */
 	uint64_t time_ns, busy_ns, idle_ns;
+	/* since the warm-up: of caches that arrived, by receivers, but close to where that time
+	 * begins or ends; of all traffic, as senders have it */
+	uint64_t cache_bytes, fabric_bytes;
 	uint64_t window_ns, waited_ns; /* waited: of the GPU that waited most for rounds */
 };
 

@@ -14,7 +14,6 @@
 static int ratio_run(struct trial *t)
 {
 	struct serving_options o = service_usual(t);
-	int err;
 
 	if (sscanf(trial_text(t, "ratio"), "%uP%uD", &o.n_prefill, &o.n_decode) != 2 ||
 	    !o.n_prefill || !o.n_decode || o.n_prefill > SERVING_MAX_WORKERS ||
@@ -25,10 +24,7 @@ static int ratio_run(struct trial *t)
 	}
 	o.batch = 8;
 	o.per_s = trial_number(t, "rate");
-	err = service_run(t, &o, NULL, NULL);
-	if (!err)
-		trial_model(t, "TPS_output", service_ideal(t, &o).tokens_per_s, "");
-	return err;
+	return service_run_tokens(t, "TPS_output", &o);
 }
 
 /* All ratios at the rate and by the strategy of that row; false: one of them lacks a figure. */

@@ -30,7 +30,7 @@ static int parallelism_run(struct trial *t)
 		return err;
 	trial_value(t, "worker_pairs", o.n_prefill * o.n_decode, 1);
 	trial_value(t, "flows", o.n_prefill * o.n_decode * qps, 1);
-	trial_model(t, "ITL", service_ideal(t, &o).step_s * 1e3, "");
+	trial_model(t, "ITL", o.model->step_s * 1e3, "");
 	return 0;
 }
 

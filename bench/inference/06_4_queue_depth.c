@@ -6,15 +6,18 @@
 static int queue_depth_run(struct trial *t)
 {
 	struct serving_options o = service_usual(t);
+	struct serving_result r = {0};
 	int err = load_marks_begin(t);
 
 	o.per_s = service_capacity(&o) * trial_number(t, "over");
 	if (!err)
-		err = service_run(t, &o, NULL, NULL);
-	if (!err)
+		err = serving_run(t, &o, NULL, NULL, &r);
+	if (!err) {
+		service_add(t, &r);
+		service_model_kv(t, &o, &r);
 		err = load_add_marks(t);
-	if (!err)
-		trial_model(t, "KV_BW", service_ideal(t, &o).kv_bytes_per_s / 1e6, "");
+	}
+	serving_fini(&r);
 	return err;
 }
 

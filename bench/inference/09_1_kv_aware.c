@@ -12,7 +12,6 @@ static unsigned kv_aware_workers(unsigned gpus)
 static int kv_aware_run(struct trial *t)
 {
 	struct serving_options o = service_usual(t);
-	int err;
 
 	o.router = strcmp(trial_text(t, "router"), "kv-aware") == 0 ? ROUTER_KV_PATHS
 								    : ROUTER_ROUND_ROBIN;
@@ -20,10 +19,7 @@ static int kv_aware_run(struct trial *t)
 	o.n_decode = kv_aware_workers(o.n_decode);
 	o.kv_tokens = 24000;
 	o.per_s = trial_number(t, "rate");
-	err = service_run(t, &o, NULL, NULL);
-	if (!err)
-		trial_model(t, "Inference_Goodput", service_ideal(t, &o).tokens_per_s, "");
-	return err;
+	return service_run_tokens(t, "Inference_Goodput", &o);
 }
 
 const struct test test_9_1 = {

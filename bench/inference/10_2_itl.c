@@ -21,7 +21,7 @@ static int itl_run(struct trial *t)
 	o.extra_dispatch = strcmp(load, "heavy") == 0;
 	err = service_run(t, &o, NULL, NULL);
 	if (!err)
-		trial_model(t, "ITL", service_ideal(t, &o).step_s * 1e3, "");
+		trial_model(t, "ITL", o.model->step_s * 1e3, "");
 	return err;
 }
 

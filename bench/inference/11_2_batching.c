@@ -8,7 +8,6 @@ static int batching_run(struct trial *t)
 {
 	struct serving_options o = service_usual(t);
 	struct model model = *o.model;
-	int err;
 
 	o.batch = trial_count(t, "batch");
 	model.step_s = model_batch_step_s(o.model, o.batch);
@@ -17,10 +16,7 @@ static int batching_run(struct trial *t)
 	o.trace = NULL; /* lengths of its own */
 	o.prompt = (struct lengths){LENGTHS_UNIFORM, 128, 1024, 0};
 	o.per_s = service_capacity(&o) * 0.6;
-	err = service_run(t, &o, NULL, NULL);
-	if (!err)
-		trial_model(t, "TPS_output", service_ideal(t, &o).tokens_per_s, "");
-	return err;
+	return service_run_tokens(t, "TPS_output", &o);
 }
 
 const struct test test_11_2 = {

@@ -50,14 +50,15 @@ static int memory_add_metric(struct rows *rows, const struct row *like, const st
 {
 	struct row row = {.kpi = "Trend", .trial = DERIVED_TRIAL, .value = NAN, .n = s->n};
 	double most = s->value[0], growth = soak_fit(s);
-	char text[128];
+	char text[128], why[128];
 	int err;
 
 	for (size_t i = 1; i < s->n; i++)
 		most = fmax(most, s->value[i]);
 	snprintf(text, sizeof(text), "%.7g at most, %.7g at the end; %.4g more an hour", most,
 		 s->value[s->n - 1], growth);
-	if (!isfinite(growth)) /* too few samples */
+	soak_too_short(s, why, sizeof(why));
+	if (!isfinite(growth))
 		*strchr(text, ';') = '\0';
 	row.text = text;
 	memcpy(row.test, like->test, sizeof(row.test));
@@ -65,7 +66,10 @@ static int memory_add_metric(struct rows *rows, const struct row *like, const st
 	err = row_param_set(&row.param[row.n_params++], "metric", name);
 	if (!err)
 		err = rows_add(rows, &row);
-	return err ? err : derive_value(rows, &row, "Monotonic", soak_grows(s));
+	if (err)
+		return err;
+	return derive_value_or(rows, &row, "Monotonic", soak_carries_trend(s) ? soak_grows(s) : NAN,
+			       why);
 }
 
 static int memory_derive(const struct test *test, struct rows *rows)
@@ -77,7 +81,7 @@ static int memory_derive(const struct test *test, struct rows *rows)
 
 	for (size_t i = 0; !err && i < sizeof(metrics) / sizeof(metrics[0]); i++)
 		err = soak_derive(rows, test->id, metrics[i], memory_add_metric, metrics[i]);
-	return err;
+	return err ? err : soak_length(rows, test->id);
 }
 
 const struct test test_13_2 = {
@@ -95,7 +99,7 @@ const struct test test_13_2 = {
 			      "worker_memory,fared_memory,descriptors,pinned_memory,memory_regions,"
 			      "registered_memory,KV_pages")),
 	.kpis = KPIS(
-		KPI_AT_S,
+		KPI_AT_S, KPI_SOAK_LENGTH,
 		{"worker_memory", "KiB", "DUT-N", "resident, all workers", BETTER_LOWER, 0},
 		{"fared_memory", "KiB", "DUT-N", "resident, all daemons", BETTER_LOWER, 0},
 		{"descriptors", "", "DUT-N", "open, all workers and daemons", BETTER_LOWER, 0},
@@ -120,6 +124,7 @@ const struct test test_13_2 = {
 		VIEW(VIEW_TREND, "Counts over time", "at_s", "strategy", NULL, "descriptors",
 		     "memory_regions"),
 		VIEW(VIEW_TREND, "Pages of caches over time", "at_s", "strategy", NULL, "KV_pages"),
+		VIEW(VIEW_TABLE, "The soak", "strategy", NULL, NULL, "soak_length"),
 		VIEW(VIEW_TABLE, "Each metric over the run", "metric", "strategy", NULL,
 		     "Monotonic", "Trend")),
 	.run = memory_run,

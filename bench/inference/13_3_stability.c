@@ -96,6 +96,11 @@ static int stability_run(struct trial *t)
 	return err;
 }
 
+static int stability_derive(const struct test *test, struct rows *rows)
+{
+	return soak_length(rows, test->id);
+}
+
 const struct test test_13_3 = {
 	INFERENCE_CLAUSE("13.3"),
 	.name = "Long-Running Serving Stability",
@@ -106,7 +111,7 @@ const struct test test_13_3 = {
 	.seconds = {4, 30, 900},
 	.added = PARAMS(PARAM("flap", PARAM_NAME, "",
 			      "whether a link was down for a second in the sample", "no,yes")),
-	.kpis = KPIS(KPI_AT_S,
+	.kpis = KPIS(KPI_AT_S, KPI_SOAK_LENGTH, KPI_OBJECTIVES,
 		     {"QP_transitions", "", "DUT-N", "paths of QP groups that died or were rebuilt",
 		      BETTER_LOWER, 0},
 		     KPI_RETRANSMISSIONS, KPI_FLAPS,
@@ -126,8 +131,10 @@ const struct test test_13_3 = {
 			    "QP_transitions", "retransmissions", "flaps"),
 		       VIEW(VIEW_TREND, "Buffers over time", "at_s", "strategy", NULL,
 			    "Buffer_utilization"),
-		       VIEW(VIEW_TABLE, "Stability", "flap", "strategy", NULL, "recovery",
-			    "QP_transitions", "flaps", "retransmissions", "Buffer_utilization",
-			    "TTFT@p99", "TTFT_p99", "model", "model_ratio")),
+		       VIEW(VIEW_TABLE, "Stability", "flap", "strategy", NULL, "soak_length",
+			    "Offered_rate", "Objectives", "recovery", "QP_transitions", "flaps",
+			    "retransmissions", "Buffer_utilization", "TTFT@p99", "TTFT_p99",
+			    "model", "model_ratio")),
 	.run = stability_run,
+	.derive = stability_derive,
 };

@@ -8,6 +8,8 @@
 #ifndef IDEAL_H
 #define IDEAL_H
 
+#include <stdbool.h>
+
 /* Bytes over a line, less what its token buckets pass at once after a pause; s. */
 double ideal_transfer_s(double bytes, double bps, double bucket_bytes);
 /* Transfers without pause between pairs that are spread evenly over sources and sinks of one line
@@ -16,9 +18,26 @@ double ideal_pairs_bps(unsigned pairs, unsigned sources, unsigned sinks, double 
 /* From arrival to the first token: half a step passes before a batch takes the request, and then
  * a step. */
 double ideal_ttft_s(double wait_s, double prefill_s, double transfer_s, double step_s);
-/* Tokens of a decode worker whose batch is refilled when all its requests, of min to max tokens
- * each, have ended, over those of one that is refilled at every step. */
-double ideal_static_share(unsigned batch, unsigned min, unsigned max);
+/* The same of a request that comes when a step ends and is alone: it waits for the end of the step
+ * in which its cache arrives. */
+double ideal_ttft_alone_s(double prefill_s, double transfer_s, double step_s);
+
+/*
+ * A request whose cache is at its decode worker, s since the first step began; tokens it asks
+ * for.
+ */
+struct ideal_request {
+	double ready_s;
+	unsigned worker, output;
+};
+
+/*
+ * Tokens of these requests (sorted here) between two times, by decode workers that step together: a
+ * batch takes so many, refilled at every step, or, if static, when all of it have ended. -1: no
+ * memory.
+ */
+double ideal_tokens(struct ideal_request *request, unsigned n, unsigned batch, bool is_static,
+		    double step_s, double from_s, double to_s);
 /*
  * What each of n senders (2 or more) may send at once to one receiver: the queue before it takes
  * what its line does not. All lines are equal, and pass a bucket at once after a pause.

@@ -8,9 +8,9 @@
 
 #include "core/stats.h"
 #include "fabric/optimum.h"
+#include "procedure/bound.h"
 #include "procedure/ideal.h"
 #include "procedure/recovery.h"
-#include "suite/derive.h"
 #include "workload/custom.h"
 
 #define SERVICE_DRAWS	    4096 /* of a law, for its mean */
@@ -39,7 +39,7 @@ static void service_add_values(struct trial *t, const struct serving_result *r)
 		{"efficiency", r->output_tokens ? good_per_s / output_per_s : 0, r->output_tokens},
 		{"unfinished", r->requests ? 100.0 * (double)r->tokenless / (double)r->requests : 0,
 		 r->requests},
-		{"KV_BW", r->kv_bytes / r->seconds / 1e6, r->arrived},
+		{"KV_BW", r->kv_bps / 8e6, r->arrived},
 		{"fabric_bandwidth", r->fabric_bps / 8e6, r->requests},
 		{"Link_utilization", r->fabric_bps / r->all_lines_bps * 100, 1},
 		{"KV_pages", ceil(r->cache_tokens / SERVICE_PAGE_TOKENS), 1},
@@ -160,6 +160,9 @@ void service_add(struct trial *t, const struct serving_result *r)
 		trial_missing(t, "TTFT_p99", "%s", why);
 	else if (test_kpi(t->test, "TTFT_p99"))
 		trial_p99(t, "TTFT_p99", &r->ttft, 1e-6);
+	if (test_kpi(t->test, "Objectives"))
+		trial_set_text(t, "Objectives",
+			       bound_text(bound_judge(r, BOUND_TTFT_MS, BOUND_ITL_MS)));
 	service_add_transfers(t, r);
 	service_add_values(t, r);
 	service_add_offered(t, r);
@@ -244,20 +247,6 @@ struct serving_options service_usual(const struct trial *t)
 	return o;
 }
 
-static double service_mean(const struct serving_options *o, bool output)
-{
-	const struct lengths *law = output ? &o->output : &o->prompt;
-	size_t n = o->trace ? o->trace->n : SERVICE_DRAWS;
-	uint64_t random = 1;
-	double sum = 0;
-
-	for (size_t i = 0; i < n; i++)
-		sum += !o->trace ? lengths_draw(law, &random)
-		       : output	 ? o->trace->request[i].output
-				 : o->trace->request[i].prompt;
-	return sum / (double)n;
-}
-
 double service_capacity(const struct serving_options *o)
 {
 	size_t n = o->trace ? o->trace->n : SERVICE_DRAWS;
@@ -270,19 +259,65 @@ double service_capacity(const struct serving_options *o)
 	return o->n_prefill * (double)n / sum;
 }
 
-struct service_ideal service_ideal(const struct trial *t, const struct serving_options *o)
+double service_line_bps(const struct trial *t, const struct serving_options *o)
 {
-	unsigned batch = o->batch ? o->batch : 64;
-	double tokens = service_mean(o, true), capacity = service_capacity(o),
-	       decode_per_s = o->n_decode * batch / (tokens * o->model->step_s);
+	return fabric_pair_bps(t->fabric, 0, trial_prefill(t)) * (1 - o->background);
+}
 
-	if (o->static_batch && o->output.law == LENGTHS_UNIFORM)
-		decode_per_s *= ideal_static_share(batch, o->output.min, o->output.max);
-	return (struct service_ideal){
-		.tokens_per_s = fmin(o->per_s, fmin(capacity, decode_per_s)) * tokens,
-		.kv_bytes_per_s = fmin(o->per_s, capacity) *
-				  model_kv_bytes(o->model, service_mean(o, false)) / t->scale,
-		.step_s = o->model->step_s};
+static double service_ready_s(const struct serving_came *q, double line_bps, double bucket_bytes)
+{
+	return q->computed_s + ideal_transfer_s(q->cache_bytes, line_bps, bucket_bytes);
+}
+
+double service_ideal_tokens(const struct serving_options *o, const struct serving_result *r,
+			    double line_bps, double bucket_bytes)
+{
+	struct ideal_request *request = calloc(r->n_came + 1, sizeof(*request));
+	double tokens;
+
+	if (!request)
+		return NAN;
+	for (unsigned i = 0; i < r->n_came; i++)
+		request[i] = (struct ideal_request){
+			.ready_s = service_ready_s(&r->came[i], line_bps, bucket_bytes),
+			.worker = r->came[i].decode,
+			.output = r->came[i].output};
+	tokens = ideal_tokens(request, r->n_came, o->batch ? o->batch : 64, o->static_batch,
+			      o->model->step_s, r->warm_s, r->warm_s + r->seconds);
+	free(request);
+	return tokens < 0 ? NAN : tokens / r->seconds;
+}
+
+double service_ideal_kv(const struct serving_result *r, double line_bps, double bucket_bytes)
+{
+	double bytes = 0;
+
+	for (unsigned i = 0; i < r->n_came; i++) {
+		double ready_s = service_ready_s(&r->came[i], line_bps, bucket_bytes);
+
+		if (ready_s >= r->warm_s && ready_s < r->warm_s + r->seconds)
+			bytes += r->came[i].cache_bytes;
+	}
+	return bytes / r->seconds;
+}
+
+void service_model_tokens(struct trial *t, const char *kpi, const struct serving_options *o,
+			  const struct serving_result *r)
+{
+	trial_model(t, kpi,
+		    service_ideal_tokens(o, r, service_line_bps(t, o),
+					 optimum_bucket_bytes(t->fabric->topo, 0)),
+		    "no memory");
+}
+
+void service_model_kv(struct trial *t, const struct serving_options *o,
+		      const struct serving_result *r)
+{
+	trial_model(t, "KV_BW",
+		    service_ideal_kv(r, service_line_bps(t, o),
+				     optimum_bucket_bytes(t->fabric->topo, 0)) /
+			    1e6,
+		    "");
 }
 
 void service_model_ttft(struct trial *t, const struct serving_options *o,
@@ -290,18 +325,35 @@ void service_model_ttft(struct trial *t, const struct serving_options *o,
 {
 	double n = (double)r->requests,
 	       bytes = model_kv_bytes(o->model, r->prompt_tokens / n) / t->scale,
-	       bps = fabric_pair_bps(t->fabric, 0, trial_prefill(t)) * (1 - o->background),
-	       transfer_s = ideal_transfer_s(bytes, bps, optimum_bucket_bytes(t->fabric->topo, 0));
+	       transfer_s = ideal_transfer_s(bytes, service_line_bps(t, o),
+					     optimum_bucket_bytes(t->fabric->topo, 0)),
+	       step_s = o->model->step_s;
 
 	if (o->pieces > 1)
 		trial_model(t, "TTFT", NAN, "pieces cross while the next are computed");
+	else if (o->per_s == 0)
+		trial_model(t, "TTFT",
+			    1e3 * ideal_ttft_alone_s(r->prefill_s / n, transfer_s, step_s),
+			    "no request came");
 	else if (o->per_s < service_capacity(o))
 		trial_model(t, "TTFT",
-			    1e3 * ideal_ttft_s(r->wait_s / n, r->prefill_s / n, transfer_s,
-					       o->model->step_s),
+			    1e3 * ideal_ttft_s(r->wait_s / n, r->prefill_s / n, transfer_s, step_s),
 			    "no request came");
 	else
 		trial_model(t, "TTFT", NAN, "more requests than prefill can compute");
+}
+
+int service_run_tokens(struct trial *t, const char *kpi, const struct serving_options *o)
+{
+	struct serving_result r;
+	int err = serving_run(t, o, NULL, NULL, &r);
+
+	if (!err) {
+		service_add(t, &r);
+		service_model_tokens(t, kpi, o, &r);
+	}
+	serving_fini(&r);
+	return err;
 }
 
 int service_run_ttft(struct trial *t, const struct serving_options *o)
@@ -317,15 +369,11 @@ int service_run_ttft(struct trial *t, const struct serving_options *o)
 	return err;
 }
 
-bool service_bound(const struct trial *t, double *per_s)
-{
-	*per_s = derive_median(t->rows, "11.1", t->strategy_name, "Request_Rate", 0, NULL, 0.5);
-	return isfinite(*per_s) && *per_s > 0;
-}
-
 double service_load(const struct trial *t, const struct serving_options *o, double share)
 {
 	double per_s;
 
-	return (service_bound(t, &per_s) ? per_s : service_capacity(o) * SERVICE_UNBOUND) * share;
+	return (bound_common(t->rows, false, &per_s) ? per_s
+						     : service_capacity(o) * SERVICE_UNBOUND) *
+	       share;
 }

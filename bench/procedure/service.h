@@ -50,21 +50,30 @@ struct service_change service_change(const struct serving_result *r, double at_s
 struct serving_options service_usual(const struct trial *t);
 /* Requests a second that its prefill workers can compute at most. */
 double service_capacity(const struct serving_options *o);
-/* The rate that test 11.1 found for this strategy; false: none, in these rows. */
-bool service_bound(const struct trial *t, double *per_s);
-/* A share of that; where there is none, of 70% of the capacity. The KPI Offered_rate has it. */
+/* A share of the least bound of all strategies (bound_common()); where there is none, of 70% of the
+ * capacity: the same for all. The KPI Offered_rate has it. */
 double service_load(const struct trial *t, const struct serving_options *o, double share);
 
-/* What must come out on an ideal fabric (ideal.h): means. */
-struct service_ideal {
-	double tokens_per_s, kv_bytes_per_s, step_s;
-};
-
-struct service_ideal service_ideal(const struct trial *t, const struct serving_options *o);
-/* The same of TTFT, of the requests that came: the mean of a few of a wide law is not the law's. */
+/*
+ * What must come out on an ideal fabric (ideal.h) of the requests that came: a few of a wide
+ * law are not the law. Output tokens a second, of that KPI; bytes of caches a second (KV_BW);
+ * TTFT, mean.
+ */
+void service_model_tokens(struct trial *t, const char *kpi, const struct serving_options *o,
+			  const struct serving_result *r);
+void service_model_kv(struct trial *t, const struct serving_options *o,
+		      const struct serving_result *r);
 void service_model_ttft(struct trial *t, const struct serving_options *o,
 			const struct serving_result *r);
-/* service_run() and that. */
+/* serving_run(), service_add() and one of these. */
+int service_run_tokens(struct trial *t, const char *kpi, const struct serving_options *o);
 int service_run_ttft(struct trial *t, const struct serving_options *o);
+/* Payload a second between two GPUs of both pools, less what other traffic takes. */
+double service_line_bps(const struct trial *t, const struct serving_options *o);
+/* The sums of the two models, pure: line_bps and bucket_bytes as of ideal_transfer_s(). NaN: no
+ * memory. */
+double service_ideal_tokens(const struct serving_options *o, const struct serving_result *r,
+			    double line_bps, double bucket_bytes);
+double service_ideal_kv(const struct serving_result *r, double line_bps, double bucket_bytes);
 
 #endif

@@ -15,22 +15,24 @@
 #include "procedure/service.h"
 #include "suite/derive.h"
 
+static double soak_sample_end_s(const struct rows *rows, const struct row *row)
+{
+	struct rows_filter took = {.test = row->test,
+				   .kpi = "_trial_s",
+				   .strategy = row->strategy,
+				   .trial = (int)row->trial};
+	size_t at = rows_next(rows, &took, 0);
+
+	return row->value + (at < rows_count(rows) ? rows_at(rows, at)->value : 0);
+}
+
 double soak_end_s(const struct rows *rows, const char *test)
 {
 	struct rows_filter samples = {.test = test, .kpi = "at_s", .trial = -1};
 	double end = 0;
 
-	ROWS_EACH (i, rows, &samples) {
-		const struct row *row = rows_at(rows, i);
-		struct rows_filter took = {.test = test,
-					   .kpi = "_trial_s",
-					   .strategy = row->strategy,
-					   .trial = (int)row->trial};
-		size_t at = rows_next(rows, &took, 0);
-
-		end = fmax(end,
-			   row->value + (at < rows_count(rows) ? rows_at(rows, at)->value : 0));
-	}
+	ROWS_EACH (i, rows, &samples)
+		end = fmax(end, soak_sample_end_s(rows, rows_at(rows, i)));
 	return end;
 }
 
@@ -82,12 +84,18 @@ static int soak_measure(struct trial *t, const struct serving_options *o,
 	     reads = leaves && !t->fabric->hosts;
 	const struct fabric *f = t->fabric;
 	struct leaf_load from = {0}, to = {0};
+	struct serving_result r = {0};
 	int err = reads ? leaf_load_read(&from, f->topo, &f->lab) : 0;
 
 	if (!err && marks)
 		err = load_marks_begin(t);
 	if (!err)
-		err = service_run(t, o, meanwhile, arg);
+		err = serving_run(t, o, meanwhile, arg, &r);
+	if (!err)
+		service_add(t, &r);
+	if (!err && test_kpi(t->test, "model"))
+		service_model_tokens(t, "TPS_output", o, &r);
+	serving_fini(&r);
 	if (!err && marks)
 		err = load_add_marks(t);
 	if (!err && reads)
@@ -107,12 +115,9 @@ int soak_sample(struct trial *t, int (*meanwhile)(void *arg, uint64_t now_ns), v
 
 	o.per_s = service_load(t, &o, 0.8);
 	err = soak_measure(t, &o, meanwhile, arg);
-	if (err)
-		return err;
-	trial_value(t, "at_s", at_s, 1);
-	if (test_kpi(t->test, "model"))
-		trial_model(t, "TPS_output", service_ideal(t, &o).tokens_per_s, "");
-	return 0;
+	if (!err)
+		trial_value(t, "at_s", at_s, 1);
+	return err;
 }
 
 /* The sum of these lines of a process's status, KiB. */
@@ -229,9 +234,31 @@ void soak_series_fini(struct soak_series *series)
 	free(series->value);
 }
 
+static double soak_span_s(const struct soak_series *s)
+{
+	double first = INFINITY, last = -INFINITY;
+
+	for (size_t i = 0; i < s->n; i++) {
+		first = fmin(first, s->at_s[i]);
+		last = fmax(last, s->at_s[i]);
+	}
+	return s->n ? last - first : 0;
+}
+
+bool soak_carries_trend(const struct soak_series *s)
+{
+	return s->n >= SOAK_LEAST_SAMPLES && soak_span_s(s) >= SOAK_LEAST_S;
+}
+
+void soak_too_short(const struct soak_series *s, char *why, size_t size)
+{
+	snprintf(why, size, "%zu samples within %.0f s carry no trend per hour (%d within %d s do)",
+		 s->n, soak_span_s(s), SOAK_LEAST_SAMPLES, SOAK_LEAST_S);
+}
+
 double soak_fit(const struct soak_series *s)
 {
-	return soak_regression(s->at_s, s->value, s->n) * 3600;
+	return soak_carries_trend(s) ? soak_regression(s->at_s, s->value, s->n) * 3600 : NAN;
 }
 
 bool soak_grows(const struct soak_series *s)
@@ -278,7 +305,33 @@ int soak_derive(struct rows *rows, const char *test, const char *kpi,
 static int soak_add_fit(struct rows *rows, const struct row *like, const struct soak_series *s,
 			const char *name)
 {
-	return derive_value(rows, like, name, soak_fit(s));
+	char why[128];
+
+	soak_too_short(s, why, sizeof(why));
+	return derive_value_or(rows, like, name, soak_fit(s), why);
+}
+
+/* The begin of the strategy's first sample and the end of its last, whatever their level. */
+static int soak_add_length(struct rows *rows, const struct row *like, const struct soak_series *s,
+			   const char *name)
+{
+	struct rows_filter samples = {
+		.test = like->test, .kpi = "at_s", .strategy = like->strategy, .trial = -1};
+	double first = INFINITY, last = -INFINITY;
+
+	(void)s;
+	ROWS_EACH (i, rows, &samples) {
+		const struct row *row = rows_at(rows, i);
+
+		first = fmin(first, row->value);
+		last = fmax(last, soak_sample_end_s(rows, row));
+	}
+	return derive_value(rows, like, name, last - first);
+}
+
+int soak_length(struct rows *rows, const char *test)
+{
+	return soak_derive(rows, test, "at_s", soak_add_length, "soak_length");
 }
 
 static int soak_add_spread(struct rows *rows, const struct row *like, const struct soak_series *s,

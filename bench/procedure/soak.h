@@ -37,7 +37,11 @@ struct soak_series {
 int soak_series(const struct rows *rows, const struct row *like, const char *kpi,
 		struct soak_series *out);
 void soak_series_fini(struct soak_series *series);
-/* Growth per hour, by least squares; NaN as soak_regression(). */
+/* A trend per hour takes so many samples, over so long: a sixth of an hour at least. */
+#define SOAK_LEAST_SAMPLES 10
+#define SOAK_LEAST_S	   600
+bool soak_carries_trend(const struct soak_series *s);
+/* Growth per hour, by least squares; NaN where the series carries no trend. */
 double soak_fit(const struct soak_series *s);
 /* Never less than in the sample before, and more in the end; of three samples at least. */
 bool soak_grows(const struct soak_series *s);
@@ -46,8 +50,15 @@ int soak_derive(struct rows *rows, const char *test, const char *kpi,
 		int (*derive)(struct rows *rows, const struct row *like,
 			      const struct soak_series *s, const char *name),
 		const char *name);
-/* Rows of that name: growth of a KPI per hour over the samples, by least squares. */
+/* Rows of that name: growth of a KPI per hour over the samples, by least squares; missing, with the
+ * soak's length, where that carries none. Its interval is that of all derived values
+ * (suite/derive_interval.h). */
 int soak_slope(struct rows *rows, const char *test, const char *kpi, const char *slope);
+/* Why there is no trend: "4 samples within 40 s carry no trend per hour ...". */
+void soak_too_short(const struct soak_series *s, char *why, size_t size);
+/* Rows "soak_length" of each strategy and level: from the first sample's begin to the end of the
+ * strategy's last one, s. */
+int soak_length(struct rows *rows, const char *test);
 /* The largest less the smallest of the samples over their median, in percent. */
 int soak_variation(struct rows *rows, const char *test, const char *kpi, const char *name);
 

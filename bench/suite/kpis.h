@@ -64,7 +64,10 @@
 	KPI("ITL_fabric", "ms", "DUT-F",                                                           \
 	    "the fabric's part of ITL: dispatch and combine of a decode step", BETTER_LOWER, 1e-6)
 #define KPI_KV_BW                                                                                  \
-	KPI("KV_BW", "MB/s", "DUT-PD", "caches that arrived, both pools together", BETTER_NONE, 0)
+	KPI("KV_BW", "MB/s", "DUT-PD",                                                             \
+	    "payload of caches, both pools together: a part of fabric_bandwidth, in the same "     \
+	    "time",                                                                                \
+	    BETTER_NONE, 0)
 #define KPI_UNFINISHED                                                                             \
 	KPI("unfinished", "%", "SUT-E", "requests without a token when the trial ended",           \
 	    BETTER_LOWER, 0)
@@ -107,6 +110,15 @@
 	KPI("Packet_drop_rate", "ppm", "DUT-F", "dropped by any queue of the lab, or hosts' NICs", \
 	    BETTER_LOWER, 0)
 #define KPI_AT_S KPI("at_s", "s", "", "when the sample began", BETTER_NONE, 0)
+#define KPI_SOAK_LENGTH                                                                            \
+	KPI("soak_length", "s", "", "from the begin of the first sample to the end of the last",   \
+	    BETTER_NONE, 0)
+/* Of a load that is a share of a bound: is it one? */
+#define KPI_OBJECTIVES                                                                             \
+	KPI("Objectives", "", "SUT-E",                                                             \
+	    "of 11.1, TTFT P99 500 ms and ITL P99 50 ms, judged as there, by the requests of a "   \
+	    "sample",                                                                              \
+	    BETTER_NONE, 0)
 #define KPI_TTFT_P99                                                                               \
 	KPI("TTFT_p99", "ms", "SUT-E", "P99 of a sample that carries one", BETTER_LOWER, 0)
 #define KPI_TTFT_MEDIAN KPI("TTFT_median", "ms", "SUT-E", "median of a sample", BETTER_LOWER, 0)

@@ -11,11 +11,9 @@
 #include "workload/serving_internal.h"
 #include "workload/serving_text.h"
 
-#define SERVING_SLOTS	   16
-#define SERVING_COUNT_FROM 0.15	       /* of the window: what happens before is warm-up */
-#define SERVING_LATENCY_TO 0.85	       /* who comes later may have no token when it ends */
-#define SERVING_MESSAGE	   (64u << 10) /* of other traffic */
-#define SERVING_PEAK_MS	   10
+#define SERVING_SLOTS	16
+#define SERVING_MESSAGE (64u << 10) /* of other traffic */
+#define SERVING_PEAK_MS 10
 
 /* ---- traffic ---- */
 
@@ -321,6 +319,35 @@ static double serving_peak_bps(const struct measured *m, const double *bytes)
 	return peak;
 }
 
+double serving_window_bytes(const struct serving *s, const struct measured *m, int load)
+{
+	uint64_t base_ns = m->from_ns / TRAFFIC_BIN_NS * TRAFFIC_BIN_NS;
+	double bytes = 0;
+
+	for (unsigned i = 0; i < m->n_loads; i++)
+		if (load < 0 || (unsigned)load == i)
+			bytes += traffic_bins_bytes(m->load[i].bin_bytes, m->n_bins, base_ns,
+						    s->count_ns, s->to_ns);
+	return bytes;
+}
+
+/* The requests that came, for a model of the same ones. */
+static void serving_list(struct serving *s)
+{
+	struct serving_result *r = s->r;
+
+	r->warm_s = (double)(s->count_ns - s->from_ns) / 1e9;
+	r->came = calloc(s->n_requests + 1, sizeof(*r->came));
+	if (!r->came)
+		s->err = -ENOMEM;
+	for (uint32_t i = 0; r->came && i < s->n_requests; i++)
+		r->came[r->n_came++] = (struct serving_came){
+			.computed_s = ((double)s->request[i].ideal_ns - (double)s->from_ns) / 1e9,
+			.cache_bytes = s->request[i].ideal_bytes,
+			.decode = s->request[i].first_decode,
+			.output = s->request[i].asked};
+}
+
 static void serving_results(struct serving *s, const struct measured *m)
 {
 	struct serving_result *r = s->r;
@@ -335,8 +362,8 @@ static void serving_results(struct serving *s, const struct measured *m)
 	r->per_s = s->o->per_s;
 	r->concurrent = serving_concurrent(s);
 	r->memory_cv = s->cv_n ? s->cv_sum / (double)s->cv_n : 0;
-	for (unsigned i = 0; i < m->n_loads; i++)
-		r->fabric_bps += m->load[i].bps;
+	r->fabric_bps = serving_window_bytes(s, m, -1) * 8 / r->seconds;
+	r->kv_bps = serving_window_bytes(s, m, (int)s->kv_load) * 8 / r->seconds;
 	for (unsigned i = 0; i < m->n_links; i++)
 		r->dropped_packets += m->link[i].tx_dropped + m->link[i].rx_dropped;
 	for (unsigned i = 0; i < trial_gpus(s->t); i++)
@@ -355,6 +382,7 @@ static void serving_results(struct serving *s, const struct measured *m)
 	r->line_bps = fmin(sends, receives);
 	r->bucket_bytes = optimum_bucket_bytes(s->t->fabric->topo, s->prefill_first);
 	r->books = m->books;
+	serving_list(s);
 }
 
 static int serving_alloc(struct serving_result *r, double seconds)
@@ -378,7 +406,9 @@ void serving_fini(struct serving_result *r)
 	free(r->done_s);
 	free(r->done_ttft_s);
 	free(r->bin_tokens);
+	free(r->came);
 	r->done_s = r->done_ttft_s = r->bin_tokens = NULL;
+	r->came = NULL;
 }
 
 /* What each worker keeps of prompts, if they have anything in common. */
@@ -454,10 +484,15 @@ int serving_run_all(struct trial *t, const struct serving_options *options, unsi
 	if (!err)
 		err = trial_measure(t, &all->plan, serving_loop, all, &m);
 	for (unsigned i = 0; all && all->one && i < n; i++) {
-		if (!err)
+		if (!err) {
 			serving_results(&all->one[i], &m);
+			err = all->one[i].err;
+		}
 		if (!err)
 			serving_count(&all->one[i], &t->counts);
+		if (!err && i == 0) /* what all of them sent */
+			t->counts.fabric_bytes +=
+				(uint64_t)(out[0].fabric_bps / 8 * out[0].seconds + 0.5);
 		if (!err)
 			serving_text_add(t, &options[i]);
 		serving_free(&all->one[i]);

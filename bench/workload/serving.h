@@ -27,7 +27,9 @@
 #include "workload/trace.h"
 
 #define SERVING_MAX_WORKERS 64
-#define SERVING_PREFIXES    16 /* that requests choose from */
+#define SERVING_PREFIXES    16	 /* that requests choose from */
+#define SERVING_COUNT_FROM  0.15 /* of the window: what happens before is warm-up */
+#define SERVING_LATENCY_TO  0.85 /* who comes later may have no token when it ends */
 
 /*
  * In turn; the shortest prefill queue and the least cache; the same, and of the prefill workers
@@ -76,6 +78,14 @@ struct serving_options {
 	unsigned tenant, tenants;
 };
 
+/* A request as it came, and what becomes of it where prefill takes what the model says. */
+struct serving_came {
+	double computed_s; /* the end of its prefill, in the queue that the router chose; since the
+			      window began */
+	double cache_bytes;
+	unsigned decode, output; /* worker; tokens */
+};
+
 /*
  * Latencies are of the requests that came between the warm-up and the last part of the window;
  * tokens, bytes and completions are of all requests, by when they happened, from the warm-up to the
@@ -112,7 +122,8 @@ struct serving_result {
 	double per_s;	   /* requests offered; 0: one at a time */
 	double concurrent; /* requests that had come and not ended, mean */
 	double seconds;
-	double fabric_bps;    /* payload of all loads */
+	double fabric_bps;    /* payload of all loads, acknowledged in the time that counts */
+	double kv_bps;	      /* of these, of caches */
 	double all_lines_bps; /* that all GPUs' lines carry */
 	double cache_tokens;  /* of decode workers when it ends, with what is on its way */
 	double decode_bytes[SERVING_MAX_WORKERS], decode_tokens[SERVING_MAX_WORKERS];
@@ -128,6 +139,9 @@ struct serving_result {
 	unsigned n_done;
 	double *bin_tokens; /* of each ms of the window */
 	size_t n_bins;
+	double warm_s;		   /* from the window's begin until what happens counts */
+	struct serving_came *came; /* all, in the order of their arrival */
+	unsigned n_came;
 };
 
 /* Runs t->seconds of it. `meanwhile` as of trial_measure(). -errno, after saying why. */

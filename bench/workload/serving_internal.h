@@ -25,6 +25,9 @@ struct request {
 	unsigned cached, computed;	  /* tokens that need not be sent, and not be computed */
 	unsigned window_tokens;		  /* emitted since the warm-up */
 	unsigned prefill, decode;	  /* workers */
+	unsigned first_decode;		  /* the same, whatever became of it */
+	uint64_t ideal_ns;		  /* the end of its prefill by the model */
+	double ideal_bytes;		  /* of its cache, as it came */
 	unsigned pieces_out;		  /* that were computed */
 	unsigned sent, arrived;		  /* messages of its cache */
 	const uint64_t *block;		  /* of its prompt, from the beginning */
@@ -86,7 +89,8 @@ struct serving {
 			     does */
 	uint64_t whole[TOPO_MAX_GPUS]; /* rounds that have arrived at each GPU */
 	uint64_t round;
-	unsigned transfers, messages;	/* under way: of caches, and their messages */
+	unsigned transfers, messages; /* under way: of caches, and their messages */
+	double edge_bytes; /* of caches that arrived close to where what counts begins or ends */
 	uint64_t tokens, window_tokens; /* of all batches; since the warm-up */
 	uint64_t ended;			/* requests, whenever */
 	uint64_t burst_start_ns, burst_last_ns;
@@ -129,6 +133,8 @@ void serving_fabric_part(struct serving *s, const struct request *q, uint64_t no
 void serving_unfinished(struct serving *s);
 /* Requests in the service at once, mean. */
 double serving_concurrent(const struct serving *s);
+/* Payload of a load (below 0: of all) that was acknowledged in the time that counts. */
+double serving_window_bytes(const struct serving *s, const struct measured *m, int load);
 /* What came and went, for audit_conserved(). */
 void serving_count(const struct serving *s, struct audit_counts *c);
 

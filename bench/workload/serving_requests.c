@@ -10,8 +10,13 @@
 #include "core/rng.h"
 #include "workload/serving_internal.h"
 
-#define SERVING_NEAR  0.1  /* of what a decode worker holds at most: about as empty */
-#define SERVING_NEWER 0.25 /* weight of the last cache in what a path takes */
+/*
+ * a receiver has a message before its sender knows; by as much as a GPU may stand still
+ * (audit.h)
+ */
+#define SERVING_EDGE_NS AUDIT_STALL_NS
+#define SERVING_NEAR	0.1  /* of what a decode worker holds at most: about as empty */
+#define SERVING_NEWER	0.25 /* weight of the last cache in what a path takes */
 
 void queue_put(struct serving *s, struct queue *q, uint32_t i)
 {
@@ -235,13 +240,16 @@ static double serving_distance_s(struct serving *s, unsigned burst)
 	return rng_exponential(&s->random) * burst / s->o->per_s;
 }
 
-static void serving_count_prompt(struct serving *s, const struct request *q)
+static void serving_count_prompt(struct serving *s, struct request *q)
 {
 	double prefill_s = model_prefill_s(s->o->model, q->prompt);
 	uint64_t *free_ns = &s->prefill[q->prefill].ideal_free_ns,
 		 begins = *free_ns > q->arrival_ns ? *free_ns : q->arrival_ns;
 
 	*free_ns = begins + (uint64_t)(prefill_s * 1e9);
+	q->ideal_ns = *free_ns;
+	q->ideal_bytes = model_kv_bytes(s->o->model, q->prompt) / s->t->scale;
+	q->first_decode = q->decode;
 	if (!q->counted)
 		return;
 	s->r->requests++;
@@ -442,6 +450,9 @@ void serving_delivered(struct serving *s, uint64_t id, uint64_t due_ns, uint64_t
 		hist_add(&s->r->kv_latency, t_ns - due_ns);
 	s->r->decode_bytes[q->decode] += bytes;
 	s->r->kv_bytes += t_ns >= s->count_ns ? bytes : 0;
+	if (t_ns >= s->count_ns &&
+	    (t_ns < s->count_ns + SERVING_EDGE_NS || t_ns + SERVING_EDGE_NS > s->to_ns))
+		s->edge_bytes += bytes;
 	if (q->pieces_out < serving_pieces(s) || q->arrived < q->sent)
 		return;
 	serving_path_free(s, q);
@@ -540,4 +551,5 @@ void serving_count(const struct serving *s, struct audit_counts *c)
 	c->tokens += s->tokens;
 	c->window_tokens += s->window_tokens;
 	c->good_tokens += s->r->good_tokens;
+	c->cache_bytes += (uint64_t)(s->r->kv_bytes - s->edge_bytes);
 }

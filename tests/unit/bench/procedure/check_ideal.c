@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <check.h>
+#include <string.h>
 #include <math.h>
 
 #include "procedure/ideal.h"
@@ -37,15 +38,6 @@ START_TEST(the_first_token_comes_after_a_step_and_a_half)
 }
 END_TEST
 
-/* Of two requests with 1 or 3 tokens (1, 2, 3: mean 2) the longer has 22/9 on the mean. */
-START_TEST(a_static_batch_waits_for_its_longest)
-{
-	ck_assert_double_eq_tol(ideal_static_share(1, 8, 24), 1, 1e-12);
-	ck_assert_double_eq_tol(ideal_static_share(2, 1, 3), 2 / (22. / 9), 1e-12);
-	ck_assert_double_eq_tol(ideal_static_share(1000, 8, 24), 16 / 24., 1e-6);
-}
-END_TEST
-
 /* Two lines into one: a queue fills at the rate of one. Four with buckets of more than the queue:
  * 3 of them wait in it. */
 START_TEST(a_burst_fills_the_queue)
@@ -65,6 +57,47 @@ START_TEST(a_burst_pauses_who_sends)
 }
 END_TEST
 
+/* Steps of 20 ms; a prefill of 16.4 after a step's end waits for the next one's, and a step: 40. */
+START_TEST(a_request_alone_comes_when_a_step_ends)
+{
+	ck_assert_double_eq_tol(ideal_ttft_alone_s(.0164, 0, .02), .04, 1e-9);
+	ck_assert_double_eq_tol(ideal_ttft_alone_s(.0164, .005, .02), .06, 1e-9);
+	ck_assert_double_eq_tol(ideal_ttft_alone_s(.0136, .0064, .02), .04, 1e-9);
+}
+END_TEST
+
+/*
+ * Steps of 100 ms, counted from 0.2 to 1 s. Worker 0: ready at 0.05, in the batch at 0.1,
+ * tokens at 0.2 to 0.5: 4; ready at 0.15, tokens at 0.3 to 1.2, 7 of 10 before 1 s. Worker 1:
+ * one token, at 0.1, too early. A batch of one: the second begins at 0.5: 0.6 to 0.9: 4. A
+ * static batch that began with the first takes the second when it has ended, the same.
+ */
+START_TEST(tokens_are_those_of_the_requests_that_came)
+{
+	const struct ideal_request came[] = {{.15, 0, 10}, {.05, 0, 4}, {0, 1, 1}};
+	struct ideal_request r[3];
+
+	memcpy(r, came, sizeof(r));
+	ck_assert_double_eq(ideal_tokens(r, 3, 2, false, .1, .2, 1), 11);
+	memcpy(r, came, sizeof(r));
+	ck_assert_double_eq(ideal_tokens(r, 3, 1, false, .1, .2, 1), 8);
+	memcpy(r, came, sizeof(r));
+	ck_assert_double_eq(ideal_tokens(r, 3, 2, true, .1, .2, 1), 8);
+	ck_assert_double_eq(ideal_tokens(r, 0, 2, true, .1, .2, 1), 0);
+}
+END_TEST
+
+/* Four together, of 1, 2, 3 and 4 tokens, in static batches of two: 2 steps, then 4. */
+START_TEST(static_batches_end_with_their_longest)
+{
+	struct ideal_request r[] = {{0, 0, 1}, {0, 0, 2}, {0, 0, 3}, {0, 0, 4}};
+
+	ck_assert_double_eq(ideal_tokens(r, 4, 2, true, .1, 0, .65), 10);
+	ck_assert_double_eq(ideal_tokens(r, 4, 2, true, .1, 0, .55), 9);
+	ck_assert_double_eq(ideal_tokens(r, 4, 2, true, .1, 0, .25), 3);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("ideal");
@@ -75,7 +108,9 @@ int main(void)
 	tcase_add_test(tcase, a_transfer_takes_its_bytes_over_the_line);
 	tcase_add_test(tcase, pairs_add_up_until_they_share_a_line);
 	tcase_add_test(tcase, the_first_token_comes_after_a_step_and_a_half);
-	tcase_add_test(tcase, a_static_batch_waits_for_its_longest);
+	tcase_add_test(tcase, a_request_alone_comes_when_a_step_ends);
+	tcase_add_test(tcase, tokens_are_those_of_the_requests_that_came);
+	tcase_add_test(tcase, static_batches_end_with_their_longest);
 	tcase_add_test(tcase, a_burst_fills_the_queue);
 	tcase_add_test(tcase, a_burst_pauses_who_sends);
 	suite_add_tcase(suite, tcase);

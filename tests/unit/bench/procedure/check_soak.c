@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <check.h>
+#include <math.h>
 #include <string.h>
 
 #include "procedure/soak.h"
@@ -42,8 +43,8 @@ START_TEST(a_slope_over_a_soak_that_was_resumed_twice)
 	for (int session = 0; session < 3; session++) {
 		double first_s = soak_end_s(rows, "13.1");
 
-		ck_assert_double_eq_tol(first_s, session * 1800, 1e-9);
-		for (int i = 0; i < 3; i++, trial++) {
+		ck_assert_double_eq_tol(first_s, session * 2400, 1e-9);
+		for (int i = 0; i < 4; i++, trial++) {
 			double at_s = first_s + i * 600;
 
 			add(rows, "at_s", trial, at_s);
@@ -55,13 +56,65 @@ START_TEST(a_slope_over_a_soak_that_was_resumed_twice)
 	at = rows_next(rows, &slope, 0);
 	ck_assert_uint_lt(at, rows_count(rows));
 	ck_assert_double_eq_tol(rows_at(rows, at)->value, 2, 1e-9);
-	/* 100 to 102.67 ms around 101.33 */
+	/* 100 to 103.67 ms around 101.83 */
 	ck_assert_int_eq(soak_variation(rows, "13.1", "TTFT_p99", "TTFT_variation"), 0);
 	slope.kpi = "TTFT_variation";
 	at = rows_next(rows, &slope, 0);
 	ck_assert_uint_lt(at, rows_count(rows));
-	ck_assert_double_eq_tol(rows_at(rows, at)->value, 2.6316, 1e-3);
+	ck_assert_double_eq_tol(rows_at(rows, at)->value, 3.6007, 1e-3);
 	rows_close(rows);
+}
+END_TEST
+
+static const struct row *found(const struct rows *rows, const char *kpi)
+{
+	const struct rows_filter filter = {.test = "13.1", .kpi = kpi, .trial = -1};
+	size_t at = rows_next(rows, &filter, 0);
+
+	ck_assert_msg(at < rows_count(rows), "no %s", kpi);
+	return rows_at(rows, at);
+}
+
+/* Medians of 120, 130, 115 and 200 ms at 0, 10, 20 and 30 s would be 8,000 ms an hour. */
+START_TEST(a_short_soak_has_no_trend)
+{
+	static const double ms[] = {120, 130, 115, 200};
+	struct rows *rows;
+
+	ck_assert_int_eq(rows_open(&rows, NULL), 0);
+	for (unsigned i = 0; i < 4; i++) {
+		add(rows, "at_s", i, i * 10);
+		add(rows, "TTFT_median", i, ms[i]);
+		add(rows, "_trial_s", i, 4.5);
+	}
+	ck_assert_int_eq(soak_slope(rows, "13.1", "TTFT_median", "slope_TTFT_median"), 0);
+	ck_assert_str_eq(found(rows, "slope_TTFT_median")->missing,
+			 "4 samples within 30 s carry no trend per hour (10 within 600 s do)");
+	ck_assert_int_eq(soak_length(rows, "13.1"), 0);
+	ck_assert_double_eq_tol(found(rows, "soak_length")->value, 34.5, 1e-9);
+	rows_close(rows);
+}
+END_TEST
+
+/* Both: samples enough, and time enough. */
+START_TEST(a_trend_takes_samples_and_time)
+{
+	double at_s[12], value[12];
+	struct soak_series s = {at_s, value, 12};
+
+	for (int i = 0; i < 12; i++) {
+		at_s[i] = i * 60;
+		value[i] = i;
+	}
+	ck_assert(soak_carries_trend(&s));
+	ck_assert_double_eq_tol(soak_fit(&s), 60, 1e-9);
+	s.n = 9;
+	ck_assert(!soak_carries_trend(&s));
+	s.n = 10; /* 0 to 540 s */
+	ck_assert(!soak_carries_trend(&s));
+	ck_assert(isnan(soak_fit(&s)));
+	s.n = 11;
+	ck_assert(soak_carries_trend(&s));
 }
 END_TEST
 
@@ -74,6 +127,8 @@ int main(void)
 
 	tcase_add_test(tcase, a_soak_goes_on_where_it_ended);
 	tcase_add_test(tcase, a_slope_over_a_soak_that_was_resumed_twice);
+	tcase_add_test(tcase, a_short_soak_has_no_trend);
+	tcase_add_test(tcase, a_trend_takes_samples_and_time);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);

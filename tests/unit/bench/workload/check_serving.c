@@ -125,6 +125,50 @@ START_TEST(preempted_requests_are_no_goodput)
 }
 END_TEST
 
+/*
+ * 1 KB acknowledged in each ms of a second, and 500 bytes of another load: what counts is from
+ * 100 ms on, as it is of caches. Those bytes over the whole second would be fewer a second than
+ * caches of the same rate that only begin to arrive after 100 ms.
+ */
+START_TEST(all_traffic_counts_when_caches_do)
+{
+	struct served *all = begin(&plain, 2, 16);
+	double one[1000], other[1000];
+	struct measured_load load[2] = {{.bin_bytes = one}, {.bin_bytes = other}};
+	const struct measured m = {.to_ns = 1000 * MS, .load = load, .n_loads = 2, .n_bins = 1000};
+
+	for (int i = 0; i < 1000; i++) {
+		one[i] = i < 100 ? 0 : 1000;
+		other[i] = 500;
+	}
+	ck_assert_double_eq_tol(serving_window_bytes(&all->s, &m, -1), 900 * 1500, 1e-6);
+	ck_assert_double_eq_tol(serving_window_bytes(&all->s, &m, 0), 900 * 1000, 1e-6);
+	end(all);
+}
+END_TEST
+
+/* More caches arrived than bytes were acknowledged: found, but not what came at an edge. */
+START_TEST(caches_are_part_of_all_traffic)
+{
+	struct served *all = begin(&plain, 2, 16);
+	struct audit_counts c = {.fabric_bytes = 1000000};
+	char why[160];
+
+	all->r.kv_bytes = 1.2e6;
+	serving_count(&all->s, &c);
+	ck_assert_uint_eq(c.cache_bytes, 1200000);
+	ck_assert(!audit_conserved(&c, why, sizeof(why)));
+	ck_assert_str_eq(why, "1200000 bytes of caches arrived, and of all traffic were "
+			      "acknowledged 1000000");
+	c = (struct audit_counts){.fabric_bytes = 1000000};
+	all->s.edge_bytes = 0.2e6;
+	serving_count(&all->s, &c);
+	ck_assert_uint_eq(c.cache_bytes, 1000000);
+	ck_assert(audit_conserved(&c, why, sizeof(why)));
+	end(all);
+}
+END_TEST
+
 /* A token that no request had, a request that is nowhere: found. */
 START_TEST(what_is_lost_is_found)
 {
@@ -457,6 +501,8 @@ int main(void)
 	tcase_add_test(tcase, requests_at_once);
 	tcase_add_test(tcase, a_batch_of_one_bounds_the_tokens);
 	tcase_add_test(tcase, preempted_requests_are_no_goodput);
+	tcase_add_test(tcase, all_traffic_counts_when_caches_do);
+	tcase_add_test(tcase, caches_are_part_of_all_traffic);
 	tcase_add_test(tcase, what_is_lost_is_found);
 	tcase_add_test(tcase, a_token_of_nobody_is_found);
 	tcase_add_test(tcase, time_of_a_prefill_worker_adds_up);
