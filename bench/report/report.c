@@ -14,6 +14,7 @@
 
 #define REPORT_GNUPLOT_MS 10000
 #define REPORT_NAME	  24 /* characters of a cell that stay on one line */
+#define REPORT_WIDE	  9  /* columns: those of more stand closer, in smaller letters */
 
 struct report {
 	char *title;
@@ -51,6 +52,7 @@ static const char report_style[] =
 	"td.r,th.r{text-align:right}\n"
 	"td.r{white-space:nowrap}\n"
 	"td.k{white-space:nowrap}\n"
+	".wide{font-size:.8125rem}.wide td,.wide th{padding:.3rem .3rem}\n"
 	".pairs td,.pairs th{text-align:left;white-space:normal;overflow-wrap:anywhere}\n"
 	".pairs th{overflow-wrap:normal}\n"
 	".pairs td:first-child{overflow-wrap:break-word}\n"
@@ -85,6 +87,7 @@ static const char report_style[] =
 	"@media print{.scroll{max-height:none;overflow:visible}"
 	"body{max-width:none;padding:0;font-size:12px}table{font-size:.75rem}"
 	"th,td{padding:.15rem .3rem}small{font-size:.65rem}"
+	".wide{font-size:.6875rem}.wide td,.wide th{padding:.15rem .2rem}"
 	"thead{display:table-header-group}thead th{position:static}"
 	".grid{grid-template-columns:repeat(3,1fr)}figure>svg{max-width:40rem}"
 	"figure,tr{break-inside:avoid}h2,h3,h4{break-after:avoid}}\n";
@@ -262,6 +265,12 @@ static bool report_is_substitute(const char *text)
 	return !*text || strcmp(text, "n/a") == 0;
 }
 
+/* A sentence that begins with a number is none: it is broken into lines. */
+static bool report_is_number(const char *text)
+{
+	return table_is_right(text) && strcspn(text, "\n") <= REPORT_NAME;
+}
+
 /* Are there numbers in this column, and nothing else but what stands for one? */
 static bool report_column_is_right(const struct table *table, size_t column)
 {
@@ -270,9 +279,9 @@ static bool report_column_is_right(const struct table *table, size_t column)
 	for (size_t row = 1; row < table_rows(table); row++) {
 		const char *text = table_text(table, row, column);
 
-		if (!table_is_right(text) && !report_is_substitute(text))
+		if (!report_is_number(text) && !report_is_substitute(text))
 			return false;
-		right |= table_is_right(text);
+		right |= report_is_number(text);
 	}
 	return right;
 }
@@ -281,7 +290,7 @@ static bool report_cell_is_right(const struct table *table, size_t row, size_t c
 {
 	const char *text = table_text(table, row, column);
 
-	return (row && table_is_right(text)) || report_column_is_right(table, column);
+	return (row && report_is_number(text)) || report_column_is_right(table, column);
 }
 
 /* What stands behind a line break says how sure a number is: in small letters below it. A name may
@@ -334,7 +343,10 @@ static int report_any_table(struct report *report, const struct table *table, co
 
 int report_table(struct report *report, const struct table *table)
 {
-	return report_any_table(report, table, "<div class=\"scroll\"><table>\n");
+	return report_any_table(report, table,
+				table_columns(table) > REPORT_WIDE
+					? "<div class=\"scroll\"><table class=\"wide\">\n"
+					: "<div class=\"scroll\"><table>\n");
 }
 
 int report_pairs(struct report *report, const struct table *table)

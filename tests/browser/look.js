@@ -36,7 +36,8 @@ window.onload = function () {
 	for (const table of page.querySelectorAll('table'))
 		if (table.rows.length < 2)
 			fault('a table has no rows');
-		else if (WIDTH >= 1200 && table.offsetWidth > table.parentElement.clientWidth)
-			fault('a table is cut: ' + table.rows[0].innerText.slice(0, 60));
+		else if (WIDTH >= 1000 && table.offsetWidth > table.parentElement.clientWidth)
+			fault('a table is cut, ' + table.offsetWidth + ' of ' + table.parentElement.clientWidth + ' pixels: ' +
+				table.rows[0].innerText.slice(0, 60));
 	document.getElementById('faults').textContent = faults.length ? faults.join('\n') : 'none';
 };

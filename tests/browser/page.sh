@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 # page.sh MAKE_PAGES: opens the report and the comparison in headless Chromium, in windows of 1400, 1200 and 400 pixels, and
-# fails on messages on the console, pages wider than the window, tables wider than the page (1200 and more), headings, pictures or
-# text that are missing.
+# fails on messages on the console, pages wider than the window, tables wider than the page (1000 and more), headings, pictures or
+# text that are missing. A report of all tests is opened too, also as it is printed.
 set -euo pipefail
 make_pages=$(readlink -f "$1")
 cd "$(dirname "$(readlink -f "$0")")"
@@ -52,6 +52,13 @@ for width in 1400 1200 400; do
 	expect none "report, $width pixels" "$dir/report.html" "$width" 31 "${ids[@]}"
 	expect none "comparison, $width pixels" "$dir/compare.html" "$width" 1 sum changed
 done
+# All tests that there are; a sheet of A4 on its side less its margins has 1032 pixels.
+figures=$(grep -o '<figure' "$dir/all.html" | wc -l)
+sed 's/@media print{/@media screen{/' "$dir/all.html" >"$dir/printed.html"
+for width in 1400 1200; do
+	expect none "all tests, $width pixels" "$dir/all.html" "$width" "$figures" health test-13.3
+done
+expect none "all tests, printed" "$dir/printed.html" 1032 "$figures" health test-13.3
 # what must be found
 sed 's|</h1>|</h1><p style="width:600px">wide</p>|' "$dir/report.html" >"$dir/wide.html"
 expect '*pixels wide*' "planted: too wide" "$dir/wide.html" 400 31 "${ids[@]}"

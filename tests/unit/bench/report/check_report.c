@@ -42,6 +42,40 @@ START_TEST(everything_is_escaped)
 }
 END_TEST
 
+/* A sentence that begins with a number is broken into lines as any other; many columns stand
+ * closer. */
+START_TEST(sentences_and_many_columns)
+{
+	const char *const headers[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"},
+			  *const cells[] = {"0.12% of a core: the daemons of the busiest leaf",
+					    "12.3\nn=2, and many words on how sure it is",
+					    "",
+					    "",
+					    "",
+					    "",
+					    "",
+					    "",
+					    "",
+					    "1"};
+	struct report *report;
+	struct table *table;
+	char *page;
+
+	ck_assert_int_eq(report_create(&report, "t"), 0);
+	for (size_t n = 9; n <= 10; n++) {
+		ck_assert_int_eq(table_create(&table, n, headers), 0);
+		ck_assert_int_eq(table_row(table, cells), 0);
+		ck_assert_int_eq(report_table(report, table), 0);
+		table_destroy(table);
+	}
+	page = page_of(report);
+	ck_assert_uint_eq(times(page, "<td>0.12% of a core"), 2);
+	ck_assert_uint_eq(times(page, "<td class=\"r\">12.3<small>"), 2);
+	ck_assert_uint_eq(times(page, "<table>"), 1);
+	ck_assert_uint_eq(times(page, "<table class=\"wide\">"), 1);
+}
+END_TEST
+
 /* Nothing on the page is fetched from anywhere, and it says where it comes from. */
 START_TEST(self_contained)
 {
@@ -147,6 +181,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tcase, fake_gnuplot, no_more_gnuplot);
 	tcase_add_test(tcase, everything_is_escaped);
+	tcase_add_test(tcase, sentences_and_many_columns);
 	tcase_add_test(tcase, self_contained);
 	tcase_add_test(tcase, pictures);
 	tcase_add_test(tcase, nowhere_to_write);
