@@ -14,23 +14,27 @@
 #define FABRIC_CONVERGE_S 60
 #define FABRIC_GONE_NS	  5000000000 /* what ended is withdrawn within that */
 
-/* Why it is missing from a lab, and from hosts. */
+#define FABRIC_SETTING "a setting of the lab's topology: run these tests again in a lab that has it"
+
+/* Why it is missing from a lab, and from hosts; what to do about it in a lab. */
 static const struct {
 	unsigned need;
-	const char *lab, *hosts;
+	const char *lab, *hosts, *remedy;
 } fabric_missing[] = {
-	{NEED_TWO_SERVERS, "the fabric has one server", "the fabric has one server"},
+	{NEED_TWO_SERVERS, "the fabric has one server", "the fabric has one server",
+	 "not possible in this fabric: it takes two servers"},
 	{NEED_FAULTS, "no command that cuts links is known for this fabric",
-	 "the inventory has no command that cuts links"},
+	 "the inventory has no command that cuts links", NULL},
 	{NEED_SPINES, "the fabric has one tier: a leaf for each plane, no spines",
-	 "the inventory names no spines"},
+	 "the inventory names no spines", "not possible in this fabric: it takes one of two tiers"},
 	{NEED_ECN, "the leaves mark nothing: the lab's topology has no ecn_threshold_kb",
-	 "how hosts' switches mark is neither set nor read by port from here"},
+	 "how hosts' switches mark is neither set nor read by port from here", FABRIC_SETTING},
 	{NEED_PFC, "the lab's topology has no pfc",
-	 "how hosts' switches pause is neither set nor read by port from here"},
+	 "how hosts' switches pause is neither set nor read by port from here", FABRIC_SETTING},
 	{NEED_SWITCH_COUNTERS, "the leaves' counters cannot be read",
-	 "no switch is in the inventory"},
-	{NEED_ONE_MACHINE, "the workers run on other hosts", "the workers run on other hosts"},
+	 "no switch is in the inventory", NULL},
+	{NEED_ONE_MACHINE, "the workers run on other hosts", "the workers run on other hosts",
+	 NULL},
 };
 
 /* Of a lab, of hosts over sockets, of hosts over devices. */
@@ -143,6 +147,14 @@ const char *fabric_cannot(const struct fabric *fabric, unsigned need)
 	for (unsigned i = 0; i < sizeof(fabric_missing) / sizeof(fabric_missing[0]); i++)
 		if (need & fabric_missing[i].need & ~fabric->can)
 			return fabric->hosts ? fabric_missing[i].hosts : fabric_missing[i].lab;
+	return NULL;
+}
+
+const char *fabric_remedy(const char *reason)
+{
+	for (unsigned i = 0; i < sizeof(fabric_missing) / sizeof(fabric_missing[0]); i++)
+		if (strcmp(reason, fabric_missing[i].lab) == 0)
+			return fabric_missing[i].remedy;
 	return NULL;
 }
 

@@ -64,6 +64,8 @@ void fabric_close(struct fabric *fabric); /* heals, ends the workers, gives FRR'
 
 /* NULL: it can; else why not. */
 const char *fabric_cannot(const struct fabric *fabric, unsigned need);
+/* Of what fabric_cannot() said of a lab: what to do about it. NULL: nothing is known. */
+const char *fabric_remedy(const char *reason);
 /* What no test can measure, by what the fabric is. */
 enum fabric_part {
 	FABRIC_GPU_MEMORY,

@@ -69,6 +69,7 @@ const struct test test_8_1 = {
 	INFERENCE_CLAUSE("8.1"),
 	.name = "ECN Marking Under Inference Incast",
 	.dut = "DUT-S",
+	.headline = "KV_xfer_bandwidth",
 	.summary = "Several GPUs send to one. Leaves mark by a virtual queue that drains as the "
 		   "shaper does (emulated; BPF at the leaf's egress).",
 	.needs = NEED_TWO_SERVERS,

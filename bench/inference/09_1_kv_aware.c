@@ -26,6 +26,7 @@ const struct test test_9_1 = {
 	INFERENCE_CLAUSE("9.1"),
 	.name = "KV-Aware Request Routing Efficacy",
 	.dut = "SUT-E",
+	.headline = "TTFT@p99",
 	.summary = "Four workers to a GPU, 64 at most in a pool; the KV-aware router takes the "
 		   "shortest prefill queue and the emptiest decode worker; of those as short, and "
 		   "within a tenth of their memory as empty, the two between which a cache is "

@@ -80,6 +80,7 @@ const struct test test_9_2 = {
 	INFERENCE_CLAUSE("9.2"),
 	.name = "Prefix-Aware Cache Hit Rate",
 	.dut = "SUT-E",
+	.headline = "",
 	.summary = "16 prefixes, 8 of which a worker keeps (least recently used goes); the same "
 		   "requests routed to workers that have their prefix, and by queue and memory "
 		   "alone. A prefill worker does not compute what it has, and a decode worker is "

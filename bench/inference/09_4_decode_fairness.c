@@ -39,6 +39,7 @@ const struct test test_9_4 = {
 	INFERENCE_CLAUSE("9.4"),
 	.name = "Jain Fairness Index for Decode Worker Utilization",
 	.dut = "SUT-E",
+	.headline = "",
 	.summary = "How evenly the KV-aware router fills decode workers; busy means steps with a "
 		   "batch, since GPUs are emulated.",
 	.needs = NEED_TWO_SERVERS,

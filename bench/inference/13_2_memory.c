@@ -88,6 +88,7 @@ const struct test test_13_2 = {
 	INFERENCE_CLAUSE("13.2"),
 	.name = "KV Cache Memory Leak Detection",
 	.dut = "SUT-E",
+	.headline = "",
 	.summary =
 		"The service of 13.1; memory, registrations and descriptors of workers and "
 		"daemons after each sample, and pages of the emulated caches. A metric that never "

@@ -105,6 +105,7 @@ const struct test test_13_3 = {
 	INFERENCE_CLAUSE("13.3"),
 	.name = "Long-Running Serving Stability",
 	.dut = "SUT-E",
+	.headline = "TTFT@p99",
 	.summary = "The service of 13.1; in the sample in the middle a link is down for a second.",
 	.needs = NEED_TWO_SERVERS | NEED_FAULTS,
 	.trials = {3, 60, 96},

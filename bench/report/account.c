@@ -97,6 +97,60 @@ static void account_range(double least, double most, double window_s, char *out,
 		snprintf(out + used, size - (size_t)used, " of %.12g s", window_s);
 }
 
+/* Least and most of several tests; n 0: there is none. */
+struct account_span {
+	unsigned n;
+	double least, most;
+};
+
+static void account_span_add(struct account_span *span, double value)
+{
+	span->least = span->n ? fmin(span->least, value) : value;
+	span->most = span->n ? fmax(span->most, value) : value;
+	span->n++;
+}
+
+int account_sentence(const struct results *results, const struct results_tests *tests, char *out,
+		     size_t size)
+{
+	const struct editions editions = editions_of(results->run);
+	struct account_span trials = {0}, window = {0}, asked = {0}, asked_s = {0};
+	char had[112], wanted[112], of[112];
+
+	*out = '\0';
+	for (size_t i = 0; i < tests->n; i++) {
+		const struct test *test = tests->test[i];
+		struct account account;
+		struct rows *rows;
+		int err = results_test(results, test, &rows);
+
+		if (err)
+			return err;
+		account_read(&account, rows);
+		rows_close(rows);
+		if (!(account.longest_s > 0) || !(account_window_s(results, test) > 0))
+			continue;
+		account_span_add(&trials, account.least);
+		account_span_add(&trials, account.most);
+		account_span_add(&window, account_window_s(results, test));
+		if (edition_trials(editions, test)) {
+			account_span_add(&asked, edition_trials(editions, test));
+			account_span_add(&asked_s, edition_seconds(editions, test));
+		}
+	}
+	if (!trials.n)
+		return 0;
+	account_range(trials.least, trials.most, 0, had, sizeof(had));
+	account_range(window.least, window.most, 0, of, sizeof(of));
+	account_range(asked.least, asked.most, 0, wanted, sizeof(wanted));
+	if (asked.n)
+		snprintf(out, size, "%s trials of %s s, where the draft asks for %s of %g s%s", had,
+			 of, wanted, asked_s.least, asked_s.most > asked_s.least ? " or more" : "");
+	else
+		snprintf(out, size, "%s trials of %s s", had, of);
+	return 0;
+}
+
 static int account_row(struct table *table, const struct results *results, const struct test *test,
 		       const struct rows *rows)
 {

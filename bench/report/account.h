@@ -23,6 +23,10 @@ struct account {
 	double shortest_s, longest_s;
 };
 
+/* "2 to 3 trials of 1 to 6 s, where the draft asks for 20 of 60 s or more": of all tests that were
+ * measured, by their own numbers; "": none was, or the run names no profile. -ENOMEM. */
+int account_sentence(const struct results *results, const struct results_tests *tests, char *out,
+		     size_t size);
 /* rows: of one test. */
 void account_read(struct account *account, const struct rows *rows);
 void account_show(struct doc *doc, const struct results *results,

@@ -52,3 +52,19 @@ void forest_interval(FILE *file, const struct forest *forest, double low, double
 		"<path d=\"M%.1f %.1f H%.1f\" stroke=\"currentColor\" stroke-width=\"1.2\"/>\n",
 		forest_x(forest, low), y, forest_x(forest, high));
 }
+
+void forest_mark(FILE *file, unsigned style, const char *colour, double x, double y)
+{
+	/* those of gnuplot's points in report_plot.c, in their order */
+	static const char *const shapes[] = {
+		"m-5 0 a5 5 0 1 0 10 0 a5 5 0 1 0 -10 0 z",
+		"m-4.5 -4.5 h9 v9 h-9 z",
+		"m0 -6 l6 11 h-12 z",
+		"m0 -6 l6 6 l-6 6 l-6 -6 z",
+		"m0 6 l6 -11 h-12 z",
+		"m0 -6 l5.7 4.1 -2.2 6.8 h-7 l-2.2 -6.8 z",
+	};
+
+	fprintf(file, "<path d=\"M%.1f %.1f %s\" fill=\"%s\"/>\n", x, y,
+		shapes[(style ? style - 1 : 0) % (sizeof(shapes) / sizeof(shapes[0]))], colour);
+}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * lead_internal.h - what the files of the first page share: a test's figure, and its picture.
+ * lead_internal.h - what the files of the first page share: a test's figure, its picture, verdicts.
  */
 #ifndef LEAD_INTERNAL_H
 #define LEAD_INTERNAL_H
@@ -9,24 +9,31 @@
 #include "report/grid.h"
 #include "report/lead.h"
 
-#define LEAD_MANY	4 /* tests with a figure: fewer are seen at once in their own chapters */
-#define LEAD_MAX_PLACES 1024
+#define LEAD_MANY 4 /* tests with a figure: fewer are seen at once in their own chapters */
 
 /* One contrast over all combinations of parameters: how many times better. n 0: nothing. */
 struct lead_spread {
 	size_t n;
+	unsigned trials; /* behind each, at least */
 	double low, middle, high;
 	const struct compare_item *least, *most;
 };
 
 struct lead_figure {
 	const struct test *test;
-	const struct kpi *kpi;
+	struct column column;		 /* its headline */
 	struct lead_spread of[LEAD_MAX]; /* of each contrast */
 };
 
+/* By what a test's strategies are compared: the column that it names, or the first of its tables of
+ * which more or less is better. False: by none. */
+bool lead_headline(const struct test *test, struct column *out);
+/* How many times better than the baseline; NaN: no ratio. */
+double lead_ratio(const struct compare_item *item);
 /* False: the test has none. */
 bool lead_figure(const struct lead *lead, const struct test *test, struct lead_figure *out);
+/* How many results are better, worse or neither, and by what. */
+void lead_verdicts(struct doc *doc, const struct lead_contrast *c);
 void lead_picture(struct doc *doc, const struct lead *lead, const struct lead_figure *figure,
 		  size_t n);
 

@@ -7,8 +7,10 @@
 #include "report/compare_show.h"
 #include "report/forest.h"
 #include "report/lead_internal.h"
+#include "report/report_plot.h"
 
-#define LEAD_MARKS 4 /* kinds of marks: baselines in the picture */
+#define LEAD_MARKS  4 /* baselines in the picture */
+#define LEAD_EXTENT 4 /* times to each side at most: what lies outside is marked with its number */
 
 struct lead_drawing {
 	const struct lead *lead;
@@ -22,31 +24,18 @@ static double lead_share(const struct lead_drawing *d, double ratio)
 	return log(ratio) / log(d->extent);
 }
 
-/* Each baseline has its own shape and colour. */
-static void lead_mark(FILE *file, size_t i, double x, double y)
-{
-	static const char *const colours[LEAD_MARKS] = {"#3b82c4", "#e69f00", "#1a9e77", "#cc6fa3"};
-
-	fputs("<path d=\"", file);
-	switch (i) {
-	case 0:
-		fprintf(file, "M%.1f %.1f m-5 0 a5 5 0 1 0 10 0 a5 5 0 1 0 -10 0 z", x, y);
-		break;
-	case 1:
-		fprintf(file, "M%.1f %.1f m-4.5 -4.5 h9 v9 h-9 z", x, y);
-		break;
-	case 2:
-		fprintf(file, "M%.1f %.1f m0 -6 l6 11 h-12 z", x, y);
-		break;
-	default:
-		fprintf(file, "M%.1f %.1f m0 -6 l6 6 l-6 6 l-6 -6 z", x, y);
-	}
-	fprintf(file, "\" fill=\"%s\"/>\n", colours[i]);
-}
-
 static size_t lead_baselines(const struct lead *lead)
 {
 	return lead->n < LEAD_MARKS ? lead->n : LEAD_MARKS;
+}
+
+/* A baseline has the mark that it has in every picture. */
+static void lead_mark(FILE *file, const struct lead_drawing *d, size_t i, double x, double y)
+{
+	unsigned style =
+		test_strategy_style(d->figure[0].test, d->lead->contrast[i].baseline, (unsigned)i);
+
+	forest_mark(file, style, report_plot_colour_of(style), x, y);
 }
 
 static void lead_key(FILE *file, const struct lead_drawing *d)
@@ -58,7 +47,7 @@ static void lead_key(FILE *file, const struct lead_drawing *d)
 		char text[2 * ROW_NAME_MAX + 16];
 
 		snprintf(text, sizeof(text), "%s against %s", c->subject, c->baseline);
-		lead_mark(file, i, x + 6, 10);
+		lead_mark(file, d, i, x + 6, 10);
 		report_svg_text(file, x + 18, 14, "start", text);
 		x += 36 + 7 * (double)strlen(text);
 	}
@@ -78,13 +67,37 @@ static void lead_axis(FILE *file, const struct lead_drawing *d)
 	report_svg_text(file, FOREST_RIGHT, d->forest.top - 28, "end", "better \u2192");
 }
 
+/* Numbers of marks outside the axis, at its end, and an arrow. */
+static void lead_outside(FILE *file, const struct lead_drawing *d, size_t i, bool high)
+{
+	char text[LEAD_MARKS * 24] = "";
+	size_t used = 0;
+
+	for (size_t k = 0; k < lead_baselines(d->lead); k++) {
+		const struct lead_spread *s = &d->figure[i].of[k];
+
+		if (s->n && (high ? s->middle > d->extent : s->middle < 1 / d->extent))
+			used += (size_t)snprintf(text + used, sizeof(text) - used,
+						 high ? "%s%.3g\u00d7" : "%s%.2g\u00d7",
+						 used ? ", " : "", s->middle);
+	}
+	if (!used)
+		return;
+	snprintf(text + used, sizeof(text) - used, "%s", high ? " \u25b6" : "");
+	/* readable where lines of intervals lie beneath */
+	fputs("<g style=\"paint-order:stroke;stroke:var(--back);stroke-width:5px\">\n", file);
+	report_svg_text(file, high ? FOREST_RIGHT - 10 : d->forest.left + 10,
+			forest_y(&d->forest, i) + 4, high ? "end" : "start", text);
+	fputs("</g>\n", file);
+}
+
 static void lead_line(FILE *file, const struct lead_drawing *d, size_t i)
 {
 	const struct lead_figure *figure = &d->figure[i];
 	size_t n = lead_baselines(d->lead);
 	char text[160], number[32];
 
-	snprintf(text, sizeof(text), "%s %s", figure->test->id, figure->kpi->name);
+	snprintf(text, sizeof(text), "%s %s", figure->test->id, figure->column.name);
 	snprintf(number, sizeof(number), "%.2f\u00d7", figure->of[0].middle);
 	forest_name(file, &d->forest, i, text, figure->of[0].n ? number : NULL);
 	for (size_t k = 0; k < n; k++) {
@@ -96,8 +109,10 @@ static void lead_line(FILE *file, const struct lead_drawing *d, size_t i)
 			continue;
 		forest_interval(file, &d->forest, lead_share(d, s->low), lead_share(d, s->high),
 				at);
-		lead_mark(file, k, forest_x(&d->forest, lead_share(d, s->middle)), at);
+		lead_mark(file, d, k, forest_x(&d->forest, lead_share(d, s->middle)), at);
 	}
+	lead_outside(file, d, i, false);
+	lead_outside(file, d, i, true);
 }
 
 static void lead_draw(FILE *file, const void *context)
@@ -114,7 +129,7 @@ static void lead_draw(FILE *file, const void *context)
 void lead_picture(struct doc *doc, const struct lead *lead, const struct lead_figure *figure,
 		  size_t n)
 {
-	static const double extents[] = {1.25, 1.5, 2, 4, 10, 100, 1000};
+	static const double extents[] = {1.25, 1.5, 2, LEAD_EXTENT};
 	struct lead_drawing d = {
 		lead, figure, {.left = 300, .top = 64, .line = 24, .n = n}, extents[0]};
 	double widest = 1;
@@ -122,14 +137,19 @@ void lead_picture(struct doc *doc, const struct lead *lead, const struct lead_fi
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < lead_baselines(lead); k++)
 			if (figure[i].of[k].n)
-				widest = fmax(widest,
-					      fmax(figure[i].of[k].high, 1 / figure[i].of[k].low));
+				widest = fmax(widest, fmax(figure[i].of[k].middle,
+							   1 / figure[i].of[k].middle));
 	for (size_t i = 0; i < sizeof(extents) / sizeof(extents[0]) && d.extent < widest; i++)
 		d.extent = extents[i];
-	doc_drawing(doc, "How many times better, in the first figure of each test", lead_draw, &d);
-	doc_text(doc, "A mark is the middle over a test's combinations of parameters, the line "
-		      "from the lowest to the highest. To the right is better, whether more or "
-		      "less of the figure is. The number is that of the first mark.");
+	doc_drawing(doc, "How many times better, by the headline figure of each test", lead_draw,
+		    &d);
+	doc_text(doc,
+		 "A mark is the geometric mean over a test's combinations of parameters, the line "
+		 "from the lowest to the highest of them, as far as the axis goes. A mark that "
+		 "lies outside (below %.3g or above %g times) stands at the end, with its number. "
+		 "To the right is better, whether more or less of the figure is. The number at "
+		 "the right is that of the first mark.",
+		 1 / d.extent, d.extent);
 }
 
 /* ---- the chapter ---- */
@@ -186,7 +206,7 @@ static void lead_losses(struct doc *doc, const struct lead_contrast *c)
 			 c->subject);
 }
 
-static void lead_verdicts(struct doc *doc, const struct lead_contrast *c)
+void lead_verdicts(struct doc *doc, const struct lead_contrast *c)
 {
 	const size_t *count = c->compare.count;
 	size_t few = count[COMPARE_FEW] + count[COMPARE_MAYBE_BETTER] + count[COMPARE_MAYBE_WORSE] +
@@ -219,7 +239,6 @@ void lead_chapter(struct doc *doc, const struct lead *lead)
 		 "Maybe: too few trials for the test to say so, but all values of one are above "
 		 "all of the other.",
 		 COMPARE_P);
-	lead_verdicts(doc, &lead->contrast[0]);
 	lead_counts(doc, lead);
 	for (size_t i = 0; i < lead->n; i++)
 		lead_losses(doc, &lead->contrast[i]);

@@ -32,6 +32,7 @@ struct report_series {
 	const double *y_low, *y_high; /* the ends of the error bars; NULL: none */
 	size_t n;
 	unsigned style;	    /* colour, dashes and points of the series at style - 1; 0: its own */
+	unsigned line;	    /* of several of one style: 1, 2, ...: its line or fill; 0: none */
 	const bool *open;   /* points drawn open; NULL: none */
 	const bool *ringed; /* points with a ring around them; NULL: none */
 	const char *const *label; /* text beside each point (NULL: none); NULL: none */

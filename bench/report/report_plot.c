@@ -26,9 +26,15 @@ static const char *const report_plot_colours[] = {"#3b82c4", "#e69f00", "#1a9e77
 /* Distinct without colour: gnuplot's numbers of filled points, of dashes, and fills of bars. */
 static const int report_plot_points[] = {7, 5, 9, 13, 11, 15, 7, 5};
 static const int report_plot_dashes[] = {1, 2, 4, 5, 3, 2, 4, 5};
+static const int report_plot_lines[] = {1, 3, 2, 4}; /* of series of one style */
 static const char *const report_plot_fills[] = {"solid 0.9", "pattern 4", "solid 0.35",
 						"pattern 1", "pattern 5", "pattern 6",
 						"solid 0.6", "pattern 2"};
+
+const char *report_plot_colour_of(unsigned style)
+{
+	return report_plot_colours[(style ? style - 1 : 0) % REPORT_PLOT_COLOURS];
+}
 
 static bool report_plot_is_bars(const struct report_plot *plot)
 {
@@ -272,7 +278,9 @@ static void report_plot_categories(const struct report_plot *plot, FILE *file)
 
 static void report_plot_bar(const struct report_plot *plot, size_t index, FILE *file)
 {
-	const char *fill = report_plot_fills[report_plot_style(plot, index)];
+	unsigned line = plot->series[index].line;
+	const char *fill = report_plot_fills[line ? (line - 1) % REPORT_PLOT_COLOURS
+						  : report_plot_style(plot, index)];
 
 	if (plot->kind == REPORT_STACK)
 		fprintf(file,
@@ -301,13 +309,17 @@ static void report_plot_line_as(const struct report_plot *plot, size_t index, bo
 	if (s->filled)
 		fputs("filledcurves y1=0 fs transparent solid 0.3 noborder", file);
 	else if (s->pointed && points)
-		fprintf(file, "linespoints lw 2 ps 0.8 pt %d", report_plot_points[style]);
+		fprintf(file, "linespoints lw %g ps 0.8 pt %d", s->line > 1 ? 1.2 : 2.0,
+			report_plot_points[style]);
 	else
 		fputs(styles[plot->kind], file);
 	if (plot->kind == REPORT_POINTS)
 		fprintf(file, " pt %d", report_plot_points[style]);
 	else if (!s->filled)
-		fprintf(file, " dt %d", s->reference || s->right ? 2 : report_plot_dashes[style]);
+		fprintf(file, " dt %d",
+			s->reference || s->right ? 2
+			: s->line		 ? report_plot_lines[(s->line - 1) % 4]
+						 : report_plot_dashes[style]);
 	fprintf(file, " lc rgb '%s' ", report_plot_colour(plot, index));
 }
 
@@ -319,7 +331,7 @@ static void report_plot_line(const struct report_plot *plot, size_t index, FILE 
 
 	fprintf(file, "$d%zu using 1:2 axes x1%s with ", index, s->right ? "y2" : "y1");
 	report_plot_line_as(plot, index, !s->open, file);
-	if (s->open) {
+	if (s->open && !s->filled) {
 		fputs("notitle, keyentry with ", file);
 		report_plot_line_as(plot, index, true, file);
 	}
@@ -352,7 +364,10 @@ static void report_plot_marks(const struct report_plot *plot, size_t index, FILE
 			"0.005,90 nofilled lw 0.8 lc rgb '%s' notitle",
 			index, axis,
 			plot->kind == REPORT_BARS ? "black" : report_plot_colour(plot, index));
-	if (s->open && !report_plot_is_bars(plot))
+	if (s->filled) /* an area of one point has no width */
+		fprintf(file, ", $d%zu using 1:2 axes %s with impulses lw 6 lc rgb '#b3%s' notitle",
+			index, axis, report_plot_colour(plot, index) + 1);
+	if (s->open && !s->filled && !report_plot_is_bars(plot))
 		report_plot_open_points(plot, index, axis, file);
 	if (s->ringed)
 		fprintf(file,

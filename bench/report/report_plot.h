@@ -14,6 +14,9 @@
 
 #include "report/report.h"
 
+/* Of a series with that style (report.h), from 1. */
+const char *report_plot_colour_of(unsigned style);
+
 /* -EINVAL: there is nothing to draw, or no way to (report.h says what). */
 int report_plot_check(const struct report_plot *plot);
 void report_plot_script(const struct report_plot *plot, FILE *file);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/view_internal.h"
 
@@ -25,6 +26,20 @@ static const struct view_builder view_builders[] = {
 	[VIEW_SHADED] = {REPORT_LINES, view_build_shaded, false, true, false},
 	[VIEW_TREND] = {REPORT_LINES, view_build_trend, false, false, true},
 };
+
+unsigned view_style(const struct view_show *show, size_t i)
+{
+	const struct axis *axis = &show->grid->series;
+
+	if (!axis->n || !axis->name || strcmp(axis->name, "strategy") != 0)
+		return (unsigned)i + 1;
+	return test_strategy_style(show->test, axis->level[i].text, (unsigned)i);
+}
+
+unsigned view_panel_style(const struct view_show *show, const struct pick *panel)
+{
+	return panel->strategy ? test_strategy_style(show->test, panel->strategy, 0) : 0;
+}
 
 static int view_parse(struct view_show *show)
 {
@@ -93,9 +108,11 @@ static void view_legend(const struct view_show *show, struct picture *const *pan
 		open |= view_has_open(panel[i]);
 		rings |= view_has_rings(panel[i]);
 	}
-	if (open && show->view->kind == VIEW_STACK)
-		doc_text(show->doc, "Parts with too few measurements for the percentile are the "
-				    "largest measured; the table says which.");
+	if (open && (show->view->kind == VIEW_STACK || show->view->kind == VIEW_SHADED))
+		doc_text(show->doc,
+			 "%s with too few measurements for the percentile are the "
+			 "largest measured; the table says which.",
+			 show->view->kind == VIEW_STACK ? "Parts" : "Open points and shaded parts");
 	else if (open)
 		doc_text(show->doc, "Open points, and bars with \"max\": too few measurements for "
 				    "the percentile; the largest is shown.");

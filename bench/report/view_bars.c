@@ -38,11 +38,14 @@ int view_build_bars(const struct view_show *show, const struct pick *panel, stru
 	picture_axis(out, &show->grid->x, show->test, false);
 	snprintf(out->y_label, sizeof(out->y_label), "%s", show->y[0].label);
 	for (size_t i = 0; !err && i < axis_places(&show->grid->series); i++) {
+		struct report_series *drawn;
 		char name[140];
 
 		axis_text(&show->grid->series, i, name, sizeof(name));
-		if (!picture_add(out, name))
+		drawn = picture_add(out, name);
+		if (!drawn)
 			break;
+		drawn->style = view_style(show, i);
 		err = view_bar_points(show, panel, (int)i, &show->y[0], out);
 	}
 	return err;
@@ -50,13 +53,18 @@ int view_build_bars(const struct view_show *show, const struct pick *panel, stru
 
 int view_build_stack(const struct view_show *show, const struct pick *panel, struct picture *out)
 {
+	unsigned style = view_panel_style(show, panel);
 	int err = 0;
 
 	picture_axis(out, &show->grid->x, show->test, false);
 	snprintf(out->y_label, sizeof(out->y_label), "sum of the parts (%s)", show->y[0].kpi->unit);
 	for (size_t y = 0; !err && y < show->n_y; y++) {
-		if (!picture_add(out, show->y[y].name))
+		struct report_series *drawn = picture_add(out, show->y[y].name);
+
+		if (!drawn)
 			break;
+		drawn->style = style;
+		drawn->line = style ? (unsigned)y + 1 : 0;
 		err = view_bar_points(show, panel, -1, &show->y[y], out);
 	}
 	return err;
@@ -101,7 +109,7 @@ static int view_cdf_one(const struct view_show *show, const struct pick *panel, 
 	drawn = picture_add(out, name);
 	if (!drawn)
 		return 0;
-	drawn->style = (unsigned)i + 1;
+	drawn->style = view_style(show, i);
 	return view_cdf_series(hist, kpi->scale > 0 ? kpi->scale : 1, out);
 }
 

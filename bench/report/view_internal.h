@@ -22,6 +22,11 @@ struct view_show {
 	struct grid *grid;
 };
 
+/* The style of place i on the axis of series: that of its strategy, if they are. */
+unsigned view_style(const struct view_show *show, size_t i);
+/* Of all series of a panel that is of one strategy; 0: it is of none, or of all. */
+unsigned view_panel_style(const struct view_show *show, const struct pick *panel);
+
 /* Each builds the picture of one panel from what pick selects. -ENOMEM. */
 int view_build_lines(const struct view_show *show, const struct pick *panel, struct picture *out);
 int view_build_bars(const struct view_show *show, const struct pick *panel, struct picture *out);

@@ -92,7 +92,7 @@ int view_build_lines(const struct view_show *show, const struct pick *panel, str
 		if (!drawn)
 			break;
 		drawn->pointed = true;
-		drawn->style = (unsigned)i + 1;
+		drawn->style = view_style(show, i);
 		err = view_points(show, panel, (int)i, &show->y[0], true, out);
 	}
 	if (!err && !picture_is_empty(out))
@@ -141,7 +141,7 @@ static int view_pair(const struct view_show *show, const struct pick *panel, siz
 		if (!drawn)
 			return 0;
 		drawn->pointed = true;
-		drawn->style = (unsigned)i + 1;
+		drawn->style = view_style(show, i);
 		drawn->right = y == 1;
 		err = view_points(show, panel, (int)i, &show->y[y], y == 0, out);
 	}
@@ -175,6 +175,7 @@ static void view_y_label(const struct view_show *show, struct picture *out)
 
 int view_build_shaded(const struct view_show *show, const struct pick *panel, struct picture *out)
 {
+	unsigned style = view_panel_style(show, panel);
 	int err = 0;
 
 	view_axes(show, out);
@@ -186,7 +187,8 @@ int view_build_shaded(const struct view_show *show, const struct pick *panel, st
 			break;
 		drawn->filled = i == 2;
 		drawn->pointed = i != 2;
-		drawn->style = (unsigned)i + 1;
+		drawn->style = style ? style : (unsigned)i + 1;
+		drawn->line = style ? (unsigned)i + 1 : 0;
 		err = view_points(show, panel, -1, &show->y[i], false, out);
 	}
 	return err;
@@ -248,6 +250,8 @@ int view_build_trend(const struct view_show *show, const struct pick *panel, str
 			if (!drawn)
 				return 0;
 			drawn->pointed = true;
+			drawn->style = view_style(show, i);
+			drawn->line = show->n_y > 1 ? (unsigned)y + 1 : 0;
 			err = view_trend_series(show, panel, (int)i, &x, &show->y[y], out);
 		}
 	return err;

@@ -41,7 +41,7 @@ struct suite {
 	struct progress progress;
 	double scale;
 	uint64_t seed;
-	unsigned done;
+	unsigned done, made; /* made: not by the run that goes on */
 	struct resume before;	 /* of the run that goes on */
 	struct machine machine;	 /* when it began */
 	struct leaf_load leaves; /* the same; at_ns 0: none was read */
@@ -368,12 +368,14 @@ static int suite_one(struct suite *suite, const struct test *test, const struct 
 	struct trial_guard guard = {0};
 	const char *why;
 	int err, verdict = 0;
+	bool had;
 
 	do {
 		struct trial t = suite_trial(suite, test, cell, number);
 		uint64_t start = clock_now_ns();
 
-		err = suite_has(suite, &t) ? 0 : suite_run_trial(suite, &t);
+		had = suite_has(suite, &t);
+		err = had ? 0 : suite_run_trial(suite, &t);
 		verdict = err ? 0 : suite_judge(suite, &guard, &t, &why);
 		if (!err)
 			err = suite_account(suite, &t, verdict, why);
@@ -387,6 +389,7 @@ static int suite_one(struct suite *suite, const struct test *test, const struct 
 		if (!err && interrupt_pending())
 			err = -EINTR;
 	} while (!err && verdict == -EAGAIN);
+	suite->made += !had;
 	return err;
 }
 
@@ -406,7 +409,7 @@ static void suite_show(struct suite *suite, const struct test *test, const struc
 	progress_step(&suite->progress, "%s%s%s%s, trial %u; about %.0f s left", test->id, text,
 		      cell->strategy >= 0 ? " " : "",
 		      cell->strategy >= 0 ? test_strategy_name(test, cell->strategy) : "",
-		      number + 1, suite->done ? passed / suite->done * left : 0.0);
+		      number + 1, suite->made ? passed / suite->made * left : 0.0);
 	suite->done++;
 }
 

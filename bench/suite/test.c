@@ -37,6 +37,15 @@ bool test_correlated(const struct test *test, const char *kpi)
 	return false;
 }
 
+unsigned test_strategy_style(const struct test *test, const char *name, unsigned i)
+{
+	int place = test_own_strategy(test, name);
+
+	if (place < 0)
+		place = strategy_parse(name);
+	return place < 0 ? i + 1 : (unsigned)place + 1;
+}
+
 const struct kpi *test_kpi(const struct test *test, const char *name)
 {
 	for (const struct kpi *k = test->kpis; k->name; k++)

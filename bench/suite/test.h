@@ -158,6 +158,12 @@ struct test {
 	const char *clause;  /* "draft-calabria-bmwg-ai-fabric-inference-bench-02, 5.1" */
 	const char *dut;     /* "DUT-F" */
 	const char *summary; /* one or two sentences: what is done here, and what is emulated */
+	/*
+	 * The column of its own tables that a report's first page compares strategies by:
+	 * "TTFT@p99". NULL: the first of them of which more or less is better. "": none, as it
+	 * says nothing of the fabric (memory, hit rates, sessions that the test itself ends).
+	 */
+	const char *headline;
 	unsigned needs;
 	bool no_strategies; /* what is compared does not depend on how traffic is spread */
 	bool no_fabric;	    /* needs no lab: trial->fabric is NULL */
@@ -204,6 +210,9 @@ bool test_is_draft(const struct test *test);	/* it is one of the methodology */
 bool test_is_training(const struct test *test); /* of the training draft */
 /* The name of strategy i of that test: of its own, or of engine/strategy.h. */
 const char *test_strategy_name(const struct test *test, int i);
+/* The style of its colour and mark, the same in every picture of a page, from 1; a name that is no
+ * strategy has that of its place i. */
+unsigned test_strategy_style(const struct test *test, const char *name, unsigned i);
 /* The place of a name among a test's own strategies; -ENOENT: it has none, or not this. */
 int test_own_strategy(const struct test *test, const char *name);
 

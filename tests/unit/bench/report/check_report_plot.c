@@ -94,6 +94,35 @@ START_TEST(bars_stand_side_by_side)
 }
 END_TEST
 
+/* Series of one style have its colour and mark, and lines of their own; an area of one point is a
+ * bar, and has no open mark. */
+START_TEST(styles_lines_and_areas)
+{
+	const bool open[] = {true};
+	struct report_series series[] = {
+		{.name = "p50", .x = xs, .y = ys, .n = 3, .style = 4, .line = 1, .pointed = true},
+		{.name = "p99", .x = xs, .y = ys, .n = 3, .style = 4, .line = 2, .pointed = true},
+		{.name = "area",
+		 .x = xs,
+		 .y = ys,
+		 .n = 1,
+		 .filled = true,
+		 .style = 4,
+		 .open = open}};
+	struct report_plot plot = {.kind = REPORT_LINES, .n_series = 3, .series = series};
+	char *text = script_of(&plot), line[120];
+
+	for (int i = 1; i <= 2; i++) {
+		snprintf(line, sizeof(line), "ps 0.8 pt 13 dt %d lc rgb '%s' title 'p%s'",
+			 i == 1 ? 1 : 3, report_plot_colour_of(4), i == 1 ? "50" : "99");
+		ck_assert_ptr_nonnull(strstr(text, line));
+	}
+	ck_assert_ptr_nonnull(strstr(text, "title 'area', $d2 using 1:2 axes x1y1 with impulses"));
+	ck_assert_ptr_null(strstr(text, "$5>0"));
+	free(text);
+}
+END_TEST
+
 /* Whatever a name holds, it stays inside its quotes and on its line. */
 START_TEST(names_are_only_names)
 {
@@ -231,6 +260,7 @@ int main(void)
 	tcase_add_test(tcase, nothing_to_draw);
 	tcase_add_test(tcase, numbers);
 	tcase_add_test(tcase, bars_stand_side_by_side);
+	tcase_add_test(tcase, styles_lines_and_areas);
 	tcase_add_test(tcase, names_are_only_names);
 	tcase_add_test(tcase, only_what_draws_is_kept);
 	tcase_add_test(tcase, gnuplot_draws_every_kind);

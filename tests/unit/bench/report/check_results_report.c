@@ -137,7 +137,7 @@ START_TEST(the_first_page)
 	verdicts = strstr(md, "fare-spray is better than ecmp-stripe in 24 and worse in 0");
 	ck_assert_ptr_nonnull(at);
 	ck_assert_ptr_nonnull(verdicts);
-	ck_assert(verdicts > at); /* the statistics behind the first sentence */
+	ck_assert(verdicts < at); /* the statistics stand beside the first sentence */
 	verdicts = strstr(md, "**103.0 against 51.5 MB/s (size=64K, mode=push)");
 	ck_assert_ptr_nonnull(verdicts);
 	ck_assert(verdicts < at);
