@@ -7,34 +7,110 @@
 #include <string.h>
 
 #include "suite/edition.h"
+#include "suite/trial.h"
 
 #define ACCOUNT_MAX_REASONS 8
+#define ACCOUNT_REASONS	    1024
+#define ACCOUNT_COLUMNS	    11
 
 static bool account_is(const struct rows *rows, size_t i, const char *kpi)
 {
 	return strcmp(rows_at(rows, i)->kpi, kpi) == 0;
 }
 
-/* A trial that counts. The first of its combination is met: how many has it? */
-static void account_add(struct account *account, const struct rows *rows, size_t at)
+enum account_kind { ACCOUNT_MEASURED, ACCOUNT_NOT_POSSIBLE, ACCOUNT_SPOILT };
+
+/* Is it a KPI that the fabric was to give? */
+static bool account_is_kpi(const struct row *row)
+{
+	return row->kpi[0] != '_' &&
+	       strncmp(row->kpi, KPI_SIMULATED, sizeof(KPI_SIMULATED) - 1) != 0;
+}
+
+/*
+ * What became of the trial that ended there: its rows are those right before. *why, if nothing was
+ * measured: the first reason.
+ */
+static enum account_kind account_kind(const struct rows *rows, size_t at, const char **why)
+{
+	struct rows_filter trial = rows_like(rows_at(rows, at));
+
+	trial.kpi = NULL;
+	trial.trial = (int)rows_at(rows, at)->trial;
+	*why = NULL;
+	for (size_t i = at; i-- > 0 && row_matches(rows_at(rows, i), &trial);) {
+		const struct row *row = rows_at(rows, i);
+
+		if (!account_is_kpi(row))
+			continue;
+		if (!row->missing)
+			return ACCOUNT_MEASURED;
+		*why = row->missing;
+	}
+	if (!*why) /* a trial of simulated KPIs alone */
+		return ACCOUNT_MEASURED;
+	return strncmp(*why, TRIAL_SPOILT, sizeof(TRIAL_SPOILT) - 1) == 0 ? ACCOUNT_SPOILT
+									  : ACCOUNT_NOT_POSSIBLE;
+}
+
+/* How many trials of that combination were measured, if `at` is the first of them; else 0. */
+static unsigned account_trials(const struct rows *rows, size_t at)
 {
 	const struct rows_filter filter = rows_like(rows_at(rows, at));
-	double took_s = rows_at(rows, at)->value;
+	const char *why;
 	unsigned n = 0;
 
-	/* 0: nothing was tried, as the fabric cannot */
-	if (took_s > 0 && (account->shortest_s <= 0 || took_s < account->shortest_s))
+	for (size_t i = rows_next(rows, &filter, 0); i < rows_count(rows);
+	     i = rows_next(rows, &filter, i + 1)) {
+		bool measured = account_kind(rows, i, &why) == ACCOUNT_MEASURED;
+
+		if (measured && n == 0 && i != at)
+			return 0;
+		n += measured;
+	}
+	return n;
+}
+
+static void account_add_measured(struct account *account, const struct rows *rows, size_t at)
+{
+	double took_s = rows_at(rows, at)->value;
+	unsigned n = account_trials(rows, at);
+
+	if (!account->included || took_s < account->shortest_s)
 		account->shortest_s = took_s;
 	account->longest_s = fmax(account->longest_s, took_s);
 	account->included++;
-	if (rows_next(rows, &filter, 0) != at)
+	if (!n)
 		return;
-	for (size_t i = at; i < rows_count(rows); i = rows_next(rows, &filter, i + 1))
-		n++;
 	if (!account->combinations || n < account->least)
 		account->least = n;
 	account->most = n > account->most ? n : account->most;
 	account->combinations++;
+}
+
+/* A trial that ended. */
+static void account_add(struct account *account, const struct rows *rows, size_t at)
+{
+	const struct rows_filter filter = rows_like(rows_at(rows, at));
+	const char *why;
+
+	account->all += rows_next(rows, &filter, 0) == at;
+	switch (account_kind(rows, at, &why)) {
+	case ACCOUNT_MEASURED:
+		account_add_measured(account, rows, at);
+		break;
+	case ACCOUNT_NOT_POSSIBLE:
+		account->not_possible++;
+		break;
+	case ACCOUNT_SPOILT:
+		account->spoilt++;
+		break;
+	}
+}
+
+unsigned account_attempted(const struct account *account)
+{
+	return account->included + account->not_possible + account->spoilt + account->excluded;
 }
 
 void account_read(struct account *account, const struct rows *rows)
@@ -48,31 +124,63 @@ void account_read(struct account *account, const struct rows *rows)
 	}
 }
 
-/* "3: a core was idle ...; 1: ..." of the rows with that name. */
-static void account_reasons(const struct rows *rows, const char *kpi, char *out, size_t size)
+/* Distinct texts, and how often each was met. */
+struct account_reasons {
+	const char *text[ACCOUNT_MAX_REASONS];
+	unsigned count[ACCOUNT_MAX_REASONS], more;
+	size_t n;
+};
+
+static void account_reason(struct account_reasons *r, const char *text)
 {
-	const char *reason[ACCOUNT_MAX_REASONS];
-	unsigned count[ACCOUNT_MAX_REASONS] = {0};
-	size_t n = 0, used = 0;
+	size_t at = 0;
 
-	for (size_t i = 0; i < rows_count(rows); i++) {
-		const char *text = rows_at(rows, i)->text;
-		size_t at = 0;
-
-		if (!text || !account_is(rows, i, kpi))
-			continue;
-		while (at < n && strcmp(reason[at], text) != 0)
-			at++;
-		if (at == ACCOUNT_MAX_REASONS)
-			continue;
-		reason[at] = text;
-		count[at]++;
-		n += at == n;
+	while (at < r->n && strcmp(r->text[at], text) != 0)
+		at++;
+	if (at == ACCOUNT_MAX_REASONS) {
+		r->more++;
+		return;
 	}
+	r->text[at] = text;
+	r->count[at]++;
+	r->n += at == r->n;
+}
+
+/* "3: a core was idle ...; 1: ..." */
+static void account_reasons_text(const struct account_reasons *r, char *out, size_t size)
+{
+	size_t used = 0;
+
 	*out = '\0';
-	for (size_t i = 0; i < n && used < size; i++)
+	for (size_t i = 0; i < r->n && used < size; i++)
 		used += (size_t)snprintf(out + used, size - used, "%s%u: %s", i ? "; " : "",
-					 count[i], reason[i]);
+					 r->count[i], r->text[i]);
+	if (r->more && used < size)
+		snprintf(out + used, size - used, "; %u: others", r->more);
+}
+
+/* Why attempts were made again. */
+static void account_again(const struct rows *rows, char *out, size_t size)
+{
+	struct account_reasons reasons = {.n = 0};
+
+	for (size_t i = 0; i < rows_count(rows); i++)
+		if (rows_at(rows, i)->text && account_is(rows, i, SUITE_EXCLUDED))
+			account_reason(&reasons, rows_at(rows, i)->text);
+	account_reasons_text(&reasons, out, size);
+}
+
+/* Why nothing was measured. */
+static void account_unmeasured(const struct rows *rows, char *out, size_t size)
+{
+	struct account_reasons reasons = {.n = 0};
+	const char *why;
+
+	for (size_t i = 0; i < rows_count(rows); i++)
+		if (account_is(rows, i, SUITE_DONE) &&
+		    account_kind(rows, i, &why) != ACCOUNT_MEASURED)
+			account_reason(&reasons, why);
+	account_reasons_text(&reasons, out, size);
 }
 
 /* What each trial of that test measures, in s, by the run's profile; 0: the run names none. */
@@ -151,64 +259,145 @@ int account_sentence(const struct results *results, const struct results_tests *
 	return 0;
 }
 
-static int account_row(struct table *table, const struct results *results, const struct test *test,
-		       const struct rows *rows)
+/* Why attempts are not in the figures, by what became of them. */
+static void account_why(const struct rows *rows, char *out, size_t size)
 {
-	char combinations[16], trials[112], draft[112] = "", took[112], attempted[16], included[16],
-					    reasons[512], kept[16];
-	const struct editions editions = editions_of(results->run);
-	unsigned asked = edition_trials(editions, test);
-	struct account account;
+	char none[ACCOUNT_REASONS], again[ACCOUNT_REASONS];
 
-	account_read(&account, rows);
-	if (!account.included && !account.excluded)
+	account_unmeasured(rows, none, sizeof(none));
+	account_again(rows, again, sizeof(again));
+	snprintf(out, size, "%s%s%s%s", none, *none && *again ? "; " : "",
+		 *again ? "made again: " : "", again);
+}
+
+struct account_line {
+	char text[ACCOUNT_COLUMNS][2 * ACCOUNT_REASONS + 32];
+	const char *cell[ACCOUNT_COLUMNS];
+	size_t n;
+};
+
+static char *account_next(struct account_line *line)
+{
+	line->cell[line->n] = line->text[line->n];
+	return line->text[line->n++];
+}
+
+static void account_count(struct account_line *line, unsigned n)
+{
+	snprintf(account_next(line), sizeof(line->text[0]), "%u", n);
+}
+
+/* Attempted, and what became of these. */
+static void account_counts(struct account_line *line, const struct account *a)
+{
+	account_count(line, account_attempted(a));
+	account_count(line, a->included);
+	account_count(line, a->not_possible);
+	account_count(line, a->spoilt);
+	account_count(line, a->excluded);
+}
+
+static int account_row(struct table *table, const struct results *results, const struct test *test,
+		       const struct rows *rows, struct account *sum)
+{
+	struct account_line line = {.n = 0};
+	struct account a;
+	char *text;
+
+	account_read(&a, rows);
+	if (account_attempted(&a) == 0)
 		return 0;
-	snprintf(combinations, sizeof(combinations), "%u", account.combinations);
-	account_range(account.least, account.most, account_window_s(results, test), trials,
-		      sizeof(trials));
-	if (asked)
-		account_range(asked, asked, edition_seconds(editions, test), draft, sizeof(draft));
-	account_range(round(account.shortest_s * 10) / 10, round(account.longest_s * 10) / 10, 0,
-		      took, sizeof(took));
-	snprintf(attempted, sizeof(attempted), "%u", account.included + account.excluded);
-	snprintf(included, sizeof(included), "%u", account.included);
-	account_reasons(rows, SUITE_EXCLUDED, reasons, sizeof(reasons));
-	snprintf(kept, sizeof(kept), "%u", account.kept);
-	return table_row(table,
-			 (const char *[]){test->id, combinations, trials, draft, took, attempted,
-					  included, *reasons ? reasons : "-", kept});
+	snprintf(account_next(&line), sizeof(line.text[0]), "%s", test->id);
+	text = account_next(&line);
+	snprintf(text, sizeof(line.text[0]), a.combinations == a.all ? "%u" : "%u of %u",
+		 a.combinations, a.all);
+	text = account_next(&line);
+	if (a.included)
+		account_range(a.least, a.most, account_window_s(results, test), text,
+			      sizeof(line.text[0]));
+	else
+		snprintf(text, sizeof(line.text[0]), "-");
+	edition_asks(editions_of(results->run), test, account_next(&line), sizeof(line.text[0]));
+	text = account_next(&line);
+	if (a.included)
+		account_range(round(a.shortest_s * 10) / 10, round(a.longest_s * 10) / 10, 0, text,
+			      sizeof(line.text[0]));
+	else
+		snprintf(text, sizeof(line.text[0]), "-");
+	account_counts(&line, &a);
+	account_why(rows, account_next(&line), sizeof(line.text[0]));
+	if (a.kept) {
+		text = line.text[line.n - 1];
+		snprintf(text + strlen(text), sizeof(line.text[0]) - strlen(text),
+			 "%s%u of those measured were no better than what was made again",
+			 *text ? "; " : "", a.kept);
+	}
+	if (!*line.text[line.n - 1])
+		snprintf(line.text[line.n - 1], sizeof(line.text[0]), "-");
+	sum->combinations += a.combinations;
+	sum->all += a.all;
+	sum->included += a.included;
+	sum->not_possible += a.not_possible;
+	sum->spoilt += a.spoilt;
+	sum->excluded += a.excluded;
+	return table_row(table, line.cell);
+}
+
+static int account_sum(struct table *table, const struct account *sum)
+{
+	struct account_line line = {.n = 0};
+
+	snprintf(account_next(&line), sizeof(line.text[0]), "All");
+	snprintf(account_next(&line), sizeof(line.text[0]),
+		 sum->combinations == sum->all ? "%u" : "%u of %u", sum->combinations, sum->all);
+	for (int i = 0; i < 3; i++)
+		*account_next(&line) = '\0';
+	account_counts(&line, sum);
+	*account_next(&line) = '\0';
+	return table_row(table, line.cell);
 }
 
 void account_show(struct doc *doc, const struct results *results, const struct results_tests *tests)
 {
-	static const char *const headers[] = {"Test",
-					      "Combinations",
-					      "Trials of each",
-					      "The draft asks for",
-					      "Took, s",
-					      "Attempted",
-					      "Included",
-					      "Not included, because",
-					      "Included all the same"};
+	static const char *const headers[ACCOUNT_COLUMNS] = {"Test",
+							     "Combinations",
+							     "Trials of each",
+							     "The draft asks for",
+							     "Took, s",
+							     "Attempted",
+							     "Measured",
+							     "Not possible",
+							     "Spoilt",
+							     "Made again",
+							     "Not in the figures, because"};
+	struct account sum = {0};
 	struct table *table = NULL;
-	int err = table_create(&table, sizeof(headers) / sizeof(headers[0]), headers);
+	int err = table_create(&table, ACCOUNT_COLUMNS, headers);
 
 	doc_heading(doc, 2, "accounting", "Trial accounting");
-	doc_text(doc, "A trial is one measurement of one combination of parameters and strategy. "
-		      "An attempt that does not count is made again, up to five times; if none was "
-		      "better the last one is included all the same. A trial in which a KPI could "
-		      "not be measured is included: Anomalies gives the reason. A trial of so many "
-		      "seconds measures for that long; it took longer with set-up and warm-up, or "
-		      "where it searches.");
+	doc_text(doc,
+		 "A trial is one measurement of one combination of parameters and strategy. Every "
+		 "attempt is one of four. Measured: something of it is in the figures; where a KPI "
+		 "of it is not, Not measured gives the reason. Not possible: this fabric or this "
+		 "level cannot, and nothing was tried (a test that the fabric cannot run at all "
+		 "has one). Spoilt: it made or lost something, so that its sums do not agree. Made "
+		 "again: it tells of the machine; up to five times, and if none was better the "
+		 "last one counts. Combinations: those of which something was measured, and of how "
+		 "many. A trial of so many seconds measures for that long; it took longer with "
+		 "set-up and warm-up, or where it searches. (1.3): the test's own clause names no "
+		 "number, and 1.3 of the draft holds for all (60 s; 20 trials for latency, 50 for "
+		 "bursts).");
 	for (size_t i = 0; !err && i < tests->n; i++) {
 		struct rows *rows;
 
 		err = results_test(results, tests->test[i], &rows);
 		if (err)
 			break;
-		err = account_row(table, results, tests->test[i], rows);
+		err = account_row(table, results, tests->test[i], rows, &sum);
 		rows_close(rows);
 	}
+	if (!err)
+		err = account_sum(table, &sum);
 	doc_fail(doc, err);
 	if (!err)
 		doc_table(doc, table);
@@ -221,17 +410,19 @@ static json_t *account_test_json(const struct results *results, const struct tes
 {
 	const struct editions editions = editions_of(results->run);
 	struct account account;
-	char reasons[512];
+	char reasons[2 * ACCOUNT_REASONS + 32], asks[200];
 
 	account_read(&account, rows);
-	account_reasons(rows, SUITE_EXCLUDED, reasons, sizeof(reasons));
+	account_why(rows, reasons, sizeof(reasons));
+	edition_asks(editions, test, asks, sizeof(asks));
 	return json_pack(
-		"{si si si si si si si si sf sf sf sf ss}", "combinations",
+		"{si si si si ss si si si si si si sf sf sf sf ss}", "combinations",
 		(int)account.combinations, "least_trials", (int)account.least, "most_trials",
-		(int)account.most, "draft_trials", (int)edition_trials(editions, test), "attempted",
-		(int)(account.included + account.excluded), "included", (int)account.included,
-		"excluded", (int)account.excluded, "kept", (int)account.kept, "window_s",
-		account_window_s(results, test), "draft_window_s",
+		(int)account.most, "draft_trials", (int)edition_trials(editions, test),
+		"draft_asks", asks, "attempted", (int)account_attempted(&account), "included",
+		(int)account.included, "not_possible", (int)account.not_possible, "spoilt",
+		(int)account.spoilt, "excluded", (int)account.excluded, "kept", (int)account.kept,
+		"window_s", account_window_s(results, test), "draft_window_s",
 		edition_trials(editions, test) ? edition_seconds(editions, test) : 0., "shortest_s",
 		account.shortest_s, "longest_s", account.longest_s, "reasons", reasons);
 }

@@ -10,6 +10,7 @@
 #include "report/edition_show.h"
 #include "report/export.h"
 #include "report/lead.h"
+#include "report/levels.h"
 #include "report/summary.h"
 #include "report/view.h"
 
@@ -217,6 +218,7 @@ static void report_chapters(struct doc *doc, const struct results *results,
 	summary_kpis(doc, results, tests);
 	summary_anomalies(doc, results, tests);
 	account_show(doc, results, tests);
+	levels_show(doc, results, tests);
 	edition_show(doc, results, tests);
 	if (inference || training)
 		summary_health(doc, results, inference, training);

@@ -5,8 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define EDITION_OLDER	   "02"
-#define EDITION_TRIALS_MIN 20 /* of every inference test: -05, 1.3 */
+#define EDITION_OLDER	    "02"
+#define EDITION_TRIALS_MIN  20 /* of every inference test: -05, 1.3 */
+#define EDITION_SECONDS_MIN 60 /* of a trial of every inference test: -02, 1.3 */
 
 static const struct {
 	const char *name, *file, *newer;
@@ -137,6 +138,84 @@ unsigned edition_trials(struct editions e, const struct test *test)
 	if (test->sample_s > 0)
 		n = (unsigned)(seconds / test->sample_s);
 	return n < EDITION_TRIALS_MIN ? EDITION_TRIALS_MIN : n;
+}
+
+/* What clauses of -02 state of their own; 0: nothing. */
+static const struct edition_ask {
+	const char *test;
+	unsigned trials;
+	double seconds;
+	const char *also; /* what else bounds a trial; "" */
+} edition_stated[] = {
+	{"5.1", 20, 60, ""},
+	{"5.2", 20, 120, ""},
+	{"5.3", 20, 0, ""},
+	{"6.1", 20, 0, ""},
+	{"7.1", 20, 0, ""},
+	{"8.1", 20, 0, ""},
+	{"8.4", 0, 300, ""},
+	{"10.1", 100, 0, ""},
+	{"10.2", 0, 0, "10,000 samples of ITL a condition"},
+	{"12.3", 20, 0, ""},
+	{"13.1", 96, 900, "24 h, a sample every 15 minutes"},
+	{"13.2", 96, 900, "24 h, a sample every 15 minutes"},
+	{"13.3", 96, 900, "24 h, a sample every 15 minutes"},
+	{"T5.1", 0, 60, ""},
+	{"T5.2", 20, 120, ""},
+	{"T5.3", 0, 0, "50 bursts of a length"},
+	{"T7.4", 0, 300, ""},
+	{"T9.1", 0, 0, "100 iterations of a size and number of ranks"},
+	{"T10.1", 0, 0, "1,000 iterations"},
+	{"T12.1", 1440, 60, "24 h, a sample every 60 s"},
+	{"T12.2", 0, 0, "24 h, read at 0, 1, 6, 12 and 24 h"},
+};
+
+static const struct edition_ask *edition_ask_of(const struct test *test)
+{
+	for (size_t i = 0; i < sizeof(edition_stated) / sizeof(edition_stated[0]); i++)
+		if (strcmp(edition_stated[i].test, test->id) == 0)
+			return &edition_stated[i];
+	return NULL;
+}
+
+/* "100 trials; seconds not stated; " of what the text lacks. */
+static void edition_lacks(const struct edition_ask *ask, char *out, size_t size)
+{
+	char trials[24] = "trials", seconds[24] = "seconds";
+
+	if (ask->trials)
+		snprintf(trials, sizeof(trials), "%u trials", ask->trials);
+	if (ask->seconds > 0)
+		snprintf(seconds, sizeof(seconds), "%.12g s", ask->seconds);
+	snprintf(out, size, "%s%s%s%s, %s%s", ask->also, *ask->also ? ": " : "", trials,
+		 ask->trials ? "" : " not stated", seconds, ask->seconds > 0 ? "" : " not stated");
+}
+
+void edition_asks(struct editions e, const struct test *test, char *out, size_t size)
+{
+	static const struct edition_ask nothing = {.also = ""};
+	const struct edition_ask *own = edition_ask_of(test), *ask = own ? own : &nothing;
+	bool inference = test_is_draft(test);
+	unsigned trials = edition_trials(e, test);
+	double seconds = edition_seconds(e, test);
+	char here[48], lacks[160];
+
+	snprintf(here, sizeof(here), "%u of %.12g s", trials, seconds);
+	if (!inference && !test_is_training(test))
+		snprintf(out, size, "-");
+	else if (inference && e.newer[EDITION_INFERENCE])
+		snprintf(out, size, "%s (1.3: 20 trials at least)", here);
+	else if (ask->trials == trials && ask->seconds == seconds)
+		snprintf(out, size, "%s%s%s", here, *ask->also ? ": " : "", ask->also);
+	else if (inference && seconds >= EDITION_SECONDS_MIN && !*ask->also &&
+		 ask->trials == trials)
+		snprintf(out, size, "%s (seconds: 1.3)", here);
+	else if (inference && seconds >= EDITION_SECONDS_MIN && !own)
+		snprintf(out, size, "%s (1.3)", here);
+	else {
+		edition_lacks(ask, lacks, sizeof(lacks));
+		snprintf(out, size, "%s; %s by this project", lacks, here);
+	}
 }
 
 const struct edition_change *edition_changes(size_t *n)

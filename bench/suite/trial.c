@@ -223,7 +223,7 @@ void trial_spoil(struct trial *t, const char *why)
 {
 	trial_fini(t);
 	fprintf(stderr, "farebench: %s, trial %u is spoilt: %s\n", t->test->id, t->number + 1, why);
-	trial_missing(t, NULL, "spoilt: %s", why);
+	trial_missing(t, NULL, TRIAL_SPOILT "%s", why);
 }
 
 struct traffic_load trial_load(const struct trial *t, const char *name, unsigned qps)

@@ -82,7 +82,8 @@ void trial_missing(struct trial *t, const char *kpi, const char *format, ...)
  */
 void trial_model(struct trial *t, const char *kpi, double model, const char *why);
 
-/* Its rows go: all its KPIs are missing, because. */
+/* Its rows go: all its KPIs are missing, because: a reason that begins with TRIAL_SPOILT. */
+#define TRIAL_SPOILT "spoilt: "
 void trial_spoil(struct trial *t, const char *why);
 
 /* A load that spreads as the trial's strategy does; qps 0: one per sub-port. */

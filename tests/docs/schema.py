@@ -46,6 +46,7 @@ with tempfile.TemporaryDirectory() as scratch:
     check("results", results, {"schema": "other", "accounting": {"x": {}}, "cells": {"x": [{"value@p99": "x"}]}, "more": 1})
     account = results["accounting"]["sched-assignment"]
     assert account["least_trials"] == 2 and account["attempted"] == account["included"] == 2 * account["combinations"], account
+    assert account["not_possible"] == account["spoilt"] == 0 and account["draft_asks"] == "-", account
     assert results["run"]["even_busy"] is True
     with open("a/rows.csv", newline="") as file:
         rows = list(csv.reader(file))

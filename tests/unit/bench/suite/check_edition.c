@@ -92,6 +92,43 @@ START_TEST(no_test_has_fewer_trials_than_the_draft)
 }
 END_TEST
 
+static void asks(struct editions e, const char *id, const char *expected)
+{
+	size_t n;
+	const struct test *const *tests = tests_all(&n);
+	char text[200] = "no such test";
+
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(tests[i]->id, id) == 0)
+			edition_asks(e, tests[i], text, sizeof(text));
+	ck_assert_str_eq(text, expected);
+}
+
+/* What the text of each clause has, and no number that it has not. */
+START_TEST(what_the_text_asks_for)
+{
+	const struct editions older = {{false}}, newer = {{true, true}};
+
+	asks(older, "5.1", "20 of 60 s");
+	asks(older, "5.2", "20 of 120 s");
+	asks(older, "5.3", "20 of 60 s (seconds: 1.3)");
+	asks(older, "6.2", "20 of 60 s (1.3)");
+	asks(older, "8.2", "50 of 60 s (1.3)");
+	asks(older, "8.4", "trials not stated, 300 s; 3 of 300 s by this project");
+	asks(older, "10.1", "100 trials, seconds not stated; 100 of 30 s by this project");
+	asks(older, "10.2",
+	     "10,000 samples of ITL a condition: trials not stated, seconds not stated; 20 of "
+	     "120 s by this project");
+	asks(older, "13.1", "96 of 900 s: 24 h, a sample every 15 minutes");
+	asks(older, "T5.3",
+	     "50 bursts of a length: trials not stated, seconds not stated; 5 of 60 s by this "
+	     "project");
+	asks(older, "T11.2", "trials not stated, seconds not stated; 5 of 120 s by this project");
+	asks(older, "demo-goodput", "-");
+	asks(newer, "8.4", "20 of 300 s (1.3: 20 trials at least)");
+}
+END_TEST
+
 /* docs/methodology.md has each difference, word for word. */
 START_TEST(the_document_has_the_table)
 {
@@ -128,6 +165,7 @@ int main(void)
 	tcase_add_test(tcase, clauses_have_their_revision);
 	tcase_add_test(tcase, trials_of_each_edition);
 	tcase_add_test(tcase, no_test_has_fewer_trials_than_the_draft);
+	tcase_add_test(tcase, what_the_text_asks_for);
 	tcase_add_test(tcase, the_document_has_the_table);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_NORMAL);
