@@ -12,6 +12,7 @@
 #include "suite/derive_interval.h"
 
 #define CELL_MAX_TEXTS 4
+#define CELL_SAME      1e-9 /* what rounding leaves between equal numbers, of their size */
 
 int column_parse(struct column *column, const struct test *test, const char *text)
 {
@@ -129,6 +130,20 @@ static int cell_read_values(struct report_cell *cell, const double *values, size
 	return 0;
 }
 
+static bool cell_is_one_number(const struct report_cell *cell)
+{
+	return fabs(cell->high - cell->low) <= CELL_SAME * fabs(cell->value);
+}
+
+/* What follows from parameters alone: what is expected, or a number that no trial changed and of
+ * which none is better. */
+static bool cell_is_computed(const struct report_cell *cell, const struct column *column)
+{
+	return cell->kind == CELL_NUMBER && !cell->is_pooled && cell_is_one_number(cell) &&
+	       (kpi_is_computed(column->kpi) ||
+		(cell->n > 1 && column->kpi->better == BETTER_NONE));
+}
+
 /* A value that follows from others is one row: its interval stands beside it. */
 static void cell_read_derived(struct report_cell *cell, const struct rows *rows,
 			      const struct rows_filter *filter)
@@ -213,6 +228,7 @@ int cell_read(struct report_cell *cell, const struct rows *rows, const struct ro
 		if (!err && cell->kind == CELL_NONE)
 			cell_read_missing(cell, rows, &own);
 	}
+	cell->is_computed = !err && cell_is_computed(cell, column);
 	free(sum);
 	return err;
 }
@@ -243,7 +259,7 @@ static void cell_sure(const struct report_cell *cell, char *out, size_t size)
 {
 	char cv[32] = "", trials[32] = "";
 
-	if (isfinite(cell->cv))
+	if (cell->cv > CELL_SAME)
 		snprintf(cv, sizeof(cv), cell->cv >= 0.995 ? ", CV %.0f%%" : ", CV %.2g%%",
 			 cell->cv * 100);
 	if (cell->is_pooled && cell->trials > 1)
@@ -259,9 +275,11 @@ static void cell_number_text(const struct report_cell *cell, char *out, size_t s
 	cell_number(cell->low, low, sizeof(low));
 	cell_number(cell->high, high, sizeof(high));
 	cell_sure(cell, sure, sizeof(sure));
-	if (cell->is_max)
+	if (cell->is_computed)
+		snprintf(out, size, "%s", value);
+	else if (cell->is_max)
 		snprintf(out, size, "%s\nmax of %llu", value, (unsigned long long)cell->n);
-	else if (cell->low == cell->high)
+	else if (cell_is_one_number(cell))
 		snprintf(out, size, "%s\n%s", value, sure);
 	else
 		snprintf(out, size, cell->is_range ? "%s\n(%s to %s)\n%s" : "%s\n[%s, %s]\n%s",

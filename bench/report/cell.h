@@ -45,11 +45,12 @@ struct report_cell {
 	double value, low, high; /* in the KPI's unit */
 	uint64_t n;		 /* trials, or measurements of a distribution */
 	unsigned trials;
-	double coverage; /* of low..high, 0..1: 0.95 at least, or what few trials leave of it */
-	double cv;	 /* of the trials' values (stats.h); NaN: fewer than two */
-	bool is_pooled;	 /* a distribution: n measurements of all trials together */
-	bool is_range;	 /* low..high is no 95% interval, but all there was */
-	bool is_max;	 /* n does not carry the percentile: value is the largest */
+	double coverage;  /* of low..high, 0..1: 0.95 at least, or what few trials leave of it */
+	double cv;	  /* of the trials' values (stats.h); NaN: fewer than two */
+	bool is_pooled;	  /* a distribution: n measurements of all trials together */
+	bool is_range;	  /* low..high is no 95% interval, but all there was */
+	bool is_max;	  /* n does not carry the percentile: value is the largest */
+	bool is_computed; /* a constant that follows from parameters: no n says how sure it is */
 	char text[CELL_TEXT_MAX]; /* words with their counts; why it is missing */
 };
 
@@ -57,8 +58,8 @@ struct report_cell {
 int cell_read(struct report_cell *cell, const struct rows *rows, const struct rows_filter *filter,
 	      const struct column *column);
 
-/* "12.3\n[11.9, 12.8]\nn=20, CV 3%"; "12.3\nmax of 41"; "yes (3 of 3)"; "n/a"; "". What follows a
- * line break says how sure the number is (table.h). */
+/* "12.3\n[11.9, 12.8]\nn=20, CV 3%"; "12.3\nmax of 41"; "12.3" of a computed constant; "yes (3 of
+ * 3)"; "n/a"; "". What follows a line break says how sure the number is (table.h). */
 void cell_text(const struct report_cell *cell, char *out, size_t size);
 /* Four digits that count: 1234567, 123.4, 0.001234; more where a number is not quite 1: 0.99996. */
 void cell_number(double value, char *out, size_t size);

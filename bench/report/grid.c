@@ -158,6 +158,8 @@ void axis_label(const struct axis *axis, const struct test *test, char *out, siz
 
 	if (param && *param->unit)
 		snprintf(out, size, "%s (%s)", param->name, param->unit);
+	else if (param && test_kpi(test, param->name)) /* two columns of one name */
+		snprintf(out, size, "%s (parameter)", param->name);
 	else if (!param && length > 3 && strcmp(axis->name + length - 3, "_ms") == 0)
 		snprintf(out, size, "%.*s (ms)", (int)length - 3, axis->name);
 	else

@@ -56,7 +56,7 @@ void axis_read(struct axis *axis, const struct test *test, const struct rows *ro
 size_t axis_places(const struct axis *axis); /* at least 1 */
 /* "fare-spray"; "load 50 %"; "": no axis. */
 void axis_text(const struct axis *axis, size_t i, char *out, size_t size);
-/* The axis's name with its unit: "size (bytes)". */
+/* The axis's name with its unit: "size (bytes)"; "model (parameter)" if a KPI has the same name. */
 void axis_label(const struct axis *axis, const struct test *test, char *out, size_t size);
 /* The same with what the parameter is, below a picture: "size: of a message (bytes)". */
 void axis_title(const struct axis *axis, const struct test *test, char *out, size_t size);

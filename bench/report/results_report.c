@@ -10,6 +10,7 @@
 #include "report/edition_show.h"
 #include "report/export.h"
 #include "report/lead.h"
+#include "report/legend.h"
 #include "report/levels.h"
 #include "report/summary.h"
 #include "report/view.h"
@@ -209,6 +210,7 @@ static void report_chapters(struct doc *doc, const struct results *results,
 
 	lead_page(doc, lead);
 	report_links(doc, results, tests, lead->n > 0);
+	legend_show(doc);
 	doc_heading(doc, 2, "tests", "Tests");
 	for (size_t i = 0; i < tests->n; i++)
 		if (report_was_run(results, tests->test[i]))

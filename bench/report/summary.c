@@ -232,8 +232,8 @@ static void summary_describe(struct summary_spread *spread, char *out, size_t si
 		cell_number(spread->value[0], low, sizeof(low));
 		cell_number(stats_quantile(spread->value, spread->n, 0.5), middle, sizeof(middle));
 		cell_number(spread->value[spread->n - 1], high, sizeof(high));
-		snprintf(out, size, "%s\n(%s to %s) of %zu%s, n=%llu", middle, low, high, spread->n,
-			 spread->maxima ? ", with maxima" : "",
+		snprintf(out, size, "%s\nlowest %s, highest %s of %zu%s, n=%llu", middle, low, high,
+			 spread->n, spread->maxima ? ", with maxima" : "",
 			 (unsigned long long)spread->measurements);
 	}
 }
@@ -361,14 +361,12 @@ static void summary_test(struct doc *doc, const struct test *test, const struct 
 void summary_kpis(struct doc *doc, const struct results *results, const struct results_tests *tests)
 {
 	doc_heading(doc, 2, "kpis", "KPI summary");
-	doc_text(doc, "A number with an interval in square brackets is a median of trials, or a "
-		      "percentile of all measurements, with its 95%% interval; in round brackets: "
-		      "too few trials for one, so all that there was. Where a test has several "
-		      "combinations of parameters, each gives a number; shown are the middle one, "
-		      "the lowest and the highest, and how many there are. n counts trials, or "
-		      "measurements where a trial has a distribution. A value that follows from "
-		      "others, as a ratio of two medians, has its interval by drawing the trials "
-		      "anew (bootstrap); with fewer than six trials it has none.");
+	doc_text(doc,
+		 "Where a test has several combinations of parameters, each gives a number; "
+		 "shown are the middle one, the lowest and the highest, how many there are, "
+		 "and the trials or measurements of all together (n). \"with maxima\": at some "
+		 "of them too few measurements carry the percentile, and the largest counts. "
+		 "Else marks are those of \"How to read the tables\".");
 	for (size_t i = 0; i < tests->n; i++) {
 		struct rows *rows;
 		int err = results_test(results, tests->test[i], &rows);

@@ -39,5 +39,7 @@ int view_build_trend(const struct view_show *show, const struct pick *panel, str
 
 /* The whole view: it makes no plots. */
 void view_table(const struct view_show *show);
+/* Why cells of a table are n/a: below it. */
+void view_reasons(const struct view_show *show);
 
 #endif

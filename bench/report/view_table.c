@@ -5,7 +5,8 @@
 
 #include "report/view_internal.h"
 
-#define VIEW_MAX_ACROSS 24 /* columns of KPIs; more levels than fit are rows */
+#define VIEW_MAX_ACROSS 24  /* columns of KPIs; more levels than fit are rows */
+#define VIEW_NO_CELL	"-" /* no row says anything of it: the legend (legend.h) */
 #define VIEW_MAX_CELLS	(GRID_MAX_DIMS + 2 + VIEW_MAX_ACROSS)
 
 struct view_row {
@@ -73,7 +74,10 @@ static int view_row_cells(const struct view_show *show, const struct pick *pick,
 		err = cell_read(&cell, show->rows, &filter, &show->y[y]);
 		if (err)
 			break;
-		cell_text(&cell, view_row_next(row), CELL_TEXT_MAX);
+		if (cell.kind == CELL_NONE)
+			snprintf(view_row_next(row), CELL_TEXT_MAX, VIEW_NO_CELL);
+		else
+			cell_text(&cell, view_row_next(row), CELL_TEXT_MAX);
 		*filled |= cell.kind != CELL_NONE;
 	}
 	return err;
@@ -111,27 +115,6 @@ static int view_panel_rows(const struct view_show *show, size_t panel, struct ta
 			err = table_row(table, row->cell);
 	}
 	return err;
-}
-
-/* Why cells are n/a, each reason once. */
-static void view_reasons(const struct view_show *show)
-{
-	const char *said[8];
-	size_t n = 0;
-
-	for (size_t i = 0; i < rows_count(show->rows); i++) {
-		const char *reason = rows_at(show->rows, i)->missing;
-		bool is_column = false, is_known = false;
-
-		for (size_t y = 0; reason && y < show->n_y; y++)
-			is_column |= strcmp(show->y[y].kpi->name, rows_at(show->rows, i)->kpi) == 0;
-		for (size_t k = 0; is_column && k < n; k++)
-			is_known |= strcmp(said[k], reason) == 0;
-		if (!is_column || is_known || n == sizeof(said) / sizeof(said[0]))
-			continue;
-		said[n++] = reason;
-		doc_text(show->doc, "n/a (%s): %s.", rows_at(show->rows, i)->kpi, reason);
-	}
 }
 
 /* Of those panels. */

@@ -54,6 +54,11 @@ const struct kpi *test_kpi(const struct test *test, const char *name)
 	return NULL;
 }
 
+bool kpi_is_computed(const struct kpi *kpi)
+{
+	return strcmp(kpi->name, "model") == 0 || strcmp(kpi->name, "line") == 0;
+}
+
 static const struct param *test_param_of(const struct param *list, const char *name)
 {
 	for (const struct param *p = list; p && p->name; p++)

@@ -220,6 +220,8 @@ int test_own_strategy(const struct test *test, const char *name);
 const struct test *const *tests_all(size_t *n);
 const struct kpi *test_kpi(const struct test *test, const char *name);
 bool test_correlated(const struct test *test, const char *kpi); /* it is among those */
+/* It is computed from parameters and the fabric's rates: KPI_MODEL, KPI_LINE. */
+bool kpi_is_computed(const struct kpi *kpi);
 const struct param *test_param(const struct test *test, const char *name);
 /* The same, or one that trials add. */
 const struct param *test_axis(const struct test *test, const char *name);

@@ -241,6 +241,42 @@ START_TEST(numbers)
 }
 END_TEST
 
+/* A constant that follows from parameters has no n; what trials measured has, whatever it is. */
+START_TEST(computed_constants_stand_alone)
+{
+	static const struct {
+		const char *kpi;
+		double value[3];
+		unsigned n;
+		const char *text;
+	} cases[] = {
+		{"line", {200}, 1, "200.0"},
+		{"line", {200, 200 * (1 + 1e-15), 200}, 3, "200.0"},
+		{"line", {200, 201, 202}, 3, "201.0\n(200.0 to 202.0)\nn=3, CV 0.5%"},
+		{"at_s", {4, 4, 4}, 3, "4"},
+		{"at_s", {4}, 1, "4\nn=1"},
+		{"JFI", {0, 0, 0}, 3, "0\nn=3"},
+		{"JFI", {1, 1, 1}, 3, "1\nn=3"},
+	};
+	char text[CELL_TEXT_MAX];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct row row = {.test = "5.1", .n = 1};
+		struct rows *rows;
+
+		ck_assert_int_eq(rows_open(&rows, NULL), 0);
+		strcpy(row.kpi, cases[i].kpi);
+		for (row.trial = 0; row.trial < cases[i].n; row.trial++) {
+			row.value = cases[i].value[row.trial];
+			ck_assert_int_eq(rows_add(rows, &row), 0);
+		}
+		cell_of(rows, cases[i].kpi, text, sizeof(text));
+		ck_assert_str_eq(text, cases[i].text);
+		rows_close(rows);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("cell");
@@ -250,6 +286,7 @@ int main(void)
 
 	tcase_add_test(tcase, columns);
 	tcase_add_test(tcase, medians_say_how_sure_they_are);
+	tcase_add_test(tcase, computed_constants_stand_alone);
 	tcase_add_test(tcase, a_percentile_that_n_does_not_support_is_the_maximum);
 	tcase_add_test(tcase, means);
 	tcase_add_test(tcase, intervals_hold_the_trials);

@@ -116,7 +116,7 @@ START_TEST(numbers_of_the_table)
 	ck_assert_ptr_nonnull(strstr(md, "| size | bytes | here 64K, 1M"));
 	ck_assert_ptr_nonnull(strstr(md, "51.5 \\[50, 53\\] n=7, CV 2.1%"));
 	/* six combinations: the middle is that of the two in the middle */
-	ck_assert_ptr_nonnull(strstr(md, "76.5 (51.5 to 101.5) of 6, n=42"));
+	ck_assert_ptr_nonnull(strstr(md, "76.5 lowest 51.5, highest 101.5 of 6, n=42"));
 	ck_assert_ptr_nonnull(strstr(text, "no (7 of 7)"));
 	ck_assert_ptr_nonnull(strstr(md, "Zipf \\| 1.0"));
 	ck_assert_ptr_nonnull(strstr(md, "## KPI summary"));
@@ -154,24 +154,33 @@ START_TEST(the_first_page)
 }
 END_TEST
 
-/* The plain text of one table of fake_one. */
-static char *text_of_table(const struct view *view)
+/* The plain text of one view; free() it. */
+static char *text_of_view(const struct test *test, const struct view *view, const struct rows *rows)
 {
-	struct rows *rows;
-	struct doc *doc;
 	char *text = NULL;
+	struct doc *doc;
 	size_t size;
 	FILE *file = open_memstream(&text, &size);
 
-	ck_assert_int_eq(rows_open(&rows, NULL), 0);
-	fake_rows(rows, 2);
 	ck_assert_int_eq(doc_create(&doc, "x"), 0);
-	view_show(doc, &fake_one, view, rows);
+	view_show(doc, test, view, rows);
 	ck_assert_int_eq(doc_error(doc), 0);
 	doc_print(doc, file);
 	doc_destroy(doc);
-	rows_close(rows);
 	fclose(file);
+	return text;
+}
+
+/* Of one table of fake_one. */
+static char *text_of_table(const struct view *view)
+{
+	struct rows *rows;
+	char *text;
+
+	ck_assert_int_eq(rows_open(&rows, NULL), 0);
+	fake_rows(rows, 2);
+	text = text_of_view(&fake_one, view, rows);
+	rows_close(rows);
 	return text;
 }
 
@@ -204,6 +213,68 @@ START_TEST(tables_apart_and_levels_across)
 	ck_assert_uint_eq(times(text, "size 64K"), 1);
 	ck_assert_ptr_nonnull(strstr(text, "51.5")); /* 64K, push: 50 to 53 */
 	ck_assert_ptr_nonnull(strstr(text, "91.5")); /* 16M, push */
+	free(text);
+}
+END_TEST
+
+/* Two reasons for one KPI say where which holds; a trial that is missing inside of a cell is not
+ * called n/a; what no row says anything of is no blank. A parameter that has the name of a KPI is
+ * called so. */
+START_TEST(reasons_name_their_cells)
+{
+	static const struct kpi kpis[] = {{"peak", "", "DUT-F", "", BETTER_HIGHER, 0},
+					  {"model", "", "", "", BETTER_NONE, 0},
+					  {.name = NULL}};
+	static const struct param params[] = {PARAM("size", PARAM_BYTES, "bytes", "", "1K,2K,4K"),
+					      PARAM("model", PARAM_NAME, "", "", "a,b"), LIST_END};
+	static const struct view views[] = {{.kind = VIEW_TABLE,
+					     .title = "Table",
+					     .x = "size",
+					     .panel = "model",
+					     .y = {"peak", "model"}},
+					    {.title = NULL}};
+	static const struct test test = {
+		.id = "5.1", .dut = "DUT-F", .params = params, .kpis = kpis, .views = views};
+	static const char *const why[] = {"too high", "too low", NULL};
+	static const char *const sizes[] = {"1K", "2K", "4K"};
+	struct row row = {.test = "5.1", .kpi = "peak", .n_params = 2, .n = 1};
+	struct rows *rows;
+	char *text;
+
+	ck_assert_int_eq(rows_open(&rows, NULL), 0);
+	ck_assert_int_eq(row_param_set(&row.param[1], "model", "a"), 0);
+	for (unsigned i = 0; i < 3; i++) {
+		ck_assert_int_eq(row_param_set(&row.param[0], "size", sizes[i]), 0);
+		row.missing = (char *)(uintptr_t)why[i];
+		row.value = why[i] ? NAN : 7;
+		ck_assert_int_eq(rows_add(rows, &row), 0);
+	}
+	row.trial = 1; /* of 4K, whose first trial has a value */
+	row.value = NAN;
+	row.missing = (char[]){"lost"};
+	ck_assert_int_eq(rows_add(rows, &row), 0);
+	text = text_of_view(&test, views, rows);
+	ck_assert_ptr_nonnull(strstr(text, "model (parameter)"));
+	ck_assert_ptr_nonnull(strstr(text, "n/a (peak: size 1K): too high."));
+	ck_assert_ptr_nonnull(strstr(text, "n/a (peak: size 2K): too low."));
+	ck_assert_ptr_nonnull(
+		strstr(text, "At size 4K: a trial has no peak (lost); the cell is of the others."));
+	ck_assert_uint_eq(times(text, " -\n"), 3); /* the models */
+	ck_assert_ptr_null(strstr(text, "n/a (model"));
+	free(text);
+	rows_close(rows);
+}
+END_TEST
+
+/* Marks are explained before a table has them, and once. */
+START_TEST(marks_are_explained_first)
+{
+	char *text = text_of_report(), *legend = strstr(text, "== How to read the tables ==");
+
+	ck_assert_ptr_nonnull(legend);
+	ck_assert(legend < strstr(text, "== Tests =="));
+	ck_assert(strstr(legend, "max of 41") < strstr(text, "== Tests =="));
+	ck_assert_uint_eq(times(text, "in square brackets"), 0);
 	free(text);
 }
 END_TEST
@@ -334,8 +405,8 @@ START_TEST(added_parameters_are_not_pooled)
 	}
 	ck_assert_int_eq(results_report(&results, &tests, NULL, file), 0);
 	fclose(file);
-	ck_assert_ptr_nonnull(strstr(text, "(100.0 to 200.0) of 2, n=2"));
-	ck_assert_ptr_null(strstr(text, "CV"));
+	ck_assert_ptr_nonnull(strstr(text, "lowest 100.0, highest 200.0 of 2, n=2"));
+	ck_assert_ptr_null(strstr(text, ", CV"));
 	free(text);
 	results_close(&results);
 }
@@ -425,6 +496,8 @@ int main(void)
 	tcase_add_test(tcase, numbers_of_the_table);
 	tcase_add_test(tcase, the_first_page);
 	tcase_add_test(tcase, tables_apart_and_levels_across);
+	tcase_add_test(tcase, reasons_name_their_cells);
+	tcase_add_test(tcase, marks_are_explained_first);
 	tcase_add_test(tcase, training_alone);
 	tcase_add_test(tcase, requests_of_each_test);
 	tcase_add_test(tcase, added_parameters_are_not_pooled);
