@@ -132,6 +132,46 @@ int lab_packets(const struct lab *lab, struct lab_packets *out)
 	return 0;
 }
 
+static uint64_t lab_number(const json_t *object, const char *key)
+{
+	json_int_t n = json_integer_value(json_object_get(object, key));
+
+	return n > 0 ? (uint64_t)n : 0;
+}
+
+int lab_drops_parse(const char *text, struct lab_drops *out)
+{
+	json_t *root = json_loads(text, 0, NULL), *hosts = json_object_get(root, "hosts"), *host,
+	       *device;
+	int err = json_is_array(hosts) ? 0 : -EBADMSG;
+	size_t i, k;
+
+	*out = (struct lab_drops){0};
+	json_array_foreach (hosts, i, host) {
+		out->route += lab_number(host, "route_drops");
+		json_array_foreach (json_object_get(host, "devices"), k, device) {
+			out->queue += lab_number(device, "queue_drops") +
+				      lab_number(device, "gray_drops") +
+				      lab_number(device, "headroom_drops");
+			out->device += lab_number(device, "device_drops");
+		}
+	}
+	json_decref(root);
+	return err;
+}
+
+int lab_drops(const struct lab *lab, struct lab_drops *out)
+{
+	char *text;
+	int err = lab_counters(lab, &text);
+
+	if (err)
+		return err;
+	err = lab_drops_parse(text, out);
+	free(text);
+	return err;
+}
+
 /* Adds those of a leaf; more than n in all: one too many is counted. */
 static void lab_leaf_uplinks(const json_t *devices, unsigned leaf, struct lab_uplink *out,
 			     unsigned n, unsigned *found)

@@ -44,6 +44,15 @@ struct lab_packets {
 };
 int lab_packets(const struct lab *lab, struct lab_packets *out);
 
+/* Where a lab dropped packets so far: full queues, gray links, headroom that ran out; devices (of a
+ * link that is down, say); and switches that had no route. */
+struct lab_drops {
+	uint64_t queue, device, route;
+};
+/* -errno. The second is the pure half, of what `farelab counters --json` printed: -EBADMSG. */
+int lab_drops(const struct lab *lab, struct lab_drops *out);
+int lab_drops_parse(const char *text, struct lab_drops *out);
+
 /* What the leaf's end of a link to a spine has sent. */
 struct lab_uplink {
 	unsigned leaf; /* index in topo.leaves */

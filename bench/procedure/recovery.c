@@ -93,6 +93,11 @@ double recovery_settled_ms(const double *bins, size_t n, size_t at, double stead
 	return since + smooth_ms <= n ? (double)(since - at) : NAN;
 }
 
+double recovery_steady_ms(double settled_ms, double changed_ms)
+{
+	return isnan(settled_ms) || isnan(changed_ms) ? NAN : fmax(settled_ms, changed_ms);
+}
+
 struct recovery_step recovery_step(const double *bins, size_t n, size_t at, size_t smooth_ms,
 				   double within)
 {

@@ -67,6 +67,12 @@ struct recovery_step {
 	double before, after, settled_ms, below_half_ms;
 };
 
+/*
+ * When a service is in its new state: not before the last of those that change has changed, though
+ * means may be near enough to what they become before. NaN: one of both was not seen.
+ */
+double recovery_steady_ms(double settled_ms, double changed_ms);
+
 struct recovery_step recovery_step(const double *bins, size_t n, size_t at, size_t smooth_ms,
 				   double within);
 

@@ -71,6 +71,25 @@ START_TEST(missing_routes_and_next_hops)
 }
 END_TEST
 
+/* Counted by hand: 3 + 1 + 2 of queues, 4 + 5 of devices, 7 without a route. */
+START_TEST(where_packets_were_dropped)
+{
+	struct lab_drops drops;
+
+	ck_assert_int_eq(
+		lab_drops_parse("{\"hosts\": [{\"name\": \"s0\", \"devices\": [{\"dev\": \"a\", "
+				"\"queue_drops\": 3, \"device_drops\": 4}]}, {\"name\": \"l0\", "
+				"\"route_drops\": 7, \"devices\": [{\"gray_drops\": 1, "
+				"\"device_drops\": 5, \"headroom_drops\": 2}]}]}",
+				&drops),
+		0);
+	ck_assert_uint_eq(drops.queue, 6);
+	ck_assert_uint_eq(drops.device, 9);
+	ck_assert_uint_eq(drops.route, 7);
+	ck_assert_int_eq(lab_drops_parse("{}", &drops), -EBADMSG);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("lab");
@@ -80,6 +99,7 @@ int main(void)
 
 	tcase_add_test(tcase, equal_or_not);
 	tcase_add_test(tcase, missing_routes_and_next_hops);
+	tcase_add_test(tcase, where_packets_were_dropped);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);

@@ -140,6 +140,23 @@ START_TEST(a_rate_that_steps_down)
 }
 END_TEST
 
+/* Twice the rate from 2,150 ms after the command on, when new pairs have their first block: a mean
+ * of 500 ms that begins at 2,100 is within a tenth of it, and is no steady state. */
+START_TEST(steady_is_not_before_what_changes)
+{
+	struct recovery_step step;
+
+	level(0, 3150, 100);
+	level(3150, END, 200);
+	step = recovery_step(bins, END, 1000, 500, 0.1);
+	ck_assert_double_lt(step.settled_ms, 2150);
+	ck_assert_double_eq(recovery_steady_ms(step.settled_ms, 2150), 2150);
+	ck_assert_double_eq(recovery_steady_ms(2500, 2150), 2500);
+	ck_assert(isnan(recovery_steady_ms(NAN, 2150)));
+	ck_assert(isnan(recovery_steady_ms(2500, NAN)));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("recovery");
@@ -155,6 +172,7 @@ int main(void)
 	tcase_add_test(tc, restored_at_98_percent_for_a_whole_window);
 	tcase_add_test(tc, without_a_healthy_time_nothing_is_restored);
 	tcase_add_test(tc, a_rate_that_steps_down);
+	tcase_add_test(tc, steady_is_not_before_what_changes);
 	suite_add_tcase(suite, tc);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
