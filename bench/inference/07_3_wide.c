@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "procedure/dispatch.h"
+#include "procedure/load.h"
 #include "suite/derive.h"
 #include "suite/kpis.h"
 
@@ -14,10 +15,42 @@ static int wide_run(struct trial *t)
 						  .stretch = trial_count(t, "stretch")});
 }
 
+/* Of a KPI of the group of that size: NaN where there is none. */
+static double wide_of(const struct rows *rows, const struct row *like, const char *kpi,
+		      const struct row_param *ep)
+{
+	return derive_median(rows, like->test, like->strategy, kpi, 1, ep, 0.5);
+}
+
+/* ns */
 static double wide_median(const struct rows *rows, const struct row *like,
 			  const struct row_param *ep)
 {
-	return derive_median(rows, like->test, like->strategy, like->kpi, 1, ep, 0.5);
+	return wide_of(rows, like, like->kpi, ep);
+}
+
+/* What each of its GPUs sends to other servers, over what the links give them all. */
+static bool wide_beat_line(const struct rows *rows, const struct row *like,
+			   const struct row_param *ep)
+{
+	double bytes = wide_of(rows, like, "S_fabric", ep) * 1e3 * ep->number,
+	       bytes_per_s = wide_of(rows, like, "model", ep) * 1e6;
+
+	return load_beat_line(wide_median(rows, like, ep), bytes / bytes_per_s * 1e9);
+}
+
+/* A latency over another one; NaN: a median of them is none of the line. */
+static int wide_efficiency(struct rows *rows, const struct row *row, const char *kpi,
+			   const struct row_param *base, double factor)
+{
+	double here = wide_median(rows, row, &row->param[0]);
+
+	if (wide_beat_line(rows, row, base) || wide_beat_line(rows, row, &row->param[0]))
+		return derive_value_or(rows, row, kpi, NAN,
+				       "a median of both is shorter than its bytes on the line: "
+				       "token buckets passed them at once (bucket_frames)");
+	return derive_value_or(rows, row, kpi, wide_median(rows, row, base) / here * factor,
+			       "the smallest group has no latency to relate it to");
 }
 
 /* (latency of the least group / latency of N) x (N / least) */
@@ -34,23 +67,16 @@ static int wide_derive(const struct test *test, struct rows *rows)
 					   .kpi = "EP_alltoall_latency",
 					   .trial = -1};
 		size_t n = rows_levels(rows, &same, "ep", levels, 16);
-		double least, here;
 
-		if (n == 0 || row.n_params == 0)
-			continue;
-		here = wide_median(rows, &row, &row.param[0]);
-		if (!isfinite(here))
+		if (n == 0 || row.n_params == 0 ||
+		    !isfinite(wide_median(rows, &row, &row.param[0])))
 			continue;
 		for (size_t k = 0; k < n && !err; k++)
-			if (levels[k].number == 16)
-				err = derive_value(rows, &row, "efficiency_EP16",
-						   wide_median(rows, &row, &levels[k]) / here);
-		if (err)
-			break;
-		least = wide_median(rows, &row, &levels[0]);
-		err = derive_value_or(rows, &row, "scaling_efficiency",
-				      least / here * row.param[0].number / levels[0].number,
-				      "the smallest group has no latency to relate it to");
+			if (levels[k].number == 16 && isfinite(wide_median(rows, &row, &levels[k])))
+				err = wide_efficiency(rows, &row, "efficiency_EP16", &levels[k], 1);
+		if (!err)
+			err = wide_efficiency(rows, &row, "scaling_efficiency", &levels[0],
+					      row.param[0].number / levels[0].number);
 	}
 	return err;
 }

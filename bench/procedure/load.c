@@ -152,6 +152,11 @@ struct load_links load_links(const struct trial *t, const struct measured *m, co
 	return use;
 }
 
+bool load_beat_line(double median, double line)
+{
+	return median < .9 * line;
+}
+
 double load_unfinished(const struct measured_load *load)
 {
 	double due = (double)(load->posted.n + load->unposted);

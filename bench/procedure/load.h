@@ -34,6 +34,13 @@ void load_senders(const struct plan *plan, bool senders[TOPO_MAX_GPUS]);
 /* gpus: of those alone; NULL: of all. n is 0 where no counter can be read. */
 struct load_links load_links(const struct trial *t, const struct measured *m, const bool *gpus);
 
+/*
+ * Whether a median is a tenth shorter than what its bytes take over the line: then most of them
+ * passed token buckets at once, and it is no time of the line. False: one of both is not known.
+ * Pure.
+ */
+bool load_beat_line(double median, double line);
+
 /* Share of what was due in the window that had not ended by its end, from 0 to 1; NaN: nothing was
  * due. Pure. */
 double load_unfinished(const struct measured_load *load);

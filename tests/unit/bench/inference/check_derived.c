@@ -250,6 +250,33 @@ START_TEST(samples_of_all_trials)
 }
 END_TEST
 
+/* 2 GPUs send 30 KB each at 50 MB/s: 1.2 ms on the line. A median of 0.35 ms passed buckets, and is
+ * nothing to divide by; of 1.35 ms it is. 4 GPUs: 44 KB each at 96 MB/s, 1.8 ms; they took 3.9. */
+START_TEST(no_efficiency_of_what_passed_buckets)
+{
+	const struct test *test = test_of("7.3");
+
+	for (unsigned i = 0; i < 2; i++) {
+		ck_assert_int_eq(rows_open(&rows, NULL), 0);
+		add(test, "EP_alltoall_latency", "2", i ? 1.35e6 : 0.35e6, 600);
+		add(test, "S_fabric", "2", 30, 1);
+		add(test, "model", "2", 50, 1);
+		add(test, "EP_alltoall_latency", "4", 3.9e6, 600);
+		add(test, "S_fabric", "4", 44, 1);
+		add(test, "model", "4", 96, 1);
+		ck_assert_int_eq(test->derive(test, rows), 0);
+		if (i) {
+			ck_assert_double_eq_tol(found("scaling_efficiency", "ep", "4"), .692, 0.03);
+		} else {
+			ck_assert_double_nan(found("scaling_efficiency", "ep", "4"));
+			ck_assert_ptr_nonnull(
+				strstr(missing("scaling_efficiency", "ep", "4"), "buckets"));
+		}
+		rows_close(rows);
+	}
+}
+END_TEST
+
 /* The smallest group, on one server, has no latency: then there is no efficiency, and why. */
 START_TEST(no_efficiency_against_nothing)
 {
@@ -403,6 +430,7 @@ int main(void)
 	tcase_add_test(tcase, penalties_of_a_tenant);
 	tcase_add_test(tcase, samples_of_all_trials);
 	tcase_add_test(tcase, no_efficiency_against_nothing);
+	tcase_add_test(tcase, no_efficiency_of_what_passed_buckets);
 	tcase_add_test(tcase, a_penalty_or_why_there_is_none);
 	tcase_add_test(tcase, tiers_are_related_to_that_between_gpus);
 	tcase_add_test(tcase, the_scale_at_which_a_figure_is_worse_by_a_tenth);

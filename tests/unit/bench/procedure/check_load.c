@@ -173,6 +173,8 @@ START_TEST(what_did_not_end)
 	load = (struct measured_load){0};
 	hist_init(&load.posted);
 	ck_assert(isnan(load_unfinished(&load)));
+	ck_assert(load_beat_line(89, 100) && !load_beat_line(91, 100));
+	ck_assert(!load_beat_line(NAN, 100) && !load_beat_line(89, NAN));
 }
 END_TEST
 
