@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "fabric/optimum.h"
 #include "procedure/load.h"
 #include "suite/kpis.h"
 
@@ -33,16 +35,31 @@ static bool verify_every(struct trial *t, unsigned *every)
 	return false;
 }
 
-/* The links carry probes, and what is sent again, too: what is left of them is idle time. */
+static const char *const line_kpis[] = {"line_used", "line_resent", "line_other"};
+
+/* Of the sender's links: payload and its headers, what is sent again, and the rest: probes and
+ * answers to those of others, credits, BGP. */
 static void add_line_used(struct trial *t, const struct measured *m)
 {
 	const bool sender[TOPO_MAX_GPUS] = {true};
 	struct load_links use = load_links(t, m, sender);
+	const struct topo *topo = t->fabric->topo;
+	double wire_bps = fabric_line_bps(t->fabric, 0) / optimum_goodput_factor(topo),
+	       resent_bps = (double)m->books.retransmitted * (topo->mtu_bytes + 14) * 8 /
+			    (t->warm_s + t->seconds),
+	       resent = resent_bps / wire_bps,
+	       data = m->load[0].bps / fabric_line_bps(t->fabric, 0);
 
-	if (use.n)
-		trial_value(t, "line_used", use.mean * 100, use.n);
-	else
-		trial_missing(t, "line_used", "no counter of the sender's links can be read");
+	if (!use.n) {
+		for (unsigned i = 0; i < 3; i++)
+			trial_missing(t, line_kpis[i],
+				      "no counter of the sender's links can be read");
+		return;
+	}
+	trial_value(t, line_kpis[0], use.mean * 100, use.n);
+	trial_value(t, line_kpis[1], resent * 100, m->books.retransmitted);
+	/* links and messages are counted at moments of their own: it is not below 0 */
+	trial_value(t, line_kpis[2], fmax(0, use.mean - data - resent) * 100, use.n);
 }
 
 static int kv_throughput_run(struct trial *t)
@@ -115,6 +132,16 @@ const struct test test_5_1 = {
 		{"line_used", "%", "DUT-F",
 		 "bytes of all packets on the sender's links, of what they pass, mean of links",
 		 BETTER_NONE, 0},
+		{"line_resent", "%", "DUT-N", "of line_used, packets that were sent again",
+		 BETTER_LOWER, 0},
+		{"line_other", "%", "DUT-N",
+		 "of line_used, neither payload with its headers (of_line) nor sent again: probes "
+		 "of "
+		 "fared and answers to those of others, credits, BGP: so many packets a second, so "
+		 "a "
+		 "smaller share of faster links; wrong by what was under way at either end of the "
+		 "time measured",
+		 BETTER_NONE, 0},
 		{"CPU_sender", "%", "DUT-N", "of a core, the sending process", BETTER_LOWER, 0},
 		{"CPU_receiver", "%", "DUT-N", "of a core, the receiving process", BETTER_LOWER, 0},
 		{"GPU_to_NIC_overhead", "us", "DUT-PD", "of moving a block to the NIC",
@@ -126,6 +153,7 @@ const struct test test_5_1 = {
 			.log_x = true, .reference = "line"},
 		       VIEW(VIEW_TABLE, "Throughput and CPU", "size", "qps", "strategy",
 			    "KV_xfer_bandwidth@mean", "KV_xfer_bandwidth", "of_line", "line_used",
-			    "CPU_sender", "CPU_receiver", "model", "model_ratio")),
+			    "line_resent", "line_other", "CPU_sender", "CPU_receiver", "model",
+			    "model_ratio")),
 	.run = kv_throughput_run,
 };

@@ -39,9 +39,12 @@ const struct test test_7_2 = {
 	INFERENCE_CLAUSE("7.2"),
 	.name = "Routing Mode and Dispatch Mode Comparison",
 	.dut = "DUT-F",
-	.summary = "The dispatch of 7.1 (M3) under the routings of table 8, with experts of "
-		   "unequal popularity; 256 tokens a GPU; low-latency: 8 (edition 05: 256), every "
-		   "pair padded to the largest that this routing gives. 24 and 8 QPs of a pair.",
+	.summary =
+		"The dispatch of 7.1 (M3) under the routings of table 8, with experts of "
+		"unequal popularity; 256 tokens a GPU; low-latency: 8 (edition 05: 256), every "
+		"pair padded to the largest that this routing gives. 24 and 8 QPs of a pair. "
+		"Latencies are of `stretch` times the bytes (8 in labs): to be divided by that in "
+		"normal mode; low-latency dispatches are bound by hosts, and not to be divided.",
 	.needs = NEED_TWO_SERVERS,
 	.trials = {2, 10, 20},
 	.seconds = {0.6, 4, 60},
@@ -54,20 +57,34 @@ const struct test test_7_2 = {
 			       "0.8", "0,0.8", "0,0.8"),
 			 PARAM_STRETCH),
 	.kpis = KPIS(
-		KPI_EP_LATENCY, KPI_EP_BANDWIDTH, KPI_OF_LINE,
+		KPI_EP_LATENCY_STRETCHED, KPI_EP_BANDWIDTH, KPI_OF_LINE,
 		{"imbalance", "", "DUT-F", "bytes to the busiest GPU over the mean", BETTER_LOWER,
 		 0},
 		{"QPs", "", "DUT-N", "of a pair", BETTER_NONE, 0},
 		{"Link_utilization_max", "%", "DUT-F", "of the busiest sub-port", BETTER_NONE, 0},
 		KPI_DROPS, KPI_MARKS, KPI_PAUSES, KPI_VOLUME,
-		KPI_MODEL("EP_alltoall_bandwidth", "MB/s")),
+		{"model", "MB/s", "",
+		 "EP_alltoall_bandwidth on an ideal fabric, computed: a bound of bandwidth alone, "
+		 "in "
+		 "which a message costs nothing but its bytes",
+		 BETTER_NONE, 0},
+		{"model_ratio", "", "",
+		 "of EP_alltoall_bandwidth, measured over the model; low-latency dispatches of "
+		 "some "
+		 "KB are bound by what hosts take for a message, which beyond_bytes has, so that "
+		 "it "
+		 "is far below 1",
+		 BETTER_NONE, 0},
+		{"beyond_bytes", "us", "SUT-E",
+		 "mean of a dispatch less its bytes over the model: messages, hosts and queues",
+		 BETTER_LOWER, 0}),
 	.views = VIEWS(VIEW(VIEW_BARS, "Dispatch latency by routing", "routing", "strategy", "mode",
 			    "EP_alltoall_latency@p99"),
 		       {VIEW_FIELDS(VIEW_TABLE, "Dispatches", "mode", "strategy", "routing", "QPs",
 				    "EP_alltoall_latency@p50", "EP_alltoall_latency@p99",
 				    "EP_alltoall_bandwidth", "imbalance", "Link_utilization_max",
 				    "Packet_drop_rate", "ECN_marking_rate", "PFC_frame_count",
-				    "model", "model_ratio"),
+				    "beyond_bytes", "model_ratio"),
 			.apart = true},
 		       VIEW(VIEW_TABLE, "Bytes of a dispatch of one GPU", "routing", "mode", NULL,
 			    "T_egress", "S_fabric")),

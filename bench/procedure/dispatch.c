@@ -212,7 +212,7 @@ void dispatch_add(struct trial *t, const struct dispatch *d, const struct moe *m
 		  const struct measured_load *ep)
 {
 	struct moe_spread spread = dispatch_spread(t, d, moe);
-	double wait_s = hist_mean(&ep->wait) / 1e9, line = 0;
+	double wait_s = hist_mean(&ep->wait) / 1e9, line = 0, ideal;
 
 	for (unsigned i = 0; i < d->ep; i++)
 		line += fabric_line_bps(t->fabric, i);
@@ -235,8 +235,11 @@ void dispatch_add(struct trial *t, const struct dispatch *d, const struct moe *m
 	dispatch_add_volume(t, d, moe);
 	if (!d->modelled)
 		return;
-	trial_model(t, "EP_alltoall_bandwidth",
-		    dispatch_ideal_bytes_per_s(t->fabric->topo, d, moe) / 1e6,
+	ideal = dispatch_ideal_bytes_per_s(t->fabric->topo, d, moe);
+	if (test_kpi(t->test, "beyond_bytes"))
+		trial_value(t, "beyond_bytes",
+			    hist_mean(&ep->round) / 1e3 - spread.bytes / ideal * 1e6, ep->round.n);
+	trial_model(t, "EP_alltoall_bandwidth", ideal / 1e6,
 		    "no pair of this dispatch crosses the fabric");
 }
 

@@ -14,6 +14,7 @@ static const struct kpi kpis[] = {KPI_EP_LATENCY,
 				  {.name = "BusBW"},
 				  {.name = "inter_fraction"},
 				  {.name = "parameters"},
+				  {.name = "beyond_bytes"},
 				  KPI_MODEL("EP_alltoall_bandwidth", "MB/s"),
 				  LIST_END};
 static const struct test test = {.id = "7.1", .kpis = kpis};
@@ -99,6 +100,8 @@ START_TEST(a_fabric_at_half_its_rate_shows_a_ratio_of_half)
 		hist_add(&ep.wait, (uint64_t)ns);
 		dispatch_add(&t, &d, &even, &ep);
 		ck_assert_double_eq_tol(value(&t, "model_ratio"), 1. / slow, 1e-3);
+		ck_assert_double_eq_tol(value(&t, "beyond_bytes"), ns / 1e3 * (slow - 1) / slow,
+					ns * 1e-6);
 		ck_assert_double_eq(value(&t, "inter_fraction"), 1);
 		trial_fini(&t);
 	}
