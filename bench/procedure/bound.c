@@ -8,10 +8,15 @@
 
 #define BOUND_MAX_STRATEGIES 32
 
+double bound_p99_ms(const struct hist *h)
+{
+	return hist_quantile(h, 0.99) / 1e6;
+}
+
 /* A value within a bucket that holds the objective cannot show that it was exceeded. */
 static bool bound_exceeds(const struct hist *h, double most_ms)
 {
-	return h->n && (double)hist_floor((uint64_t)hist_quantile(h, 0.99)) > most_ms * 1e6;
+	return h->n && (double)hist_floor((uint64_t)(bound_p99_ms(h) * 1e6)) > most_ms * 1e6;
 }
 
 struct bound_judged bound_judge(const struct serving_result *r, double ttft_ms, double itl_ms)

@@ -21,6 +21,8 @@ struct bound_judged {
 	bool enough, ttft, itl, tokenless;
 };
 
+/* The P99 that is judged, ms; of fewer than 300 it is next to the largest. */
+double bound_p99_ms(const struct hist *h);
 struct bound_judged bound_judge(const struct serving_result *r, double ttft_ms, double itl_ms);
 bool bound_is_met(struct bound_judged judged);
 /* "met", "TTFT exceeded", ... */

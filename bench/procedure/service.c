@@ -160,6 +160,11 @@ void service_add(struct trial *t, const struct serving_result *r)
 		trial_missing(t, "TTFT_p99", "%s", why);
 	else if (test_kpi(t->test, "TTFT_p99"))
 		trial_p99(t, "TTFT_p99", &r->ttft, 1e-6);
+	if (test_kpi(t->test, "TTFT_judged") && lacks)
+		trial_missing(t, "TTFT_judged", "%s", why);
+	else if (test_kpi(t->test, "TTFT_judged"))
+		trial_one_way_value(t, "TTFT_judged", bound_p99_ms(&r->ttft), r->ttft.n,
+				    hist_quantile(&r->ttft, 0.5));
 	if (test_kpi(t->test, "Objectives"))
 		trial_set_text(t, "Objectives",
 			       bound_text(bound_judge(r, BOUND_TTFT_MS, BOUND_ITL_MS)));

@@ -126,6 +126,11 @@
 	    "of 11.1, TTFT P99 500 ms and ITL P99 50 ms, judged as there, by the requests of a "   \
 	    "sample",                                                                              \
 	    BETTER_NONE, 0)
+#define KPI_TTFT_JUDGED                                                                            \
+	KPI("TTFT_judged", "ms", "SUT-E",                                                          \
+	    "the P99 that is judged: of fewer than 300 requests next to the largest, between the " \
+	    "two largest",                                                                         \
+	    BETTER_LOWER, 0)
 #define KPI_TTFT_P99                                                                               \
 	KPI("TTFT_p99", "ms", "SUT-E", "P99 of a sample that carries one", BETTER_LOWER, 0)
 #define KPI_TTFT_MEDIAN KPI("TTFT_median", "ms", "SUT-E", "median of a sample", BETTER_LOWER, 0)

@@ -59,6 +59,18 @@ START_TEST(a_bucket_hides_what_is_within_it)
 }
 END_TEST
 
+/* 38 of 462 ms, and the two largest 490 and 521: the P99 of 40 is rank 38.61, between them, 509. */
+START_TEST(what_is_judged_is_next_to_the_largest)
+{
+	served(38, 462, 20);
+	hist_add(&r.ttft, 490000000);
+	hist_add(&r.ttft, 521000000);
+	r.requests = 40;
+	ck_assert_double_eq_tol(bound_p99_ms(&r.ttft), 490 + .61 * 31, 5);
+	ck_assert_str_eq(judged(), "TTFT exceeded");
+}
+END_TEST
+
 /* 400 of 612 ms wait for prefill, or for the transfer; dispatches of 35 of 60 ms, or of 5. */
 START_TEST(what_limits_is_the_largest_part)
 {
@@ -130,6 +142,7 @@ int main(void)
 
 	tcase_add_test(tcase, few_requests_judge_nothing);
 	tcase_add_test(tcase, a_bucket_hides_what_is_within_it);
+	tcase_add_test(tcase, what_is_judged_is_next_to_the_largest);
 	tcase_add_test(tcase, what_limits_is_the_largest_part);
 	tcase_add_test(tcase, the_floor_has_requests_enough);
 	tcase_add_test(tcase, all_strategies_have_one_load);
