@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "report/kpi_map.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static const struct kpi_map kpi_map[] = {
@@ -84,27 +83,19 @@ const struct kpi_map *kpi_map_all(size_t *n)
 	return kpi_map;
 }
 
-bool kpi_map_measures(const struct kpi_map *entry, const struct test *test)
+bool kpi_map_is(const struct kpi_map *entry, const char *kpi)
 {
 	size_t length = strlen(entry->name);
 
+	return strncmp(kpi, entry->name, length) == 0 && (!kpi[length] || kpi[length] == '_');
+}
+
+bool kpi_map_measures(const struct kpi_map *entry, const struct test *test)
+{
 	if (entry->test && strcmp(entry->test, test->id) != 0)
 		return false;
 	for (const struct kpi *kpi = test->kpis; kpi->name; kpi++)
-		if (strncmp(kpi->name, entry->name, length) == 0 &&
-		    (!kpi->name[length] || kpi->name[length] == '_'))
+		if (kpi_map_is(entry, kpi->name))
 			return true;
 	return false;
-}
-
-void kpi_map_tests(const struct kpi_map *entry, const struct test *const *tests, size_t n,
-		   char *out, size_t size)
-{
-	size_t used = 0;
-
-	*out = '\0';
-	for (size_t i = 0; i < n; i++)
-		if (kpi_map_measures(entry, tests[i]) && used < size)
-			used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "",
-						 tests[i]->id);
 }

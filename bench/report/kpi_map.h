@@ -24,9 +24,8 @@ const struct kpi_map *kpi_map_all(size_t *n);	/* of the inference draft */
 const struct kpi_map *kpi_map_added(size_t *n); /* by its -05 */
 /* Appendix A of the training draft. */
 const struct kpi_map *kpi_map_training(size_t *n);
+/* Is that KPI of a test the entry's, by its name? */
+bool kpi_map_is(const struct kpi_map *entry, const char *kpi);
 bool kpi_map_measures(const struct kpi_map *entry, const struct test *test);
-/* "5.1, 5.3"; "" if there is none. */
-void kpi_map_tests(const struct kpi_map *entry, const struct test *const *tests, size_t n,
-		   char *out, size_t size);
 
 #endif

@@ -172,12 +172,13 @@ static void report_links(struct doc *doc, const struct results *results,
 	static const char *const fixed[][2] = {{"strategies", "Strategies compared"},
 					       {"kpis", "KPI summary"},
 					       {"anomalies", "Anomalies"},
+					       {"missing", "Not measured"},
 					       {"accounting", "Trial accounting"},
 					       {"health", "Fabric health indicators"},
 					       {"run", "System, workload and run"},
 					       {"map", "Which KPI is measured in which test"}};
 	const bool draft = report_has(tests, test_is_draft) || report_has(tests, test_is_training);
-	const bool wanted[] = {compared, true, true, true, draft, true, draft};
+	const bool wanted[] = {compared, true, true, true, true, draft, true, draft};
 	const char *ids[REPORT_MAX_LINKS], *texts[REPORT_MAX_LINKS];
 	char id[REPORT_MAX_LINKS][32], text[REPORT_MAX_LINKS][120];
 	size_t n = 0;
@@ -219,6 +220,7 @@ static void report_chapters(struct doc *doc, const struct results *results,
 	lead_chapter(doc, lead);
 	summary_kpis(doc, results, tests);
 	summary_anomalies(doc, results, tests);
+	summary_not_measured(doc, results, tests);
 	account_show(doc, results, tests);
 	levels_show(doc, results, tests);
 	edition_show(doc, results, tests);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * summary.h - the chapters of a report that are not one test's: system and workload, KPI summary,
- * fabric health, anomalies, which KPI is measured where.
+ * fabric health, anomalies, what was not measured, which KPI is measured where.
  *
  * Owns: nothing. In: results and tests; out: chapters of a document. Thread: one.
  */
@@ -18,6 +18,9 @@ void summary_kpis(struct doc *doc, const struct results *results,
 void summary_health(struct doc *doc, const struct results *results, bool inference, bool training);
 void summary_anomalies(struct doc *doc, const struct results *results,
 		       const struct results_tests *tests);
+/* What has no value, and why. */
+void summary_not_measured(struct doc *doc, const struct results *results,
+			  const struct results_tests *tests);
 void summary_map(struct doc *doc, const struct results *results, const struct results_tests *tests);
 
 #endif

@@ -4,8 +4,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/stats.h"
+
+#define DERIVE_MAX_STRATEGIES 32
 
 /* Of the rows that match; false: there are none. */
 static bool kpi_read(const struct rows *rows, const struct rows_filter *filter, double quantile,
@@ -89,4 +92,110 @@ int derive_value_or(struct rows *rows, const struct row *like, const char *kpi, 
 int derive_value(struct rows *rows, const struct row *like, const char *kpi, double value)
 {
 	return isfinite(value) ? derive_value_or(rows, like, kpi, value, "") : 0;
+}
+
+/* ---- KPIs without any value ---- */
+
+/* A KPI of a strategy: has it a value; a reason; do other strategies have one? */
+struct derive_gap {
+	bool has_value, have_others;
+	const char *why; /* NULL: no row says */
+};
+
+static void derive_gap_read(struct derive_gap *gap, const struct rows *rows,
+			    const struct test *test, const char *kpi, const char *strategy)
+{
+	const struct rows_filter all = {.test = test->id, .kpi = kpi, .trial = -1};
+
+	*gap = (struct derive_gap){.why = NULL};
+	for (size_t i = rows_next(rows, &all, 0); i < rows_count(rows) && !gap->has_value;
+	     i = rows_next(rows, &all, i + 1)) {
+		const struct row *row = rows_at(rows, i);
+		bool own = strcmp(row->strategy, strategy) == 0;
+
+		gap->has_value = own && !row->missing;
+		gap->have_others |= !own && !row->missing;
+		if (own && row->missing && !gap->why)
+			gap->why = row->missing;
+	}
+}
+
+static unsigned derive_trials(const struct rows *rows, const struct row *done)
+{
+	const struct rows_filter same = rows_like(done);
+	unsigned n = 0;
+
+	for (size_t i = rows_next(rows, &same, 0); i < rows_count(rows);
+	     i = rows_next(rows, &same, i + 1))
+		n++;
+	return n;
+}
+
+/* At that combination, if no row says anything there. */
+static int derive_gap_fill(struct rows *rows, const struct row *done, const char *kpi,
+			   const struct derive_gap *gap)
+{
+	struct rows_filter here = rows_like(done);
+	unsigned n = derive_trials(rows, done);
+	struct row like = *done;
+	char why[160];
+
+	here.kpi = kpi;
+	if (rows_next(rows, &here, 0) < rows_count(rows))
+		return 0;
+	if (gap->why)
+		snprintf(why, sizeof(why), "%s", gap->why);
+	else
+		snprintf(why, sizeof(why),
+			 "nothing gave a value: %u trial%s or their measurements are too few, or "
+			 "what it follows from has none%s",
+			 n, n == 1 ? "" : "s",
+			 gap->have_others ? ", or it compares other strategies with this" : "");
+	return derive_value_or(rows, &like, kpi, NAN, why);
+}
+
+/* Of every combination of that strategy, at its first trial. */
+static int derive_gap_rows(struct rows *rows, const struct test *test, const char *kpi,
+			   const char *strategy, const struct derive_gap *gap)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < rows_count(rows); i++) {
+		const struct row *row = rows_at(rows, i);
+		struct row done;
+		struct rows_filter same;
+
+		if (strcmp(row->kpi, SUITE_DONE) != 0 || strcmp(row->test, test->id) != 0 ||
+		    strcmp(row->strategy, strategy) != 0)
+			continue;
+		same = rows_like(row);
+		if (rows_next(rows, &same, 0) != i)
+			continue;
+		done = *row; /* rows move when one is added */
+		err = derive_gap_fill(rows, &done, kpi, gap);
+	}
+	return err;
+}
+
+int derive_missing(const struct test *test, struct rows *rows)
+{
+	const struct rows_filter own = {.test = test->id, .kpi = SUITE_DONE, .trial = -1};
+	struct row_param strategy[DERIVE_MAX_STRATEGIES];
+	size_t n = rows_levels(rows, &own, "strategy", strategy, DERIVE_MAX_STRATEGIES);
+	int err = 0;
+
+	if (!test_is_draft(test) && !test_is_training(test))
+		return 0;
+	for (const struct kpi *k = test->kpis; !err && k->name; k++)
+		for (size_t i = 0; !err && i < (n ? n : 1); i++) {
+			const char *name = n ? strategy[i].text : "";
+			struct derive_gap gap;
+
+			if (strncmp(k->name, KPI_SIMULATED, sizeof(KPI_SIMULATED) - 1) == 0)
+				continue;
+			derive_gap_read(&gap, rows, test, k->name, name);
+			if (!gap.has_value)
+				err = derive_gap_rows(rows, test, k->name, name, &gap);
+		}
+	return err;
 }

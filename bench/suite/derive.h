@@ -10,6 +10,7 @@
 
 #include "core/curve.h"
 #include "core/rows.h"
+#include "suite/test.h"
 
 /* Median of a KPI over trials, or the quantile of all its measurements: for rows that are derived.
  * NaN: there are none, or too few for that quantile. */
@@ -29,5 +30,13 @@ int derive_value(struct rows *rows, const struct row *like, const char *kpi, dou
 /* The same, but where it is not finite the row is missing, because. */
 int derive_value_or(struct rows *rows, const struct row *like, const char *kpi, double value,
 		    const char *why);
+
+/*
+ * Every KPI of a test of a draft without any value of a strategy, and without a row at one of its
+ * combinations, is missing there: with the reason that the test gave at another one, or that there
+ * are too few trials or measurements. What has a value at some combinations is left as it is: the
+ * test means it for these. Called when all else is derived.
+ */
+int derive_missing(const struct test *test, struct rows *rows);
 
 #endif

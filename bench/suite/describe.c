@@ -360,10 +360,12 @@ static void describe_fabric_health(json_t *tables, const struct describe *about)
 
 	describe_leaves(t, about);
 	describe_counts(t, fabric);
-	describe_row(t, "NIC QP State",
-		     "%llu paths of QP groups died in %u measured runs, %llu were set up anew",
-		     (unsigned long long)fabric->paths.deaths, fabric->paths.runs,
-		     (unsigned long long)fabric->paths.rebuilds);
+	describe_row(
+		t, "NIC QP State",
+		"%llu paths of QP groups died in %u runs of the workers, %llu were set up anew (a "
+		"trial has one run, several, or none where other programs send)",
+		(unsigned long long)fabric->paths.deaths, fabric->paths.runs,
+		(unsigned long long)fabric->paths.rebuilds);
 	describe_row(t, "GPU-NIC PCIe BW", "not available: %s", fabric_lacks(fabric, FABRIC_PCIE));
 }
 

@@ -17,6 +17,7 @@
 #include "core/interrupt.h"
 #include "core/progress.h"
 #include "fabric/leaf_load.h"
+#include "suite/derive.h"
 #include "suite/derive_interval.h"
 #include "suite/describe.h"
 #include "suite/resume.h"
@@ -339,6 +340,8 @@ static void suite_end_trial(struct trial *t)
 
 	if (!audit_conserved(&t->counts, why, sizeof(why)))
 		trial_spoil(t, why);
+	if (t->path_deaths)
+		trial_value(t, SUITE_DEATHS, (double)t->path_deaths, 1);
 }
 
 static int suite_run_trial(struct suite *suite, struct trial *t)
@@ -430,7 +433,9 @@ static int suite_refuse(struct suite *suite, const struct test *test, const char
 
 static int suite_derive(struct suite *suite, const struct test *test)
 {
-	return test->derive ? derive_with_intervals(test, suite->rows) : 0;
+	int err = test->derive ? derive_with_intervals(test, suite->rows) : 0;
+
+	return err ? err : derive_missing(test, suite->rows);
 }
 
 /* Why this test cannot be run here; NULL: it can. */

@@ -241,6 +241,7 @@ static int trial_note(struct trial *t, const struct measured *m)
 
 	t->idle = m->idle;
 	t->fabric->paths.deaths += m->books.path_deaths;
+	t->path_deaths += m->books.path_deaths;
 	t->fabric->paths.rebuilds += m->books.path_rebuilds;
 	t->fabric->paths.runs++;
 	t->held |= m->held;

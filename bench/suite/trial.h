@@ -41,6 +41,7 @@ struct trial {
 	bool is_fault_planned; /* who stands still is what is measured, not the machine */
 	char why_again[96];    /* room for that */
 	double clock_error_ns; /* of times of two servers against each other; the worst run's */
+	uint64_t path_deaths;  /* of QP groups, of all its runs */
 	bool held;	       /* a host's limit of the rate made messages wait */
 	struct audit_counts counts; /* checked when it ends: audit_conserved() */
 	struct row *row;	    /* this trial's */

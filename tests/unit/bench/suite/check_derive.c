@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,6 +86,80 @@ START_TEST(nothing_there)
 }
 END_TEST
 
+static void add_value(struct rows *rows, const char *strategy, const char *text, const char *kpi,
+		      double value, char *missing)
+{
+	struct row row = {.test = "10.4", .n = 1, .n_params = 1, .value = value};
+
+	snprintf(row.strategy, sizeof(row.strategy), "%s", strategy);
+	snprintf(row.kpi, sizeof(row.kpi), "%s", kpi);
+	row.missing = missing;
+	ck_assert_int_eq(row_param_set(&row.param[0], "background", text), 0);
+	ck_assert_int_eq(rows_add(rows, &row), 0);
+}
+
+/* Why that KPI is missing there; "" : it is not, or no row says anything. */
+static const char *why(const struct rows *rows, const char *strategy, const char *text,
+		       const char *kpi)
+{
+	struct row_param param;
+	struct rows_filter filter = {.test = "10.4",
+				     .strategy = strategy,
+				     .kpi = kpi,
+				     .n_params = 1,
+				     .param = &param,
+				     .trial = -1};
+	size_t at;
+
+	ck_assert_int_eq(row_param_set(&param, "background", text), 0);
+	at = rows_next(rows, &filter, 0);
+	return at < rows_count(rows) && rows_at(rows, at)->missing ? rows_at(rows, at)->missing
+								   : "";
+}
+
+/* degradation: nothing at all. inflection: at one level, which the test means alone. efficiency: a
+ * reason at one level, which holds for the others. over: of one strategy alone. */
+START_TEST(what_has_no_row_says_why)
+{
+	static const struct kpi kpis[] = {{"degradation", "", "", "", BETTER_LOWER, 0},
+					  {"inflection", "", "", "", BETTER_LOWER, 0},
+					  {"efficiency", "", "", "", BETTER_LOWER, 0},
+					  {"over", "", "", "", BETTER_LOWER, 0},
+					  {"Simulated_x", "", "", "", BETTER_LOWER, 0},
+					  {.name = NULL}};
+	static const struct test test = {.id = "10.4", .kpis = kpis},
+				 own = {.id = "mine", .kpis = kpis};
+	static const char *const strategies[] = {"ecmp-flow", "fare-spray"};
+	char few[] = "4 GPUs";
+	struct rows *rows = empty();
+	size_t before;
+
+	for (unsigned i = 0; i < 2; i++)
+		for (unsigned k = 0; k < 4; k++)
+			add_value(rows, strategies[i], k % 2 ? "90" : "0", SUITE_DONE, 1, NULL);
+	add_value(rows, "fare-spray", "0", "inflection", 3, NULL);
+	add_value(rows, "ecmp-flow", "0", "inflection", 3, NULL);
+	add_value(rows, "ecmp-flow", "90", "efficiency", NAN, few);
+	add_value(rows, "fare-spray", "0", "efficiency", 2, NULL);
+	add_value(rows, "fare-spray", "90", "over", 2, NULL);
+	before = rows_count(rows);
+	ck_assert_int_eq(derive_missing(&own, rows), 0);
+	ck_assert_uint_eq(rows_count(rows), before);
+	ck_assert_int_eq(derive_missing(&test, rows), 0);
+	/* of both strategies at both levels; of one at one; of one at both */
+	ck_assert_uint_eq(rows_count(rows), before + 4 + 1 + 2);
+	ck_assert_str_eq(why(rows, "fare-spray", "90", "degradation"),
+			 "nothing gave a value: 2 trials or their measurements are too few, or "
+			 "what it follows from has none");
+	ck_assert_str_eq(why(rows, "ecmp-flow", "0", "efficiency"), "4 GPUs");
+	ck_assert_str_eq(why(rows, "fare-spray", "90", "inflection"), "");
+	ck_assert_ptr_nonnull(strstr(why(rows, "ecmp-flow", "90", "over"), "compares"));
+	ck_assert_int_eq(derive_missing(&test, rows), 0); /* once is enough */
+	ck_assert_uint_eq(rows_count(rows), before + 7);
+	rows_close(rows);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("derive");
@@ -95,6 +170,7 @@ int main(void)
 	tcase_add_test(tcase, a_quantile_with_its_interval);
 	tcase_add_test(tcase, too_few_for_the_quantile);
 	tcase_add_test(tcase, nothing_there);
+	tcase_add_test(tcase, what_has_no_row_says_why);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
