@@ -154,6 +154,8 @@ const struct test test_5_1 = {
 		       VIEW(VIEW_TABLE, "Throughput and CPU", "size", "qps", "strategy",
 			    "KV_xfer_bandwidth@mean", "KV_xfer_bandwidth", "of_line", "line_used",
 			    "line_resent", "line_other", "CPU_sender", "CPU_receiver", "model",
-			    "model_ratio")),
+			    "model_ratio"),
+		       VIEW(VIEW_TABLE, "Memory to NIC", "size", "qps", "strategy",
+			    "GPU_to_NIC_overhead", "NIC_offload")),
 	.run = kv_throughput_run,
 };

@@ -84,6 +84,8 @@ const struct test test_5_3 = {
 		 .log_x = true, .note = "JFI"},
 		VIEW(VIEW_TABLE, "Scaling", "pairs", "strategy", NULL, "KV_xfer_bandwidth",
 		     "of_line", "KV_xfer_latency@p50", "KV_xfer_latency@p99", "JFI",
-		     "Link_utilization_max", "Link_utilization_mean", "model", "model_ratio")),
+		     "Link_utilization_max", "Link_utilization_mean", "model", "model_ratio"),
+		VIEW(VIEW_TABLE, "Until the sender knew", "pairs", "strategy", NULL,
+		     "Fabric_FCT@p50", "Fabric_FCT@p95", "Fabric_FCT@p99")),
 	.run = concurrent_run,
 };

@@ -287,7 +287,7 @@ const struct test test_8_2 = {
 	.views = VIEWS(VIEW(VIEW_TABLE, "Pauses", "burst", "window", "threshold", "PFC_frame_count",
 			    "pause", "Paused", "model", "model_ratio", "KV_xfer_latency@p50",
 			    "KV_xfer_latency@p99", "Buffer_utilization", "pause_depth",
-			    "No_headroom"),
+			    "No_headroom", "Packet_drop_rate"),
 		       VIEW(VIEW_TABLE, "Other traffic by the same links", "class", "burst",
 			    "threshold", "blocking", "blocking_max", "Probes_lost"),
 		       {VIEW_FIELDS(VIEW_CDF, "Distribution of latency", "window", "burst",

@@ -41,6 +41,8 @@ const struct test test_10_1 = {
 		 .log_x = true},
 		VIEW(VIEW_TABLE, "TTFT", "prompt", "model", "strategy", "TTFT@p50", "TTFT@p95",
 		     "TTFT@p99", "T_transfer@p50", "T_transfer@p95", "T_transfer@p99",
-		     "fabric_fraction", "model", "model_ratio")),
+		     "fabric_fraction", "model", "model_ratio"),
+		VIEW(VIEW_TABLE, "The fabric's part of TTFT", "prompt", "model", "strategy",
+		     "TTFT_fabric@p50", "TTFT_fabric@p95", "TTFT_fabric@p99", "unfinished")),
 	.run = prompt_lengths_run,
 };

@@ -13,8 +13,10 @@
 #include "core/machine.h"
 #include "fabric/leaf_load.h"
 #include "fabric/optimum.h"
+#include "suite/capability.h"
 #include "suite/suite.h"
 #include "suite/trial.h"
+#include "wire/roce_ports.h"
 #include "workload/custom.h"
 #include "workload/serving_text.h"
 
@@ -203,6 +205,22 @@ static void describe_rates(const struct topo *topo, char *out, size_t size)
 		snprintf(out, size, "%.1f to %.1f", least, most);
 }
 
+/* Appendix D of the inference draft, and how many QPs share the frames. */
+static void describe_frames(json_t *t, const struct fabric *fabric)
+{
+	unsigned ports = fabric->topo->n_planes * fabric->topo->gpus[0].plane[0].n_sub_ports;
+
+	describe_row(t, "Frames of data",
+		     "RoCEv2 by IPv%s, UDP port 4791, DSCP %u, ECN %s; the source port is the "
+		     "entropy of a QP's path",
+		     fabric->topo->gpus[0].ipv4[0] ? "4" : "6", FARE_DSCP,
+		     (ROCE_TRAFFIC_CLASS(FARE_DSCP) & 3) == 2 ? "ECT(0)" : "not ECT");
+	describe_row(
+		t, "QPs of a pair",
+		"%u: one for each sub-port of a GPU, where a test has none of its own (5.1, 7.2)",
+		ports);
+}
+
 static void describe_fabric(json_t *tables, const struct fabric *fabric)
 {
 	const struct topo *topo = fabric->topo;
@@ -238,6 +256,12 @@ static void describe_fabric(json_t *tables, const struct fabric *fabric)
 	if (!fabric->hosts)
 		describe_row(t, "Token bucket", "%u bytes a sub-port pass at once after a pause",
 			     topo->bucket_bytes);
+	if (!fabric->hosts && topo->queue_bytes)
+		describe_row(t, "Queue of a shaped port",
+			     "%llu bytes at most, in the leaf and in the "
+			     "server; what is more is dropped",
+			     (unsigned long long)topo->queue_bytes);
+	describe_frames(t, fabric);
 	describe_row(t, "Payload of a GPU's line", "%.1f Mb/s", fabric_line_bps(fabric, 0) / 1e6);
 	describe_row(t, "Link MTU, path MTU", "%u, %u bytes", topo->mtu_bytes,
 		     topo_path_mtu(topo->mtu_bytes, !topo->gpus[0].ipv4[0]));
@@ -469,8 +493,10 @@ json_t *describe_json(const struct describe *about)
 	describe_system(tables, about);
 	if (about->fabric) {
 		describe_fabric(tables, about->fabric);
-		if (about->draft)
+		if (about->draft) {
 			describe_workload(tables, about->options->workload);
+			json_array_append_new(tables, capability_json(about->fabric));
+		}
 		if (about->training)
 			describe_training(tables, about->fabric);
 	}

@@ -31,6 +31,7 @@ START_TEST(a_run_says_what_it_was)
 	json_t *run;
 
 	lab.topo->bucket_bytes = 131072;
+	lab.topo->queue_bytes = 65536;
 	run = describe_json(&about);
 	ck_assert_str_eq(said(run, "Started"), "2026-01-02 03:04:05 UTC");
 	ck_assert_str_eq(json_string_value(json_object_get(run, "started")),
@@ -38,6 +39,11 @@ START_TEST(a_run_says_what_it_was)
 	ck_assert_str_eq(said(run, "Idle time"), "not looked at (--even-busy)");
 	ck_assert_ptr_nonnull(strstr(said(run, "Scale"), "token buckets"));
 	ck_assert_ptr_nonnull(strstr(said(run, "Accelerators"), "4 processes stand"));
+	ck_assert_ptr_nonnull(strstr(said(run, "Queue of a shaped port"), "65536 bytes"));
+	ck_assert_ptr_nonnull(
+		strstr(said(run, "Frames of data"), "port 4791, DSCP 26, ECN ECT(0)"));
+	ck_assert_ptr_nonnull(strstr(said(run, "QPs of a pair"), "one for each sub-port"));
+	ck_assert_ptr_null(said(run, "Continuous Batching")); /* of the inference draft */
 	json_decref(run);
 	options.even_busy = false;
 	about.busy = 2;
@@ -52,19 +58,18 @@ END_TEST
 /* Section 14, system configuration and workload: every element has a row. */
 START_TEST(what_section_14_asks_for)
 {
-	static const char *const elements[] = {"Model, parameter count",
-					       "Parallelism",
-					       "xPyD ratio",
-					       "Inference serving framework",
-					       "KV cache transfer library",
-					       "Accelerators",
-					       "NIC, firmware",
-					       "Switches",
-					       "Switch software",
-					       "Topology",
-					       "Link speed",
-					       "Traffic generation (3.4)",
-					       "Requests, where a test has none of its own"};
+	static const char *const elements[] = {
+		"Model, parameter count", "Parallelism", "xPyD ratio",
+		"Inference serving framework", "KV cache transfer library", "Accelerators",
+		"NIC, firmware", "Switches", "Switch software", "Topology", "Link speed",
+		"Traffic generation (3.4)", "Requests, where a test has none of its own",
+		/* appendix D */
+		"Frames of data",
+		/* appendix C, table 13 */
+		"Disaggregated Prefill/Decode", "KV Cache Transfer Protocol",
+		"MoE Expert Parallelism", "Continuous Batching", "Prefix / KV Cache Sharing",
+		"RDMA Transport", "GPU-Initiated Networking", "Container Orchestration",
+		"Maximum Reported Scale"};
 	struct machine machine = {.started = "2026-01-02 03:04:05 UTC"};
 	struct fabric lab = {.topo = parsed(fabric(4))};
 	struct suite_options options = {.even_busy = true};
