@@ -591,6 +591,12 @@ static int suite_open(struct suite *suite, bool fabric)
 		return err;
 	suite->has_fabric = fabric;
 	suite->fabric.store = o->store;
+	if (fabric && !(fabric_line_bps(&suite->fabric, 0) > 0)) {
+		fputs("farebench: the first GPU has no link with a rate: labs with rate_mbps 0 are "
+		      "not measured, as the machine is their limit; 'farelab rate' sets one\n",
+		      stderr);
+		return -EINVAL;
+	}
 	if (fabric && !suite->fabric.hosts &&
 	    leaf_load_read(&suite->leaves, suite->fabric.topo, &suite->fabric.lab))
 		suite->leaves.at_ns = 0;

@@ -327,8 +327,6 @@ static int collectives_derive(const struct test *test, struct rows *rows)
 		double base = derive_median(rows, test->id, BASELINE, "BusBW", row.n_params,
 					    row.param, 0.5);
 
-		if (row.missing)
-			continue;
 		err = derive_value(rows, &row, "over_" BASELINE, own / base);
 		base = collectives_by_ecmp(test, rows, row);
 		if (!err && isfinite(base))
