@@ -279,10 +279,11 @@ static double soak_spread(const struct soak_series *s)
 	return (summary.max - summary.min) / summary.median * 100;
 }
 
-int soak_derive(struct rows *rows, const char *test, const char *kpi,
-		int (*derive)(struct rows *rows, const struct row *like,
-			      const struct soak_series *s, const char *name),
-		const char *name)
+/* empty: also where no sample has a value. */
+static int soak_derive_each(struct rows *rows, const char *test, const char *kpi,
+			    int (*derive)(struct rows *rows, const struct row *like,
+					  const struct soak_series *s, const char *name),
+			    const char *name, bool empty)
 {
 	struct rows_filter all = {.test = test, .kpi = kpi, .trial = -1};
 	int err = 0;
@@ -295,11 +296,19 @@ int soak_derive(struct rows *rows, const char *test, const char *kpi,
 		if (rows_next(rows, &same, 0) != i)
 			continue; /* of a series that is done */
 		err = soak_series(rows, &row, kpi, &s);
-		if (!err && s.n)
+		if (!err && (s.n || empty))
 			err = derive(rows, &row, &s, name);
 		soak_series_fini(&s);
 	}
 	return err;
+}
+
+int soak_derive(struct rows *rows, const char *test, const char *kpi,
+		int (*derive)(struct rows *rows, const struct row *like,
+			      const struct soak_series *s, const char *name),
+		const char *name)
+{
+	return soak_derive_each(rows, test, kpi, derive, name, false);
 }
 
 static int soak_add_fit(struct rows *rows, const struct row *like, const struct soak_series *s,
@@ -311,7 +320,11 @@ static int soak_add_fit(struct rows *rows, const struct row *like, const struct 
 	return derive_value_or(rows, like, name, soak_fit(s), why);
 }
 
-/* The begin of the strategy's first sample and the end of its last, whatever their level. */
+/*
+ * The begin of the strategy's first sample and the end of its last, whatever their level. No two
+ * begin at once but in a resample (suite/derive_interval.h), which has none: how long it was is
+ * known.
+ */
 static int soak_add_length(struct rows *rows, const struct row *like, const struct soak_series *s,
 			   const char *name)
 {
@@ -323,6 +336,9 @@ static int soak_add_length(struct rows *rows, const struct row *like, const stru
 	ROWS_EACH (i, rows, &samples) {
 		const struct row *row = rows_at(rows, i);
 
+		ROWS_EACH (k, rows, &samples)
+			if (k != i && rows_at(rows, k)->value == row->value)
+				return 0;
 		first = fmin(first, row->value);
 		last = fmax(last, soak_sample_end_s(rows, row));
 	}
@@ -337,15 +353,15 @@ int soak_length(struct rows *rows, const char *test)
 static int soak_add_spread(struct rows *rows, const struct row *like, const struct soak_series *s,
 			   const char *name)
 {
-	return derive_value(rows, like, name, soak_spread(s));
+	return derive_value_or(rows, like, name, soak_spread(s), "fewer than two samples have one");
 }
 
 int soak_slope(struct rows *rows, const char *test, const char *kpi, const char *slope)
 {
-	return soak_derive(rows, test, kpi, soak_add_fit, slope);
+	return soak_derive_each(rows, test, kpi, soak_add_fit, slope, true);
 }
 
 int soak_variation(struct rows *rows, const char *test, const char *kpi, const char *name)
 {
-	return soak_derive(rows, test, kpi, soak_add_spread, name);
+	return soak_derive_each(rows, test, kpi, soak_add_spread, name, true);
 }

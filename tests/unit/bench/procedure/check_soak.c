@@ -79,6 +79,8 @@ static const struct row *found(const struct rows *rows, const char *kpi)
 START_TEST(a_short_soak_has_no_trend)
 {
 	static const double ms[] = {120, 130, 115, 200};
+	const struct rows_filter length = {.kpi = "soak_length", .trial = -1};
+	struct row few;
 	struct rows *rows;
 
 	ck_assert_int_eq(rows_open(&rows, NULL), 0);
@@ -92,6 +94,22 @@ START_TEST(a_short_soak_has_no_trend)
 			 "4 samples within 30 s carry no trend per hour (10 within 600 s do)");
 	ck_assert_int_eq(soak_length(rows, "13.1"), 0);
 	ck_assert_double_eq_tol(found(rows, "soak_length")->value, 34.5, 1e-9);
+	rows_close(rows);
+	/* no sample carries a P99: that is said as well */
+	ck_assert_int_eq(rows_open(&rows, NULL), 0);
+	add(rows, "at_s", 0, 0);
+	few = (struct row){.test = "13.1", .strategy = "fare-spray", .kpi = "TTFT_p99"};
+	few.missing = (char[]){"too few"};
+	ck_assert_int_eq(rows_add(rows, &few), 0);
+	ck_assert_int_eq(soak_slope(rows, "13.1", "TTFT_p99", "slope_TTFT"), 0);
+	ck_assert_str_eq(found(rows, "slope_TTFT")->missing,
+			 "0 samples within 0 s carry no trend per hour (10 within 600 s do)");
+	ck_assert_int_eq(soak_variation(rows, "13.1", "TTFT_p99", "TTFT_variation"), 0);
+	ck_assert_ptr_nonnull(found(rows, "TTFT_variation")->missing);
+	/* the same sample again, as in a resample of trials */
+	add(rows, "at_s", 1, 0);
+	ck_assert_int_eq(soak_length(rows, "13.1"), 0);
+	ck_assert_uint_eq(rows_next(rows, &length, 0), rows_count(rows));
 	rows_close(rows);
 }
 END_TEST
