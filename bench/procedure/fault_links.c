@@ -164,7 +164,7 @@ static unsigned fault_links_busiest(const struct fault_links *links, int first, 
 void fault_links_choose(struct fault_links *links)
 {
 	bool known = isfinite(links->share);
-	double carried = 0, rate = 0;
+	double carried = 0, rate = 0, most = 0;
 	int first = -1;
 	size_t used = 0, named = 0;
 
@@ -184,13 +184,15 @@ void fault_links_choose(struct fault_links *links)
 			named += (size_t)snprintf(links->text + named, sizeof(links->text) - named,
 						  " (%.0f%%)", link->share * 100);
 	}
+	for (unsigned i = 0; i < links->n; i++)
+		most = fmax(most, links->link[i].share);
 	links->share = known ? carried / rate : NAN;
 	if (!known)
 		snprintf(links->text + named, sizeof(links->text) - named,
 			 "; what it carried was not read");
-	else if (links->share < FAULT_CARRIES)
+	else if (most < FAULT_CARRIES)
 		snprintf(links->text + named, sizeof(links->text) - named,
-			 "; none of its tier carried more than probes just before");
+			 "; no link of its tier carried a tenth of its rate just before");
 }
 
 int fault_links_count(struct fault_links *links, const struct fabric *fabric)

@@ -13,7 +13,7 @@
 
 #define FAULT_LINKS_MAX	 64
 #define FAULT_COUNT_NS	 UINT64_C(1000000000) /* between both readings, which take 20 ms */
-#define FAULT_CARRIES	 0.1 /* of a link's rate: below are probes and acknowledgements */
+#define FAULT_CARRIES	 0.1 /* of a link's rate: less may be probes and acknowledgements alone */
 #define FAULT_AS_BUSY_AS 0.9 /* of the busiest link: these are cut in turn */
 
 enum fault_tier { FAULT_SUB_PORT, FAULT_LEAF_SPINE, FAULT_SPINE_SPINE };

@@ -94,6 +94,21 @@ START_TEST(links_as_busy_are_cut_in_turn)
 }
 END_TEST
 
+/* One carries 18%, all others probes: a second one that is cut with it carried little, and still
+ * there is a link that did. */
+START_TEST(one_of_two_carries)
+{
+	static const double bytes[] = {6e4, 6e4, 6e4, 1.125e6, 6e4, 6e4, 6e4, 6e4};
+	struct topo *topo = parsed(fabric(3));
+	struct fault_links links = ports_of(topo, 2, 0);
+
+	read_ports(&links, bytes);
+	ck_assert_double_lt(links.share, FAULT_CARRIES);
+	ck_assert_ptr_null(strstr(links.text, "no link"));
+	topo_destroy(topo);
+}
+END_TEST
+
 /* Probes are 3% of the line: that is said, and so is that nothing was read. */
 START_TEST(nothing_that_carries)
 {
@@ -107,7 +122,7 @@ START_TEST(nothing_that_carries)
 	ck_assert_ptr_nonnull(strstr(links.text, "was not read"));
 	read_ports(&links, bytes);
 	ck_assert_double_eq_tol(links.share, .032, 1e-9);
-	ck_assert_ptr_nonnull(strstr(links.text, "(3%); none of its tier carried"));
+	ck_assert_ptr_nonnull(strstr(links.text, "(3%); no link of its tier carried a tenth"));
 	topo_destroy(topo);
 }
 END_TEST
@@ -166,6 +181,7 @@ int main(void)
 
 	tcase_add_test(tcase, an_idle_link_is_not_cut);
 	tcase_add_test(tcase, links_as_busy_are_cut_in_turn);
+	tcase_add_test(tcase, one_of_two_carries);
 	tcase_add_test(tcase, nothing_that_carries);
 	tcase_add_test(tcase, links_to_spines);
 	tcase_add_test(tcase, the_last_link_is_not_cut);
