@@ -121,7 +121,9 @@ static void changes_draw(FILE *file, const void *context)
 
 /* ---- the text ---- */
 
-static void compare_row(struct doc *doc, struct table *table, const struct compare_item *item)
+/* across: of two strategies, and not of one. */
+static void compare_row(struct doc *doc, struct table *table, const struct compare_item *item,
+			bool across)
 {
 	char a[CELL_TEXT_MAX], b[CELL_TEXT_MAX], percent[32] = "", p[32] = "";
 
@@ -133,19 +135,30 @@ static void compare_row(struct doc *doc, struct table *table, const struct compa
 		snprintf(p, sizeof(p), "%.2g", item->p);
 	else if (item->n_a || item->n_b)
 		snprintf(p, sizeof(p), "few: %u, %u", item->n_a, item->n_b);
-	doc_fail(doc, table_row(table, (const char *[]){item->test->id, item->column.label,
-							item->strategy, item->params, a, b, percent,
-							p, compare_verdict_name(item->verdict)}));
+	if (across)
+		doc_fail(doc,
+			 table_row(table, (const char *[]){item->test->id, item->column.label,
+							   item->params, a, b, percent, p,
+							   compare_verdict_name(item->verdict)}));
+	else
+		doc_fail(doc, table_row(table, (const char *[]){
+						       item->test->id, item->column.label,
+						       item->strategy, item->params, a, b, percent,
+						       p, compare_verdict_name(item->verdict)}));
 }
 
 /* The rows with the verdicts that are wanted. */
 static void compare_some(struct doc *doc, const struct compare *compare, const bool *wanted,
-			 const char *a, const char *b)
+			 const char *a, const char *b, bool across)
 {
-	const char *const headers[] = {"Test", "KPI",	"Strategy", "Parameters", a,
+	const char *const of_runs[] = {"Test", "KPI",	"Strategy", "Parameters", a,
 				       b,      "B - A", "p",	    "Verdict"};
+	const char *const of_strategies[] = {"Test", "KPI",    "Parameters", a,
+					     b,	     "Change", "p",	     "Verdict"};
 	struct table *table;
-	int err = table_create(&table, sizeof(headers) / sizeof(headers[0]), headers);
+	int err = across ? table_create(&table, sizeof(of_strategies) / sizeof(of_strategies[0]),
+					of_strategies)
+			 : table_create(&table, sizeof(of_runs) / sizeof(of_runs[0]), of_runs);
 
 	if (err) {
 		doc_fail(doc, err);
@@ -153,7 +166,7 @@ static void compare_some(struct doc *doc, const struct compare *compare, const b
 	}
 	for (size_t i = 0; i < compare->n; i++)
 		if (wanted[compare->item[i].verdict])
-			compare_row(doc, table, &compare->item[i]);
+			compare_row(doc, table, &compare->item[i], across);
 	if (table_rows(table) > 1) {
 		doc_table(doc, table);
 	} else {
@@ -168,7 +181,7 @@ static void compare_table(struct doc *doc, const struct compare *compare, bool c
 
 	for (int i = 0; i < COMPARE_VERDICTS; i++)
 		wanted[i] = (i != COMPARE_SAME && i < COMPARE_FEW) == changed;
-	compare_some(doc, compare, wanted, "A", "B");
+	compare_some(doc, compare, wanted, "A", "B", false);
 }
 
 void compare_table_of(struct doc *doc, const struct compare *compare, enum compare_verdict one,
@@ -177,7 +190,7 @@ void compare_table_of(struct doc *doc, const struct compare *compare, enum compa
 	bool wanted[COMPARE_VERDICTS] = {false};
 
 	wanted[one] = wanted[other] = true;
-	compare_some(doc, compare, wanted, a, b);
+	compare_some(doc, compare, wanted, a, b, true);
 }
 
 static void compare_counts(struct doc *doc, const struct compare *compare)

@@ -27,7 +27,7 @@ json_t *compare_json(const struct compare *compare, const struct compare_run *a,
 void compare_doc(struct doc *doc, const struct compare *compare, const struct compare_run *a,
 		 const struct compare_run *b, double min_percent, bool all);
 
-/* The rows with one of two verdicts; a and b: what stands above their columns. */
+/* The results of two strategies with one of two verdicts; a and b stand above their columns. */
 void compare_table_of(struct doc *doc, const struct compare *compare, enum compare_verdict one,
 		      enum compare_verdict other, const char *a, const char *b);
 json_t *compare_counts_json(const struct compare *compare);

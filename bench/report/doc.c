@@ -87,6 +87,11 @@ int doc_error(const struct doc *doc)
 	return doc->err;
 }
 
+void doc_measured(struct doc *doc, const char *began)
+{
+	report_measured(doc->page, began);
+}
+
 void doc_heading(struct doc *doc, unsigned level, const char *id, const char *text)
 {
 	report_heading_at(doc->page, level, id, text);

@@ -18,6 +18,8 @@ struct doc;
 int doc_create(struct doc **out, const char *title); /* errors as report_create() */
 void doc_destroy(struct doc *doc);		     /* NULL is fine */
 
+void doc_measured(struct doc *doc, const char *began); /* as report_measured() */
+
 /* level 2 to 4; id: what links name, or "". */
 void doc_heading(struct doc *doc, unsigned level, const char *id, const char *text);
 void doc_text(struct doc *doc, const char *format, ...) __attribute__((format(printf, 2, 3)));

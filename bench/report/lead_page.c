@@ -346,6 +346,22 @@ static void lead_rule(struct doc *doc, const struct lead *lead, const struct lea
 		 few, *few ? "." : "");
 }
 
+static void lead_busy(struct doc *doc, const struct lead *lead)
+{
+	const char *kept = results_value(lead->results, "Run", "Trials kept although busy"),
+		   *idle = results_value(lead->results, "Run", "Idle time");
+	char text[600];
+
+	if (!results_even_busy(lead->results))
+		return;
+	snprintf(text, sizeof(text),
+		 "Measured with --even-busy: trials count although a core had no idle time. These "
+		 "figures may be those of the machine.%s%s%s%s%s%s",
+		 kept ? " Such trials: " : "", kept ? kept : "", kept ? "." : "",
+		 idle ? " Idle: " : "", idle ? idle : "", idle ? "." : "");
+	doc_strong(doc, text);
+}
+
 void lead_page(struct doc *doc, const struct lead *lead)
 {
 	struct lead_figure *figure = calloc(lead->tests->n + 1, sizeof(*figure));
@@ -357,9 +373,7 @@ void lead_page(struct doc *doc, const struct lead *lead)
 	}
 	for (size_t i = 0; i < lead->tests->n; i++)
 		n += lead_figure(lead, lead->tests->test[i], &figure[n]);
-	if (results_even_busy(lead->results))
-		doc_strong(doc, "Measured with --even-busy: trials count although a core had no "
-				"idle time. These figures may be those of the machine.");
+	lead_busy(doc, lead);
 	/* of few tests the figure comes first: what was tested is in their names */
 	if (n > 0 && n < LEAD_MANY)
 		lead_one_figure(doc, lead, &figure[0]);

@@ -193,17 +193,28 @@ static void lead_counts(struct doc *doc, const struct lead *lead)
 		doc_table(doc, table);
 }
 
-/* Where FARE loses, beyond chance or by what there is. */
-static void lead_losses(struct doc *doc, const struct lead_contrast *c)
+/* Each result with one of two verdicts; nothing if there is none. */
+static void lead_list(struct doc *doc, const struct lead_contrast *c, const char *title,
+		      enum compare_verdict one, enum compare_verdict other)
 {
-	char title[2 * ROW_NAME_MAX + 32];
-
-	if (!c->compare.count[COMPARE_WORSE] && !c->compare.count[COMPARE_MAYBE_WORSE])
+	if (!c->compare.count[one] && !c->compare.count[other])
 		return;
-	snprintf(title, sizeof(title), "Where %s is worse than %s", c->subject, c->baseline);
 	doc_heading(doc, 3, "", title);
-	compare_table_of(doc, &c->compare, COMPARE_WORSE, COMPARE_MAYBE_WORSE, c->baseline,
-			 c->subject);
+	compare_table_of(doc, &c->compare, one, other, c->baseline, c->subject);
+}
+
+/* Beyond chance or by what there is. */
+static void lead_lists(struct doc *doc, const struct lead_contrast *c)
+{
+	char title[2 * ROW_NAME_MAX + 64];
+
+	snprintf(title, sizeof(title), "Where %s is worse than %s", c->subject, c->baseline);
+	lead_list(doc, c, title, COMPARE_WORSE, COMPARE_MAYBE_WORSE);
+	snprintf(title, sizeof(title), "Where %s is better than %s", c->subject, c->baseline);
+	lead_list(doc, c, title, COMPARE_BETTER, COMPARE_MAYBE_BETTER);
+	snprintf(title, sizeof(title), "Where %s and %s are equal within the noise", c->subject,
+		 c->baseline);
+	lead_list(doc, c, title, COMPARE_SAME, COMPARE_SAME);
 }
 
 void lead_verdicts(struct doc *doc, const struct lead_contrast *c)
@@ -237,11 +248,14 @@ void lead_chapter(struct doc *doc, const struct lead *lead)
 		 "trials (Mann-Whitney, two-sided) has p < %g after adjustment for the number of "
 		 "comparisons (Benjamini and Hochberg), and the medians differ by 2%% at least. "
 		 "Maybe: too few trials for the test to say so, but all values of one are above "
-		 "all of the other.",
-		 COMPARE_P);
+		 "all of the other. Equal within the noise takes %d trials of both at least (or as "
+		 "many samples of a soak), of which the test says nothing, or a difference below "
+		 "2%%; that is no proof that they are equal. One to three trials are never called "
+		 "equal: they are too few to say.",
+		 COMPARE_P, COMPARE_MIN_TRIALS);
 	lead_counts(doc, lead);
 	for (size_t i = 0; i < lead->n; i++)
-		lead_losses(doc, &lead->contrast[i]);
+		lead_lists(doc, &lead->contrast[i]);
 }
 
 json_t *lead_json(const struct lead *lead)

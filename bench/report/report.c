@@ -18,7 +18,8 @@
 
 struct report {
 	char *title;
-	char *body; /* valid after fflush() */
+	char *measured; /* when measuring began, where the page is written later; NULL: with it */
+	char *body;	/* valid after fflush() */
 	size_t body_bytes;
 	FILE *file; /* writes body */
 	unsigned pictures;
@@ -179,7 +180,15 @@ void report_destroy(struct report *report)
 		fclose(report->file);
 	free(report->body);
 	free(report->title);
+	free(report->measured);
 	free(report);
+}
+
+void report_measured(struct report *report, const char *began)
+{
+	free(report->measured);
+	report->measured = strdup(began);
+	report->lost |= !report->measured;
 }
 
 void report_heading(struct report *report, const char *text)
@@ -395,7 +404,14 @@ static void report_page(const struct report *report, FILE *file)
 	fprintf(file, "<style>\n%s</style>\n</head>\n<body>\n", report_style);
 	report_element(file, "h1", report->title);
 	fwrite(report->body, 1, report->body_bytes, file);
-	fputs("<footer>Begun ", file);
+	fputs("<footer>", file);
+	if (report->measured) {
+		fputs("Measuring began ", file);
+		report_escape(file, report->measured);
+		fputs("; this page was written ", file);
+	} else {
+		fputs("Begun ", file);
+	}
 	report_escape(file, m->started);
 	fputs(" by farebench " FARE_VERSION " on ", file);
 	report_escape(file, m->processor);

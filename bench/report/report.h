@@ -78,6 +78,8 @@ struct report_plot {
 int report_create(struct report **out, const char *title);
 void report_destroy(struct report *report); /* NULL is fine */
 
+/* The page is of a run that began then (a time in words), and not of this process's. */
+void report_measured(struct report *report, const char *began);
 void report_heading(struct report *report, const char *text);
 /* A heading of level 2 to 4 that can be linked to: id is "" or a word. */
 void report_heading_at(struct report *report, unsigned level, const char *id, const char *text);

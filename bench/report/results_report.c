@@ -225,7 +225,7 @@ static void report_chapters(struct doc *doc, const struct results *results,
 	levels_show(doc, results, tests);
 	edition_show(doc, results, tests);
 	if (inference || training)
-		summary_health(doc, results, inference, training);
+		summary_health(doc, results, tests, inference, training);
 	summary_run(doc, results, tests);
 	if (inference || training)
 		summary_map(doc, results, tests);
@@ -270,12 +270,15 @@ static int report_make(const struct results *results, const struct results_tests
 		       struct doc **doc)
 {
 	struct lead *lead = calloc(1, sizeof(*lead));
+	const char *began = json_string_value(json_object_get(results->run, "started"));
 	int err = lead ? doc_create(doc, "farebench") : -ENOMEM;
 
 	if (err) {
 		free(lead);
 		return err;
 	}
+	if (began)
+		doc_measured(*doc, began);
 	doc_fail(*doc, lead_init(lead, results, tests));
 	report_chapters(*doc, results, tests, lead);
 	lead_fini(lead);

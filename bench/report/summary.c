@@ -440,7 +440,54 @@ static void summary_health_of(struct doc *doc, const struct results *results, co
 		doc_table(doc, table);
 }
 
-void summary_health(struct doc *doc, const struct results *results, bool inference, bool training)
+/* It cuts links, takes servers away, or ends all sessions to see them come back. */
+static bool summary_ends_sessions(const struct test *test)
+{
+	return (test->needs & NEED_FAULTS) || test_kpi(test, "control_convergence");
+}
+
+/* Which tests of the inference draft ended BGP sessions by order, and what was counted in those
+ * that count sessions themselves and end none. */
+static void summary_sessions(struct doc *doc, const struct results *results,
+			     const struct results_tests *tests)
+{
+	char text[1000] = "Tests that end BGP sessions by order, which count too: ";
+	size_t used = strlen(text), n = 0;
+
+	for (size_t i = 0; i < tests->n && used < sizeof(text); i++) {
+		const struct test *test = tests->test[i];
+		const struct rows_filter filter = {.test = test->id, .trial = -1};
+
+		if (test_is_draft(test) && summary_ends_sessions(test) &&
+		    rows_next(results->rows, &filter, 0) < rows_count(results->rows))
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s",
+						 n++ ? ", " : "", test->id);
+	}
+	if (!n && used < sizeof(text))
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "none in this run");
+	for (size_t i = 0; i < tests->n && used < sizeof(text); i++) {
+		const struct rows_filter filter = {
+			.test = tests->test[i]->id, .kpi = "flaps", .trial = -1};
+		double sum = 0;
+		size_t rows = 0;
+
+		ROWS_EACH (k, results->rows, &filter) {
+			sum += rows_at(results->rows, k)->missing
+				       ? 0
+				       : rows_at(results->rows, k)->value;
+			rows += !rows_at(results->rows, k)->missing;
+		}
+		if (rows && !summary_ends_sessions(tests->test[i]))
+			used += (size_t)snprintf(
+				text + used, sizeof(text) - used,
+				". Apart from them: %.12g in the %zu samples of %s", sum, rows,
+				tests->test[i]->id);
+	}
+	doc_text(doc, "%s.", text);
+}
+
+void summary_health(struct doc *doc, const struct results *results,
+		    const struct results_tests *tests, bool inference, bool training)
 {
 	static const char *const counted[] = {"Counted by NICs", "Counted by switches"};
 
@@ -450,6 +497,8 @@ void summary_health(struct doc *doc, const struct results *results, bool inferen
 				  summary_health_inference,
 				  sizeof(summary_health_inference) /
 					  sizeof(summary_health_inference[0]));
+	if (inference && results_value(results, SUMMARY_HEALTH, "BGP/OSPF Stability"))
+		summary_sessions(doc, results, tests);
 	if (training)
 		summary_health_of(
 			doc, results, "table 7 of the training methodology, which sets no limits",

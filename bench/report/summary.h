@@ -15,7 +15,8 @@ void summary_run(struct doc *doc, const struct results *results, const struct re
 void summary_kpis(struct doc *doc, const struct results *results,
 		  const struct results_tests *tests);
 /* The tables of the drafts that the run has tests of. */
-void summary_health(struct doc *doc, const struct results *results, bool inference, bool training);
+void summary_health(struct doc *doc, const struct results *results,
+		    const struct results_tests *tests, bool inference, bool training);
 void summary_anomalies(struct doc *doc, const struct results *results,
 		       const struct results_tests *tests);
 /* What has no value, and why. */

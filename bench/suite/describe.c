@@ -15,6 +15,7 @@
 #include "fabric/optimum.h"
 #include "suite/capability.h"
 #include "suite/suite.h"
+#include "suite/trial_guard.h"
 #include "suite/trial.h"
 #include "wire/roce_ports.h"
 #include "workload/custom.h"
@@ -338,10 +339,11 @@ static void describe_leaves(json_t *t, const struct describe *about)
 	/* a bgpd that was started anew begins at 0 */
 	if (now.knows_sessions && about->leaves->knows_sessions &&
 	    now.dropped >= about->leaves->dropped)
-		describe_row(t, "BGP/OSPF Stability",
-			     "%llu sessions of leaves ended in the whole run; those that a test's "
-			     "fault ended count too (12.x, 13.3)",
-			     (unsigned long long)(now.dropped - about->leaves->dropped));
+		describe_row(
+			t, "BGP/OSPF Stability",
+			"%llu sessions of leaves ended in the whole run, with those that tests "
+			"ended by order",
+			(unsigned long long)(now.dropped - about->leaves->dropped));
 	leaf_load_fini(&now);
 }
 
@@ -427,8 +429,13 @@ static void describe_run(json_t *tables, const struct describe *about)
 			     "those of the unscaled line)",
 			     about->scale);
 	describe_row(t, "Measured for", "%.0f s", about->seconds);
+	if (about->idle_trials)
+		describe_row(t, "Idle time", "%.0f%% of the machine, mean of %u trials",
+			     about->idle_percent, about->idle_trials);
 	if (about->options->even_busy) {
-		describe_row(t, "Idle time", "%s", "not looked at (--even-busy)");
+		describe_row(t, "Trials kept although busy",
+			     "%u of %u: %s; none is made again for that (--even-busy)", about->busy,
+			     about->included, TRIAL_GUARD_REASON);
 		return;
 	}
 	describe_row(t, "Attempts that do not count", "%u: see Trial accounting", about->repeated);

@@ -22,6 +22,10 @@ struct describe {
 	uint64_t seed;
 	double scale;
 	unsigned repeated, busy; /* attempts that do not count; trials kept all the same */
+	unsigned included;	 /* trials in the rows */
+	/* of the whole machine, mean over those trials of this part of the run that have it */
+	double idle_percent;
+	unsigned idle_trials;
 	double seconds;
 	const struct machine *machine;	/* as it was when the run began */
 	const struct leaf_load *leaves; /* the same; NULL, or at_ns 0: not known */

@@ -47,6 +47,8 @@ struct suite {
 	struct machine machine;	 /* when it began */
 	struct leaf_load leaves; /* the same; at_ns 0: none was read */
 	bool draft, training;	 /* tests of a draft are among them */
+	double idle_sum_percent; /* of the machine, over trials of which it is known */
+	unsigned idle_trials;
 };
 
 /* ---- the directory ---- */
@@ -201,15 +203,16 @@ static bool suite_has(const struct suite *suite, const struct trial *t)
 	return rows_next(suite->rows, &filter, 0) < rows_count(suite->rows);
 }
 
-/* 0: the trial counts. -EAGAIN: it is to be made again, because. -EBUSY: so it was, too often. */
+/* 0: the trial counts. -EAGAIN: it is to be made again, because. -EBUSY: so it was, too often, or
+ * no trial is made again: it counts all the same. */
 static int suite_judge(struct suite *suite, struct trial_guard *guard, const struct trial *t,
 		       const char **why)
 {
 	static const struct cpu_idle none = {.busiest_core_percent = 0};
 
 	*why = t->again ? t->again : TRIAL_GUARD_REASON;
-	if (suite->options->even_busy)
-		return 0;
+	if (suite->options->even_busy) /* kept, and counted */
+		return t->idle.mean_percent >= 0 && trial_guard_is_busy(&t->idle) ? -EBUSY : 0;
 	if (t->again)
 		return trial_guard_judge(guard, &none);
 	return t->idle.mean_percent >= 0 ? trial_guard_judge(guard, &t->idle) : 0;
@@ -226,9 +229,10 @@ static int suite_account(struct suite *suite, const struct trial *t, int verdict
 		return 0;
 	if (!t->again)
 		snprintf(idle, sizeof(idle), " (%.1f%%)", t->idle.busiest_core_percent);
-	fprintf(stderr, "%sfarebench: %s, trial %u: %s%s; %s\n",
-		suite->progress.terminal ? "\r\033[K" : "", t->test->id, t->number + 1, why, idle,
-		verdict == -EAGAIN ? "it is made again" : "it is kept all the same");
+	if (t->again || !suite->options->even_busy) /* else it would be said of most trials */
+		fprintf(stderr, "%sfarebench: %s, trial %u: %s%s; %s\n",
+			suite->progress.terminal ? "\r\033[K" : "", t->test->id, t->number + 1, why,
+			idle, verdict == -EAGAIN ? "it is made again" : "it is kept all the same");
 	trial_fill_row(t, &row, verdict == -EAGAIN ? SUITE_EXCLUDED : SUITE_KEPT);
 	return rows_add(suite->rows, &row);
 }
@@ -364,6 +368,14 @@ static int suite_run_trial(struct suite *suite, struct trial *t)
 	return err || !t->fabric || !suite->fabric.hosts ? err : suite_note_hosts(suite, t);
 }
 
+static void suite_note_idle(struct suite *suite, const struct trial *t)
+{
+	if (t->idle.mean_percent < 0)
+		return;
+	suite->idle_sum_percent += t->idle.mean_percent;
+	suite->idle_trials++;
+}
+
 /* Tries again while the machine has no idle time; if it never has, the trial counts as busy. */
 static int suite_one(struct suite *suite, const struct test *test, const struct cell *cell,
 		     unsigned number)
@@ -382,11 +394,14 @@ static int suite_one(struct suite *suite, const struct test *test, const struct 
 		verdict = err ? 0 : suite_judge(suite, &guard, &t, &why);
 		if (!err)
 			err = suite_account(suite, &t, verdict, why);
-		if (!err && verdict == -EBUSY && suite->options->strict)
+		if (!err && verdict == -EBUSY && suite->options->strict &&
+		    !suite->options->even_busy)
 			err = -EBUSY;
 		if (!err && verdict == -EAGAIN)
 			err = suite_await_idle();
 		else if (!err)
+			suite_note_idle(suite, &t);
+		if (!err && verdict != -EAGAIN)
 			err = suite_keep(suite, &t, (double)(clock_now_ns() - start) / 1e9);
 		trial_fini(&t);
 		if (!err && interrupt_pending())
@@ -620,31 +635,38 @@ static int suite_open(struct suite *suite, bool fabric)
 	return suite_open_rows(suite);
 }
 
-static unsigned suite_count(const struct suite *suite, const char *kpi)
+/* Rows with that name, and these words (NULL: any). */
+static unsigned suite_count(const struct suite *suite, const char *kpi, const char *text)
 {
 	struct rows_filter filter = {.kpi = kpi, .trial = -1};
 	unsigned n = 0;
 
 	ROWS_EACH (i, suite->rows, &filter)
-		n++;
+		n += !text || (rows_at(suite->rows, i)->text &&
+			       strcmp(rows_at(suite->rows, i)->text, text) == 0);
 	return n;
 }
 
 static int suite_describe(const struct suite *suite, json_t **run)
 {
 	char path[4096];
-	struct describe about = {.fabric = suite->has_fabric ? &suite->fabric : NULL,
-				 .options = suite->options,
-				 .seed = suite->seed,
-				 .scale = suite->scale,
-				 .repeated = suite_count(suite, SUITE_EXCLUDED),
-				 .busy = suite_count(suite, SUITE_KEPT),
-				 .seconds =
-					 suite->before.seconds + progress_seconds(&suite->progress),
-				 .machine = &suite->machine,
-				 .leaves = &suite->leaves,
-				 .draft = suite->draft,
-				 .training = suite->training};
+	struct describe about = {
+		.fabric = suite->has_fabric ? &suite->fabric : NULL,
+		.options = suite->options,
+		.seed = suite->seed,
+		.scale = suite->scale,
+		.repeated = suite_count(suite, SUITE_EXCLUDED, NULL),
+		.busy = suite_count(suite, SUITE_KEPT,
+				    suite->options->even_busy ? TRIAL_GUARD_REASON : NULL),
+		.included = suite_count(suite, SUITE_DONE, NULL),
+		.idle_percent =
+			suite->idle_trials ? suite->idle_sum_percent / suite->idle_trials : 0,
+		.idle_trials = suite->idle_trials,
+		.seconds = suite->before.seconds + progress_seconds(&suite->progress),
+		.machine = &suite->machine,
+		.leaves = &suite->leaves,
+		.draft = suite->draft,
+		.training = suite->training};
 
 	json_decref(*run);
 	*run = describe_json(&about);

@@ -3,9 +3,14 @@
 
 #include <errno.h>
 
+bool trial_guard_is_busy(const struct cpu_idle *idle)
+{
+	return idle->busiest_core_percent < TRIAL_GUARD_PERCENT;
+}
+
 int trial_guard_judge(struct trial_guard *guard, const struct cpu_idle *idle)
 {
-	if (idle->busiest_core_percent >= TRIAL_GUARD_PERCENT) {
+	if (!trial_guard_is_busy(idle)) {
 		guard->in_a_row = 0;
 		return 0;
 	}

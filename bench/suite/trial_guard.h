@@ -8,6 +8,8 @@
 #ifndef TRIAL_GUARD_H
 #define TRIAL_GUARD_H
 
+#include <stdbool.h>
+
 #include "core/cpu.h"
 
 /*
@@ -23,6 +25,8 @@ struct trial_guard {
 	unsigned in_a_row; /* of the last ones */
 };
 
+/* Had a core no idle time? */
+bool trial_guard_is_busy(const struct cpu_idle *idle);
 /* 0: it counts. -EAGAIN: it does not; repeat it. -EBUSY: neither did those before it; give up. */
 int trial_guard_judge(struct trial_guard *guard, const struct cpu_idle *idle);
 

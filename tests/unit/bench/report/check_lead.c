@@ -175,6 +175,75 @@ START_TEST(the_page_of_many_tests)
 }
 END_TEST
 
+/* Both where it is better and where neither is; sessions that end by order apart from others. */
+START_TEST(what_is_listed)
+{
+	static const char *const wanted[] = {
+		"Where fare-spray is better than ecmp-stripe",
+		"size=2",
+		"Where fare-spray and ecmp-stripe are equal within the noise",
+		"size=1",
+		"One to three trials are never called equal",
+		"Tests that end BGP sessions by order, which count too: 12.9. Apart from them: 3 "
+		"in "
+		"the 2 samples of 13.1."};
+	static const struct kpi flaps[] = {{"rate", "", "DUT-F", "", BETTER_HIGHER, 0},
+					   {"flaps", "", "DUT-S", "", BETTER_LOWER, 0},
+					   {.name = NULL}};
+	const struct test soak = {.id = "13.1",
+				  .name = "Soak",
+				  .clause = "draft",
+				  .dut = "DUT-F",
+				  .summary = "Fake.",
+				  .params = params,
+				  .kpis = flaps},
+			  cuts = {.id = "12.9",
+				  .name = "Cut",
+				  .clause = "draft",
+				  .dut = "DUT-F",
+				  .summary = "Fake.",
+				  .kpis = flaps,
+				  .needs = NEED_FAULTS};
+	const struct test *list[] = {&soak, &cuts};
+	struct results_tests all = {list, 2};
+	struct results results = {0};
+	const char *at;
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	ck_assert_int_eq(rows_open(&results.rows, NULL), 0);
+	results.run = json_loads("{\"tables\":[{\"title\":\"Fabric health\",\"rows\":[["
+				 "\"BGP/OSPF Stability\",\"9 sessions\"]]}]}",
+				 0, NULL);
+	for (unsigned i = 0; i < 2 * 2 * 5; i++) {
+		struct row row = {.test = "13.1", .kpi = "rate", .trial = i / 4, .n_params = 1};
+
+		snprintf(row.strategy, sizeof(row.strategy), "%s",
+			 i % 2 ? "fare-spray" : "ecmp-stripe");
+		ck_assert_int_eq(row_param_set(&row.param[0], "size", i & 2 ? "2" : "1"), 0);
+		row.value = (i & 2 && i % 2 ? 500 : 100) + row.trial;
+		ck_assert_int_eq(rows_add(results.rows, &row), 0);
+	}
+	add(results.rows, "13.1", "x", "1", "flaps", 1);
+	add(results.rows, "13.1", "y", "1", "flaps", 2);
+	add(results.rows, "12.9", "x", "1", "flaps", 7);
+	ck_assert_int_eq(results_report(&results, &all, NULL, file), 0);
+	fclose(file);
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		at = strstr(text, wanted[i]);
+		ck_assert_msg(at, "no %s", wanted[i]);
+	}
+	at = strstr(text, wanted[2]);
+	ck_assert(strstr(strstr(text, wanted[0]), wanted[1]) < at);
+	ck_assert_ptr_nonnull(strstr(at, wanted[3]));
+	free(text);
+	json_decref(results.run);
+	results.run = NULL;
+	results_close(&results);
+}
+END_TEST
+
 /* One colour and mark, wherever a strategy stands among others. */
 START_TEST(a_strategy_has_one_style)
 {
@@ -232,6 +301,7 @@ int main(void)
 	tcase_add_checked_fixture(tcase, fake_gnuplot, no_more_gnuplot);
 	tcase_add_test(tcase, a_figure_is_the_geometric_mean);
 	tcase_add_test(tcase, the_page_of_many_tests);
+	tcase_add_test(tcase, what_is_listed);
 	tcase_add_test(tcase, a_strategy_has_one_style);
 	tcase_add_test(tcase, headlines_stand_in_tables);
 	suite_add_tcase(suite, tcase);

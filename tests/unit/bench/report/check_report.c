@@ -93,6 +93,21 @@ START_TEST(self_contained)
 }
 END_TEST
 
+/* Of a run that began earlier: both times. */
+START_TEST(when_it_was_measured)
+{
+	struct report *report;
+	char *page;
+
+	ck_assert_int_eq(report_create(&report, "t"), 0);
+	report_measured(report, "2026-01-02 03:04:05 <UTC>");
+	page = page_of(report);
+	ck_assert_ptr_nonnull(strstr(page, "<footer>Measuring began 2026-01-02 03:04:05 "
+					   "&lt;UTC&gt;; this page was written 20"));
+	ck_assert_ptr_null(strstr(page, "Begun"));
+}
+END_TEST
+
 static void draw(FILE *file, const void *context)
 {
 	fputs("<svg><text>", file);
@@ -183,6 +198,7 @@ int main(void)
 	tcase_add_test(tcase, everything_is_escaped);
 	tcase_add_test(tcase, sentences_and_many_columns);
 	tcase_add_test(tcase, self_contained);
+	tcase_add_test(tcase, when_it_was_measured);
 	tcase_add_test(tcase, pictures);
 	tcase_add_test(tcase, nowhere_to_write);
 	tcase_add_test(tcase, half_a_page_is_none);

@@ -20,14 +20,21 @@ static const char *said(const json_t *run, const char *name)
 	return NULL;
 }
 
-/* When it began, not when the report was made; and which trials nobody judged. */
+/* When it began, not when the report was made; and how many trials had a core without idle
+ * time. */
 START_TEST(a_run_says_what_it_was)
 {
 	struct machine machine = {.started = "2026-01-02 03:04:05 UTC"};
 	struct fabric lab = {.topo = parsed(fabric(4))};
 	struct suite_options options = {.even_busy = true};
-	struct describe about = {
-		.fabric = &lab, .options = &options, .machine = &machine, .scale = 250};
+	struct describe about = {.fabric = &lab,
+				 .options = &options,
+				 .machine = &machine,
+				 .scale = 250,
+				 .busy = 3,
+				 .included = 7,
+				 .idle_percent = 41.4,
+				 .idle_trials = 6};
 	json_t *run;
 
 	lab.topo->bucket_bytes = 131072;
@@ -36,7 +43,10 @@ START_TEST(a_run_says_what_it_was)
 	ck_assert_str_eq(said(run, "Started"), "2026-01-02 03:04:05 UTC");
 	ck_assert_str_eq(json_string_value(json_object_get(run, "started")),
 			 "2026-01-02 03:04:05 UTC");
-	ck_assert_str_eq(said(run, "Idle time"), "not looked at (--even-busy)");
+	ck_assert_str_eq(said(run, "Idle time"), "41% of the machine, mean of 6 trials");
+	ck_assert_str_eq(said(run, "Trials kept although busy"),
+			 "3 of 7: a core was idle for less than 2.5% of the time; none is made "
+			 "again for that (--even-busy)");
 	ck_assert_ptr_nonnull(strstr(said(run, "Scale"), "token buckets"));
 	ck_assert_ptr_nonnull(strstr(said(run, "Accelerators"), "4 processes stand"));
 	ck_assert_ptr_nonnull(strstr(said(run, "Queue of a shaped port"), "65536 bytes"));

@@ -13,7 +13,8 @@
 
 static unsigned attempts;
 static struct audit_counts counts; /* of each */
-static bool again, fails;
+static bool again, fails, even_busy;
+static double busiest_percent = -1; /* idle share of a core in the next trial; below 0: unknown */
 
 static int fake_run(struct trial *t)
 {
@@ -21,6 +22,9 @@ static int fake_run(struct trial *t)
 	t->counts = counts;
 	if (fails && attempts > 1)
 		return -EIO;
+	if (busiest_percent >= 0)
+		t->idle = (struct cpu_idle){.mean_percent = 30,
+					    .busiest_core_percent = busiest_percent};
 	if (again && attempts == 1)
 		t->again = "the first never counts";
 	trial_value(t, "latency", 5, 1);
@@ -42,7 +46,8 @@ static const struct test fake = {.id = "fake-one",
 static int run(const char *dir, bool resume, struct rows **rows, json_t **about)
 {
 	const struct test *const tests[] = {&fake};
-	struct suite_options options = {.dir = dir, .resume = resume, .has_seed = true};
+	struct suite_options options = {
+		.dir = dir, .resume = resume, .has_seed = true, .even_busy = even_busy};
 
 	attempts = 0;
 	return suite_run(&options, tests, 1, rows, about);
@@ -102,6 +107,33 @@ START_TEST(a_resumed_run_knows_every_attempt)
 }
 END_TEST
 
+/* --even-busy keeps what has no idle time without trying again, and counts it. */
+START_TEST(even_busy_trials_are_counted)
+{
+	struct account account;
+	struct rows *rows;
+	json_t *about;
+
+	again = fails = false;
+	even_busy = true;
+	counts = (struct audit_counts){0};
+	for (int busy = 0; busy < 2; busy++) {
+		busiest_percent = busy ? 1 : 20;
+		ck_assert_int_eq(run(NULL, false, &rows, &about), 0);
+		account_read(&account, rows);
+		ck_assert_uint_eq(attempts, 1);
+		ck_assert_uint_eq(account.included, 1);
+		ck_assert_uint_eq(account.excluded, 0);
+		ck_assert_uint_eq(account.kept, (unsigned)busy);
+		ck_assert_int_eq(json_integer_value(json_object_get(about, "trials_busy")), busy);
+		rows_close(rows);
+		json_decref(about);
+	}
+	busiest_percent = -1;
+	even_busy = false;
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("suite");
@@ -112,6 +144,7 @@ int main(void)
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, a_breach_spoils_the_trial);
 	tcase_add_test(tcase, a_resumed_run_knows_every_attempt);
+	tcase_add_test(tcase, even_busy_trials_are_counted);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
