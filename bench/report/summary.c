@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/stats.h"
-#include "report/anomaly.h"
+#include "report/anomalies.h"
 #include "report/cell.h"
 #include "report/grid.h"
 #include "report/kpi_map.h"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * anomaly.h - what rows show that nobody expects (section 14: anomalies observed).
+ * anomalies.h - what rows show that nobody expects (section 14: anomalies observed).
  *
  * Owns: the list of rules. In: a test and its rows; out: what breaks a rule, each rule, KPI and
  * strategy once; a chapter. Thread: one.
  *
  * A value that is missing is no anomaly: the chapter Not measured has those.
  */
-#ifndef ANOMALY_H
-#define ANOMALY_H
+#ifndef ANOMALIES_H
+#define ANOMALIES_H
 
 #include "report/doc.h"
 #include "report/results.h"

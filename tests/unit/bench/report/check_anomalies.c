@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/anomaly.h"
+#include "report/anomalies.h"
 #include "suite/trial.h"
 
 static const struct kpi kpis[] = {{"Link_utilization", "%", "DUT-F", "", BETTER_NONE, 0},
@@ -157,8 +157,8 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("anomaly");
-	TCase *tcase = tcase_create("anomaly");
+	Suite *suite = suite_create("anomalies");
+	TCase *tcase = tcase_create("anomalies");
 	SRunner *runner = srunner_create(suite);
 	int failed;
 

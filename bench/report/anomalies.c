@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/anomaly.h"
+#include "report/anomalies.h"
 
 #include <errno.h>
 #include <math.h>
