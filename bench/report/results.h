@@ -31,7 +31,7 @@ const char *results_table(const struct results *results, size_t i, const json_t 
 /* The value of a name in the table with that title; NULL: there is none. */
 const char *results_value(const struct results *results, const char *title, const char *name);
 
-/* Was idle time not looked at, so that figures may be those of the machine (--even-busy)? */
+/* Do trials without idle time count, so that figures may be those of the machine (--even-busy)? */
 bool results_even_busy(const struct results *results);
 
 /* Only the rows of a test, borrowed. -ENOMEM. */
