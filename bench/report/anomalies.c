@@ -170,8 +170,8 @@ static struct anomaly *anomaly_entry(struct anomalies *found, size_t from, const
 		return NULL;
 	}
 	*is_new = true;
-	found->list[found->n] =
-		(struct anomaly){.rule = rule, .kpi = kpi, .strategy = strategy, .worst = NAN};
+	found->list[found->n] = (struct anomaly){.rule = rule, .kpi = kpi, .worst = NAN};
+	snprintf(found->list[found->n].strategy, sizeof(found->list[0].strategy), "%s", strategy);
 	return &found->list[found->n++];
 }
 

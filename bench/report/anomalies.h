@@ -22,7 +22,7 @@
 struct anomaly {
 	const char *rule; /* its name */
 	const char *kpi;
-	const char *strategy;
+	char strategy[ROW_NAME_MAX];
 	unsigned n;		   /* rows, or pairs of levels */
 	double worst;		   /* of the values, in the KPI's unit */
 	char place[ANOMALY_PLACE]; /* of the worst: "size=1M load=90" */
