@@ -66,13 +66,13 @@ static void decode_evict(struct serving *s, struct decode_worker *d, uint64_t no
 		serving_preempt(s, d->active[--d->n_active], now);
 }
 
-static void decode_admit(struct serving *s, struct decode_worker *d)
+/* A step may be known only after a cache that arrived later: that one waits for the next. */
+static void decode_admit(struct serving *s, struct decode_worker *d, uint64_t now)
 {
 	unsigned room = s->o->static_batch && d->n_active ? 0 : decode_room(s);
-	uint32_t i;
 
-	while (d->n_active < room && (i = queue_take(s, &d->waiting)) != SERVING_NONE)
-		d->active[d->n_active++] = i;
+	while (d->n_active < room && d->waiting.n && s->request[d->waiting.head].arrived_ns <= now)
+		d->active[d->n_active++] = queue_take(s, &d->waiting);
 }
 
 static void decode_worker_step(struct serving *s, struct decode_worker *d, uint64_t now)
@@ -99,7 +99,7 @@ static void decode_worker_step(struct serving *s, struct decode_worker *d, uint6
 	}
 	d->n_active = kept;
 	decode_evict(s, d, now);
-	decode_admit(s, d);
+	decode_admit(s, d, now);
 }
 
 static void decode_memory(struct serving *s)

@@ -106,6 +106,28 @@ START_TEST(a_batch_of_one_bounds_the_tokens)
 }
 END_TEST
 
+/*
+ * A step that ended at 40 ms is known only after a cache that arrived at 70 ms, of a request of 50
+ * ms: its first token is that of the step after the next, not one before it came.
+ */
+START_TEST(no_token_before_its_cache)
+{
+	struct served *all = begin(&plain, 1, 4);
+	struct request *q = &all->s.request[0];
+
+	all->r.done_s = calloc(8, sizeof(double));
+	all->r.done_ttft_s = calloc(8, sizeof(double));
+	q->arrival_ns = 50 * MS;
+	q->computed_ns = 60 * MS;
+	q->arrived_ns = 70 * MS;
+	for (unsigned i = 1; i <= 6; i++)
+		serving_step(&all->s, i * 20 * MS);
+	ck_assert_uint_eq(q->first_ns, 100 * MS);
+	ck_assert_uint_eq(all->r.ttft.max, 50 * MS);
+	end(all);
+}
+END_TEST
+
 /* What was preempted is tokens that came, and no goodput. */
 START_TEST(preempted_requests_are_no_goodput)
 {
@@ -500,6 +522,7 @@ int main(void)
 	tcase_add_test(tcase, bytes_of_a_shard);
 	tcase_add_test(tcase, requests_at_once);
 	tcase_add_test(tcase, a_batch_of_one_bounds_the_tokens);
+	tcase_add_test(tcase, no_token_before_its_cache);
 	tcase_add_test(tcase, preempted_requests_are_no_goodput);
 	tcase_add_test(tcase, all_traffic_counts_when_caches_do);
 	tcase_add_test(tcase, caches_are_part_of_all_traffic);
