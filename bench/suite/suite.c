@@ -42,7 +42,7 @@ struct suite {
 	struct progress progress;
 	double scale;
 	uint64_t seed;
-	unsigned done, made; /* made: not by the run that goes on */
+	unsigned done, made;	 /* made: not by the run that goes on */
 	struct resume before;	 /* of the run that goes on */
 	struct machine machine;	 /* when it began */
 	struct leaf_load leaves; /* the same; at_ns 0: none was read */
