@@ -57,6 +57,16 @@ bool dispatch_cannot(const struct trial *t, const struct dispatch *d, char *reas
 	return true;
 }
 
+/*
+ * Bytes are divided by the scale, and so is what libfare posts at once: a packet where links are
+ * that slow (it is cut to no less). A chunk of 50 KB takes 16 ms of a link of 25 Mb/s, and a
+ * dispatch is shorter. Of lines at their own rate: libfare's choice.
+ */
+static uint32_t dispatch_chunk(const struct trial *t)
+{
+	return t->scale > 1 ? 1 : 0;
+}
+
 unsigned dispatch_plan(const struct trial *t, const struct dispatch *d, struct plan *plan,
 		       struct moe *moe)
 {
@@ -67,6 +77,7 @@ unsigned dispatch_plan(const struct trial *t, const struct dispatch *d, struct p
 	if (d->padded)
 		moe_pad(moe);
 	ep.moe = moe;
+	ep.options.chunk_bytes = dispatch_chunk(t);
 	ep.rounds = TRAFFIC_ROUNDS;
 	ep.period_s = d->period_s;
 	load = plan_load(plan, &ep);
