@@ -58,13 +58,13 @@ bool dispatch_cannot(const struct trial *t, const struct dispatch *d, char *reas
 }
 
 /*
- * Bytes are divided by the scale, and so is what libfare posts at once: a packet where links are
- * that slow (it is cut to no less). A chunk of 50 KB takes 16 ms of a link of 25 Mb/s, and a
- * dispatch is shorter. Of lines at their own rate: libfare's choice.
+ * In a lab bytes are divided by the scale, and so is what libfare posts at once: a packet (it is
+ * cut to no less). A chunk of 50 KB takes 16 ms of a link of 25 Mb/s, and a dispatch is shorter.
+ * On hosts: libfare's choice.
  */
 static uint32_t dispatch_chunk(const struct trial *t)
 {
-	return t->scale > 1 ? 1 : 0;
+	return t->scale > 1 && !t->fabric->hosts ? 1 : 0;
 }
 
 unsigned dispatch_plan(const struct trial *t, const struct dispatch *d, struct plan *plan,

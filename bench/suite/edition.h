@@ -42,7 +42,7 @@ unsigned edition_trials(struct editions e, const struct test *test);
 double edition_seconds(struct editions e, const struct test *test);
 /*
  * Both as the draft's text has them: "20 of 60 s"; "... (1.3)" where the test's own clause says
- * nothing and 1.3 of the inference draft speaks for all; else what is not stated there, and what
+ * nothing and 1.3 of the inference draft holds for all; else what is not stated there, and what
  * this project takes. "-": the test is of no draft.
  */
 void edition_asks(struct editions e, const struct test *test, char *out, size_t size);
