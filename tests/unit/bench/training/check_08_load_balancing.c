@@ -37,7 +37,7 @@ static double delta(const struct rows *rows, const char *strategy, const char *k
 
 START_TEST(a_mode_against_ecmp)
 {
-	static const double ecmp[] = {80, 100, 300}, flowlet[] = {NAN, 149, 151};
+	static const double ecmp[] = {160, 200, 600}, flowlet[] = {NAN, 299, 301};
 	struct rows *rows;
 
 	ck_assert_int_eq(rows_open(&rows, NULL), 0);
