@@ -88,3 +88,15 @@ fabric_readdress() { # gpu plane sub_port sub_ports
 	done
 	ip addr del "198.18.$x.0/31" dev "h${1}p${2}s$3"
 }
+
+# Each program, with these options before its own arguments; all of them, whatever becomes of one. Not 0: one failed.
+fabric_programs() { # options "program [arg...]"...
+	local options=$1 line words status=0
+	shift
+	for line; do
+		read -ra words <<<"$line"
+		echo "== $line"
+		"$FARE_BIN/${words[0]}" $options "${words[@]:1}" || { echo "FAIL: $line: status $?"; status=1; }
+	done
+	return $status
+}

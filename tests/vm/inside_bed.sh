@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# inside_bed.sh PLANES SUB_PORTS PROGRAM [ARG...]: inside the VM: the fabric, then a program of tests/lab over its devices.
+# inside_bed.sh PLANES SUB_PORTS "PROGRAM [ARG...]"...: inside the VM: the fabric, then programs of tests/lab over its devices, one after
+# the other. Each leaves the fabric as it was.
 set -u
 . tests/vm/fabric.sh
 fabric_up "$1" "$2" || { echo "no fabric"; exit 1; }
-program=$3
-shift 3
-exec "$FARE_BIN/$program" --provider verbs "$@"
+shift 2
+fabric_programs "--provider verbs" "$@"

@@ -13,7 +13,7 @@ trap 'rm -f "$said"' EXIT
 while [ "$left" -gt 0 ]; do
 	n=$((left < each ? left : each)) rc=0
 	echo "stale_rounds: $((rounds - left)) of $rounds rounds done, the next $n" >&2
-	bash "$here/run.sh" $((300 + 6 * n)) tests/vm/inside_bed.sh 2 2 stale_write --rounds "$n" --patience 120 \
+	bash "$here/run.sh" $((300 + 6 * n)) tests/vm/inside_bed.sh 2 2 "stale_write --rounds $n --patience 120" \
 		>"$said" || rc=$?
 	cat "$said" >&2
 	[ "$rc" != 77 ] || exit 77
