@@ -14,7 +14,8 @@
 #define FABRIC_CONVERGE_S 60
 #define FABRIC_GONE_NS	  5000000000 /* what ended is withdrawn within that */
 
-#define FABRIC_SETTING "a setting of the lab's topology: run these tests again in a lab that has it"
+#define FABRIC_SETTING                                                                             \
+	"a setting of the lab's topology: run these tests again in a lab that has it, as one of "
 
 /* Why it is missing from a lab, and from hosts; what to do about it in a lab. */
 static const struct {
@@ -26,11 +27,15 @@ static const struct {
 	{NEED_FAULTS, "no command that cuts links is known for this fabric",
 	 "the inventory has no command that cuts links", NULL},
 	{NEED_SPINES, "the fabric has one tier: a leaf for each plane, no spines",
-	 "the inventory names no spines", "not possible in this fabric: it takes one of two tiers"},
+	 "the inventory names no spines",
+	 "not possible in this fabric: it takes one of two tiers, as one of two-tier-lb.yaml or, "
+	 "where leaves pause, pfc-ring.yaml"},
 	{NEED_ECN, "the leaves mark nothing: the lab's topology has no ecn_threshold_kb",
-	 "how hosts' switches mark is neither set nor read by port from here", FABRIC_SETTING},
+	 "how hosts' switches mark is neither set nor read by port from here",
+	 FABRIC_SETTING "ecn.yaml or training-bench.yaml"},
 	{NEED_PFC, "the lab's topology has no pfc",
-	 "how hosts' switches pause is neither set nor read by port from here", FABRIC_SETTING},
+	 "how hosts' switches pause is neither set nor read by port from here",
+	 FABRIC_SETTING "pfc.yaml, training-bench.yaml or, of two tiers, pfc-ring.yaml"},
 	{NEED_SWITCH_COUNTERS, "the leaves' counters cannot be read",
 	 "no switch is in the inventory", NULL},
 	{NEED_ONE_MACHINE, "the workers run on other hosts", "the workers run on other hosts",

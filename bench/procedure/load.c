@@ -164,6 +164,12 @@ double load_unfinished(const struct measured_load *load)
 	return due > 0 ? (double)(load->unposted + load->late) / due : NAN;
 }
 
+bool load_keeps_pace(double offered_bps, double bps, double window_s, unsigned streams,
+		     double message_bytes)
+{
+	return bps * window_s + streams * message_bytes * 8 >= .99 * offered_bps * window_s;
+}
+
 void load_pair(unsigned i, unsigned sources, unsigned sinks, unsigned *source, unsigned *sink)
 {
 	unsigned a = sources, b = sinks, cycle;

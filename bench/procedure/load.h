@@ -46,6 +46,14 @@ bool load_beat_line(double median, double line);
 double load_unfinished(const struct measured_load *load);
 
 /*
+ * Whether the window's acknowledgements kept pace with what was offered: to 1%, and a message of
+ * each stream, which may be under way at the end and not have been at the beginning. False: a
+ * backlog grows. Pure.
+ */
+bool load_keeps_pace(double offered_bps, double bps, double window_s, unsigned streams,
+		     double message_bytes);
+
+/*
  * Of shares of n links, server[] of each: JFI between the links of a server, the mean of servers.
  * NaN: there are none. Pure.
  */

@@ -43,7 +43,7 @@ static bool anomaly_impossible(const struct test *test, const struct row *row)
 {
 	const struct kpi *kpi = test_kpi(test, row->kpi);
 
-	if (anomaly_begins(row->kpi, "JFI"))
+	if (anomaly_begins(row->kpi, "JFI") && !anomaly_ends(row->kpi, "_delta"))
 		return row->value < 0 || row->value > 1.001;
 	return kpi && strcmp(kpi->unit, "%") == 0 && anomaly_is_share(row->kpi) &&
 	       (row->value < 0 || row->value > ANOMALY_IS_POSSIBLE_PERCENT);

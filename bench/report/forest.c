@@ -53,7 +53,7 @@ void forest_interval(FILE *file, const struct forest *forest, double low, double
 		forest_x(forest, low), y, forest_x(forest, high));
 }
 
-void forest_mark(FILE *file, unsigned style, const char *colour, double x, double y)
+void forest_mark(FILE *file, unsigned style, const char *colour, bool open, double x, double y)
 {
 	/* those of gnuplot's points in report_plot.c, in their order */
 	static const char *const shapes[] = {
@@ -65,6 +65,8 @@ void forest_mark(FILE *file, unsigned style, const char *colour, double x, doubl
 		"m0 -6 l5.7 4.1 -2.2 6.8 h-7 l-2.2 -6.8 z",
 	};
 
-	fprintf(file, "<path d=\"M%.1f %.1f %s\" fill=\"%s\"/>\n", x, y,
-		shapes[(style ? style - 1 : 0) % (sizeof(shapes) / sizeof(shapes[0]))], colour);
+	fprintf(file,
+		"<path d=\"M%.1f %.1f %s\" fill=\"%s\" stroke=\"%s\" stroke-width=\"1.6\"/>\n", x,
+		y, shapes[(style ? style - 1 : 0) % (sizeof(shapes) / sizeof(shapes[0]))],
+		open ? "var(--back)" : colour, colour);
 }

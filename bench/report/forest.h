@@ -8,6 +8,7 @@
 #ifndef FOREST_H
 #define FOREST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -28,8 +29,8 @@ void forest_begin(FILE *file, const struct forest *forest, const char *const tic
 /* The name at the left of a row and the number at its right; NULL: none. */
 void forest_name(FILE *file, const struct forest *forest, size_t row, const char *name,
 		 const char *number);
-/* The shape of a style (report.h) in that colour. */
-void forest_mark(FILE *file, unsigned style, const char *colour, double x, double y);
+/* The shape of a style (report.h) in that colour; open: its outline. */
+void forest_mark(FILE *file, unsigned style, const char *colour, bool open, double x, double y);
 void forest_interval(FILE *file, const struct forest *forest, double low, double high, double y);
 
 #endif

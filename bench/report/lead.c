@@ -159,13 +159,24 @@ double lead_ratio(const struct compare_item *item)
 	return item->column.kpi->better == BETTER_HIGHER ? b / a : a / b;
 }
 
+bool lead_has_param(const char *params, const char *param, size_t length)
+{
+	const char *at = strstr(params, param);
+
+	while (at && ((at > params && at[-1] != ' ') || (at[length] && at[length] != ' ')))
+		at = strstr(at + 1, param);
+	return at;
+}
+
 /* The largest of few measurements is no percentile. */
 static bool lead_is_figure(const struct compare_item *item, const struct test *test,
 			   const struct column *column)
 {
 	return item->test == test && item->column.kpi == column->kpi &&
 	       item->column.quantile == column->quantile && !item->a.is_max && !item->b.is_max &&
-	       isfinite(lead_ratio(item));
+	       isfinite(lead_ratio(item)) &&
+	       (!test->headline_where ||
+		lead_has_param(item->params, test->headline_where, strlen(test->headline_where)));
 }
 
 /* The middle is the geometric mean: of a half and of twice as good that is equal. */
@@ -188,6 +199,9 @@ static void lead_read_spread(const struct compare *compare, const struct test *t
 			out->most = item;
 		if (!out->n || trials < out->trials)
 			out->trials = trials;
+		out->better += item->verdict == COMPARE_BETTER;
+		out->worse += item->verdict == COMPARE_WORSE;
+		out->tested += isfinite(item->p);
 		out->n++;
 	}
 	if (!out->n)
@@ -204,6 +218,9 @@ bool lead_figure(const struct lead *lead, const struct test *test, struct lead_f
 	if (!lead_headline(test, &out->column))
 		return false;
 	out->test = test;
+	snprintf(out->name, sizeof(out->name), "%s%s%s", out->column.name,
+		 test->headline_where ? ", " : "",
+		 test->headline_where ? test->headline_where : "");
 	for (size_t i = 0; i < lead->n; i++) {
 		lead_read_spread(&lead->contrast[i].compare, test, &out->column, &out->of[i]);
 		any |= out->of[i].n > 0;

@@ -8,7 +8,8 @@
  * What is compared is FARE (fare-spray, or mpi-fare; else the first strategy with fare in its name)
  * with each strategy that has no fare in its name, in all tests that have both: each KPI of which
  * more or less is better, at every combination of parameters (compare.h). The picture and the first
- * sentence are of each test's headline figure (suite/test.h).
+ * sentences are of each test's headline figure (suite/test.h). A sentence says how many times as
+ * good only where a difference is beyond chance by that comparison, and of how many that holds.
  */
 #ifndef LEAD_H
 #define LEAD_H

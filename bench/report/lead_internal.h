@@ -14,7 +14,8 @@
 /* One contrast over all combinations of parameters: how many times better. n 0: nothing. */
 struct lead_spread {
 	size_t n;
-	unsigned trials; /* behind each, at least */
+	size_t better, worse, tested; /* of these: beyond chance; with trials enough to say */
+	unsigned trials;	      /* behind each, at least */
 	double low, middle, high;
 	const struct compare_item *least, *most;
 };
@@ -22,8 +23,12 @@ struct lead_spread {
 struct lead_figure {
 	const struct test *test;
 	struct column column;		 /* its headline */
+	char name[160];			 /* that, and where: "Round_trip P99, load=none" */
 	struct lead_spread of[LEAD_MAX]; /* of each contrast */
 };
+
+/* Is "size=1M", so long, one of "size=1M qps=8"? */
+bool lead_has_param(const char *params, const char *param, size_t length);
 
 /* By what a test's strategies are compared: the column that it names, or the first of its tables of
  * which more or less is better. False: by none. */

@@ -151,14 +151,9 @@ static bool lead_is_everywhere(const struct compare *compare, const struct compa
 {
 	for (size_t i = 0; i < compare->n; i++) {
 		const struct compare_item *item = &compare->item[i];
-		const char *at = strstr(item->params, param);
 
-		if (item->test != of->test || item->column.kpi != of->column.kpi)
-			continue;
-		while (at &&
-		       ((at > item->params && at[-1] != ' ') || (at[length] && at[length] != ' ')))
-			at = strstr(at + 1, param);
-		if (!at)
+		if (item->test == of->test && item->column.kpi == of->column.kpi &&
+		    !lead_has_param(item->params, param, length))
 			return false;
 	}
 	return true;
@@ -207,6 +202,18 @@ static void lead_item_text(const struct compare *compare, const struct compare_i
 		 item->column.kpi->unit, place);
 }
 
+/* "2 are better and none worse beyond chance, 1 has too few trials to say" */
+static void lead_chance_text(const struct lead_spread *s, char *out, size_t size)
+{
+	size_t few = s->n - s->tested;
+
+	snprintf(out, size, "%zu %s better and %zu worse beyond chance", s->better,
+		 s->better == 1 ? "is" : "are", s->worse);
+	if (few)
+		snprintf(out + strlen(out), size - strlen(out), ", %zu %s too few trials to say",
+			 few, few == 1 ? "has" : "have");
+}
+
 /* Of one test: where the two differ most and least, as the sentence that all begins with. */
 static void lead_one_figure(struct doc *doc, const struct lead *lead,
 			    const struct lead_figure *figure)
@@ -227,6 +234,8 @@ static void lead_one_figure(struct doc *doc, const struct lead *lead,
 		 ends ? " where it gains least" : "", what, c->subject, c->baseline,
 		 kpi->better == BETTER_HIGHER ? "more" : "less");
 	doc_strong(doc, text);
+	lead_chance_text(spread, text, sizeof(text));
+	doc_text(doc, "Of %zu combination%s %s.", spread->n, spread->n == 1 ? "" : "s", text);
 }
 
 /* What the names of strategies mean. */
@@ -248,45 +257,65 @@ static void lead_strategies(struct doc *doc, const struct lead *lead)
 		doc_text(doc, "%s", text);
 }
 
-/* "7.4 (12.3 times: KV_xfer_latency P99, 6 combinations, 2 trials of each)" */
-static void lead_figure_text(const struct lead_figure *figure, char *out, size_t size)
+/* "7.4 (12.3 times: KV_xfer_latency P99, 6 combinations of 4 trials, of which 5 are better and 0
+ * worse beyond chance)" */
+static void lead_figure_text(const struct lead_figure *figure, const struct lead_spread *s,
+			     char *out, size_t size)
 {
-	const struct lead_spread *s = &figure->of[0];
+	char chance[120];
 
-	snprintf(out, size, "%s (%.2f times: %s, %zu combination%s of %s%u trial%s)",
-		 figure->test->id, s->middle, figure->column.name, s->n, s->n == 1 ? "" : "s",
-		 s->trials == 1 ? "only " : "", s->trials, s->trials == 1 ? "" : "s");
+	lead_chance_text(s, chance, sizeof(chance));
+	snprintf(out, size, "%s (%.2f times: %s, %zu combination%s of %s%u trial%s, of which %s)",
+		 figure->test->id, s->middle, figure->name, s->n, s->n == 1 ? "" : "s",
+		 s->trials == 1 ? "only " : "", s->trials, s->trials == 1 ? "" : "s", chance);
 }
 
-/* Of many tests: the middle, the ends; and what of all that is beyond chance. */
+/* Of many tests: the middle and the ends, if a difference is beyond chance. */
 static void lead_all_figures(struct doc *doc, const struct lead *lead,
-			     const struct lead_figure *figure, size_t n)
+			     const struct lead_figure *figure, size_t n, size_t contrast)
 {
+	const struct lead_contrast *c = &lead->contrast[contrast];
 	const struct lead_figure *least = NULL, *most = NULL;
+	struct lead_spread sum = {.n = 0};
 	double *middle = calloc(n + 1, sizeof(*middle));
 	struct stats_summary summary;
-	char high[300], low[300];
+	char high[400], low[400], chance[120];
 	size_t used = 0;
 
 	for (size_t i = 0; middle && i < n; i++) {
-		if (figure[i].of[0].n == 0)
+		const struct lead_spread *s = &figure[i].of[contrast];
+
+		if (s->n == 0)
 			continue;
-		middle[used++] = log(figure[i].of[0].middle);
-		if (!least || figure[i].of[0].middle < least->of[0].middle)
+		sum.n += s->n;
+		sum.tested += s->tested;
+		sum.better += s->better;
+		sum.worse += s->worse;
+		middle[used++] = log(s->middle);
+		if (!least || s->middle < least->of[contrast].middle)
 			least = &figure[i];
-		if (!most || figure[i].of[0].middle > most->of[0].middle)
+		if (!most || s->middle > most->of[contrast].middle)
 			most = &figure[i];
 	}
 	doc_fail(doc, middle ? 0 : -ENOMEM);
-	if (used && !stats_summarise(middle, used, &summary)) {
-		lead_figure_text(most, high, sizeof(high));
-		lead_figure_text(least, low, sizeof(low));
+	lead_chance_text(&sum, chance, sizeof(chance));
+	if (used && sum.better + sum.worse == 0) {
+		doc_text(doc,
+			 "By each test's headline figure no difference between %s and %s is beyond "
+			 "chance, so no number of times is given: of %zu combinations in %zu tests "
+			 "%zu have too few trials to say (%d of both are needed at least), and %zu "
+			 "no difference beyond the noise.",
+			 c->subject, c->baseline, sum.n, used, sum.n - sum.tested,
+			 COMPARE_MIN_TRIALS, sum.tested);
+	} else if (used && !stats_summarise(middle, used, &summary)) {
+		lead_figure_text(most, &most->of[contrast], high, sizeof(high));
+		lead_figure_text(least, &least->of[contrast], low, sizeof(low));
 		doc_text(doc,
 			 "By each test's headline figure %s is %.2f times as good as %s in the "
-			 "middle of %zu tests; most in %s, least in %s. What of that is more than "
-			 "chance is said next.",
-			 lead->contrast[0].subject, exp(summary.median), lead->contrast[0].baseline,
-			 used, high, low);
+			 "middle of %zu tests, of whose %zu combinations %s; most in %s, least in "
+			 "%s.",
+			 c->subject, exp(summary.median), c->baseline, used, sum.n, chance, high,
+			 low);
 	}
 	free(middle);
 }
@@ -362,6 +391,15 @@ static void lead_busy(struct doc *doc, const struct lead *lead)
 	doc_strong(doc, text);
 }
 
+/* The words are of each subject against its first baseline; the picture has all. */
+static bool lead_is_first(const struct lead *lead, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (strcmp(lead->contrast[k].subject, lead->contrast[i].subject) == 0)
+			return false;
+	return true;
+}
+
 void lead_page(struct doc *doc, const struct lead *lead)
 {
 	struct lead_figure *figure = calloc(lead->tests->n + 1, sizeof(*figure));
@@ -383,8 +421,11 @@ void lead_page(struct doc *doc, const struct lead *lead)
 		lead_strategies(doc, lead);
 	lead_what(doc, lead);
 	if (n >= LEAD_MANY) {
-		lead_all_figures(doc, lead, figure, n);
-		lead_verdicts(doc, &lead->contrast[0]);
+		for (size_t i = 0; i < lead->n; i++)
+			if (lead_is_first(lead, i)) {
+				lead_all_figures(doc, lead, figure, n, i);
+				lead_verdicts(doc, &lead->contrast[i]);
+			}
 		lead_picture(doc, lead, figure, n);
 		lead_rule(doc, lead, figure, n);
 	}

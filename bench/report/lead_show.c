@@ -9,8 +9,10 @@
 #include "report/lead_internal.h"
 #include "report/report_plot.h"
 
-#define LEAD_MARKS  4 /* baselines in the picture */
-#define LEAD_EXTENT 4 /* times to each side at most: what lies outside is marked with its number */
+#define LEAD_MARKS    4 /* baselines in the picture */
+#define LEAD_KEYS     3 /* of them beside each other, in the names at its head */
+#define LEAD_KEY_LINE 20
+#define LEAD_EXTENT   4 /* times to each side at most: others are at its end, with their number */
 
 struct lead_drawing {
 	const struct lead *lead;
@@ -29,27 +31,27 @@ static size_t lead_baselines(const struct lead *lead)
 	return lead->n < LEAD_MARKS ? lead->n : LEAD_MARKS;
 }
 
-/* A baseline has the mark that it has in every picture. */
-static void lead_mark(FILE *file, const struct lead_drawing *d, size_t i, double x, double y)
+/* A baseline has the mark that it has in every picture; open: nothing of it is beyond chance. */
+static void lead_mark(FILE *file, const struct lead_drawing *d, size_t i, bool open, double x,
+		      double y)
 {
 	unsigned style =
 		test_strategy_style(d->figure[0].test, d->lead->contrast[i].baseline, (unsigned)i);
 
-	forest_mark(file, style, report_plot_colour_of(style), x, y);
+	forest_mark(file, style, report_plot_colour_of(style), open, x, y);
 }
 
 static void lead_key(FILE *file, const struct lead_drawing *d)
 {
-	double x = 6;
-
 	for (size_t i = 0; i < lead_baselines(d->lead); i++) {
 		const struct lead_contrast *c = &d->lead->contrast[i];
+		double x = 6 + (double)(i % LEAD_KEYS) * FOREST_WIDTH / LEAD_KEYS,
+		       y = 10 + (double)(i / LEAD_KEYS) * LEAD_KEY_LINE;
 		char text[2 * ROW_NAME_MAX + 16];
 
 		snprintf(text, sizeof(text), "%s against %s", c->subject, c->baseline);
-		lead_mark(file, d, i, x + 6, 10);
-		report_svg_text(file, x + 18, 14, "start", text);
-		x += 36 + 7 * (double)strlen(text);
+		lead_mark(file, d, i, false, x + 6, y);
+		report_svg_text(file, x + 18, y + 4, "start", text);
 	}
 }
 
@@ -94,12 +96,14 @@ static void lead_outside(FILE *file, const struct lead_drawing *d, size_t i, boo
 static void lead_line(FILE *file, const struct lead_drawing *d, size_t i)
 {
 	const struct lead_figure *figure = &d->figure[i];
-	size_t n = lead_baselines(d->lead);
-	char text[160], number[32];
+	size_t n = lead_baselines(d->lead), first = 0;
+	char text[200], number[32];
 
-	snprintf(text, sizeof(text), "%s %s", figure->test->id, figure->column.name);
-	snprintf(number, sizeof(number), "%.2f\u00d7", figure->of[0].middle);
-	forest_name(file, &d->forest, i, text, figure->of[0].n ? number : NULL);
+	snprintf(text, sizeof(text), "%s %s", figure->test->id, figure->name);
+	while (first < n && figure->of[first].n == 0)
+		first++;
+	snprintf(number, sizeof(number), "%.2f\u00d7", first < n ? figure->of[first].middle : 0);
+	forest_name(file, &d->forest, i, text, first < n ? number : NULL);
 	for (size_t k = 0; k < n; k++) {
 		const struct lead_spread *s = &figure->of[k];
 		/* of several baselines each has its own height */
@@ -109,7 +113,8 @@ static void lead_line(FILE *file, const struct lead_drawing *d, size_t i)
 			continue;
 		forest_interval(file, &d->forest, lead_share(d, s->low), lead_share(d, s->high),
 				at);
-		lead_mark(file, d, k, forest_x(&d->forest, lead_share(d, s->middle)), at);
+		lead_mark(file, d, k, s->better + s->worse == 0,
+			  forest_x(&d->forest, lead_share(d, s->middle)), at);
 	}
 	lead_outside(file, d, i, false);
 	lead_outside(file, d, i, true);
@@ -132,7 +137,11 @@ void lead_picture(struct doc *doc, const struct lead *lead, const struct lead_fi
 	static const double extents[] = {1.25, 1.5, 2, LEAD_EXTENT};
 	struct lead_drawing d = {
 		lead, figure, {.left = 300, .top = 64, .line = 24, .n = n}, extents[0]};
+	size_t key_lines = (lead_baselines(lead) + LEAD_KEYS - 1) / LEAD_KEYS;
 	double widest = 1;
+
+	if (key_lines > 1)
+		d.forest.top += (unsigned)(key_lines - 1) * LEAD_KEY_LINE;
 
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < lead_baselines(lead); k++)
@@ -147,8 +156,9 @@ void lead_picture(struct doc *doc, const struct lead *lead, const struct lead_fi
 		 "A mark is the geometric mean over a test's combinations of parameters, the line "
 		 "from the lowest to the highest of them, as far as the axis goes. A mark that "
 		 "lies outside (below %.3g or above %g times) stands at the end, with its number. "
-		 "To the right is better, whether more or less of the figure is. The number at "
-		 "the right is that of the first mark.",
+		 "To the right is better, whether more or less of the figure is. Open: no "
+		 "combination of it differs beyond chance. The number at the right is that of the "
+		 "first of a line's marks, in the order of their names above.",
 		 1 / d.extent, d.extent);
 }
 

@@ -212,10 +212,30 @@ bool picture_is_empty(const struct picture *picture)
 	return true;
 }
 
+/* A series without a point, as a strategy has that was not measured, or a model that there is none
+ * of: its name would stand in the legend, and nothing in the picture. */
+static void picture_drop_empty(struct picture *picture)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < picture->plot.n_series; i++) {
+		if (picture->series[i].n == 0)
+			continue;
+		if (kept < i) {
+			picture->series[kept] = picture->series[i];
+			picture->drawn[kept] = picture->drawn[i];
+			picture->series[i] = (struct picture_series){.n = 0};
+		}
+		kept++;
+	}
+	picture->plot.n_series = kept;
+}
+
 const struct report_plot *picture_plot(struct picture *picture)
 {
 	struct report_plot *plot = &picture->plot;
 
+	picture_drop_empty(picture);
 	for (size_t i = 0; i < plot->n_series; i++) {
 		struct picture_series *s = &picture->series[i];
 		struct report_series *drawn = &picture->drawn[i];

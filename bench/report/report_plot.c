@@ -15,6 +15,8 @@
 #define REPORT_PLOT_HEIGHT	 380
 #define REPORT_PLOT_SMALL_WIDTH	 460 /* one of several side by side */
 #define REPORT_PLOT_SMALL_HEIGHT 320
+#define REPORT_PLOT_FINE	 1.5  /* decades of an axis: fewer have names between them */
+#define REPORT_PLOT_DECADES	 7    /* that have names beside each other */
 #define REPORT_PLOT_GROUP	 0.84 /* of a category's width that its bars fill */
 
 /* Distinct on white and on black, also by those who do not see all colours. */
@@ -176,6 +178,29 @@ static void report_plot_y_axis(const struct report_plot *plot, const char *axis,
 		fprintf(file, "\nset %srange [%s:*]\n", axis, plot->from_zero ? "*<0" : "0<*");
 }
 
+/* Names on a logarithmic axis of any numbers: powers of ten, or 1, 2 and 5 times these where there
+ * are few. gnuplot names each of 4 to 9 times of a part of a power, over one another. */
+static void report_plot_log_tics(double min, double max, FILE *file)
+{
+	static const double steps[] = {1, 2, 5};
+	double decades = log10(max / min);
+	size_t per_decade = decades < REPORT_PLOT_FINE ? sizeof(steps) / sizeof(steps[0]) : 1,
+	       n = 0;
+	int first = (int)floor(log10(min)), each = 1 + (int)(decades / REPORT_PLOT_DECADES);
+
+	fputs("set xtics (", file);
+	for (int power = first; power <= (int)floor(log10(max)); power += each)
+		for (size_t i = 0; i < per_decade; i++) {
+			double at = steps[i] * pow(10, power);
+
+			if (at >= min && at <= max)
+				fprintf(file, "%s%.9g", n++ ? ", " : "", at);
+		}
+	if (!n)
+		fprintf(file, "%.4g, %.4g", min, max);
+	fputs(")\n", file);
+}
+
 /* From the first point to the last, and a little more: gnuplot would go on to the next power of
  * ten. */
 static void report_plot_log_x(const struct report_plot *plot, FILE *file)
@@ -192,6 +217,10 @@ static void report_plot_log_x(const struct report_plot *plot, FILE *file)
 	if (plot->tic_x && min < max)
 		fprintf(file, "set xrange [%.9g:%.9g]\n", min / pow(max / min, 0.04),
 			max * pow(max / min, 0.04));
+	else if (plot->tic_x && max > 0)
+		fprintf(file, "set xrange [%.9g:%.9g]\n", min / 2, max * 2);
+	else if (max > min)
+		report_plot_log_tics(min, max, file);
 }
 
 /* How many names stand beside each other in the legend, and how many rows that makes. */

@@ -34,7 +34,7 @@ static const char *report_point(const char *dut)
 		{"DUT-F", "the whole fabric, from the sender's NIC to the receiver's"},
 		{"DUT-N", "the transport of the NICs, as the endpoints see it"},
 		{"DUT-PD", "the path from the memory of a prefill GPU to that of a decode GPU"},
-		{"SUT-E", "the whole serving system"},
+		{"SUT-E", "the whole system: the fabric, the hosts, and what they run"},
 	};
 
 	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++)

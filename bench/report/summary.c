@@ -15,6 +15,7 @@
 #include "suite/edition.h"
 
 #define SUMMARY_MAX_STRATEGIES 16
+#define SUMMARY_MAX_UNLIKE     2 /* parameters whose levels are never put together */
 #define SUMMARY_MAX_LIBRARIES  8
 #define SUMMARY_MAX_REQUESTS   32 /* in how many words a test may have them */
 #define SUMMARY_HEALTH	       "Fabric health"
@@ -249,9 +250,27 @@ static const char *summary_added(const struct test *test, size_t i)
 	return p ? p->name : NULL;
 }
 
-/* One KPI of one strategy (NULL: whatever) over all combinations of parameters. */
+/* Is the place at these levels, of the parameters that it has? */
+static bool summary_is_at(const struct pick *pick, const struct row_param *levels, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		for (unsigned k = 0; k < pick->n_params; k++)
+			if (strcmp(pick->param[k].name, levels[i].name) == 0 &&
+			    strcmp(pick->param[k].text, levels[i].text) != 0)
+				return false;
+	return true;
+}
+
+/* Levels of unlike conditions (test.h) that a line is of. */
+struct summary_levels {
+	struct row_param level[SUMMARY_MAX_UNLIKE];
+	size_t n;
+};
+
+/* One KPI of one strategy (NULL: whatever) over all combinations of parameters at these levels. */
 static int summary_cell(const struct test *test, const struct rows *rows,
-			const struct column *column, const char *strategy, char *out, size_t size)
+			const struct column *column, const struct summary_levels *at,
+			const char *strategy, char *out, size_t size)
 {
 	struct summary_spread spread = {0};
 	struct grid *grid;
@@ -267,6 +286,8 @@ static int summary_cell(const struct test *test, const struct rows *rows,
 		struct report_cell cell;
 
 		grid_panel(grid, i, &pick, title, sizeof(title));
+		if (!summary_is_at(&pick, at->level, at->n))
+			continue;
 		pick.strategy = strategy;
 		filter = pick_filter(&pick);
 		err = cell_read(&cell, rows, &filter, column);
@@ -289,28 +310,77 @@ static bool summary_is_hist(const struct rows *rows, const char *kpi)
 	return false;
 }
 
-static int summary_row(struct table *table, const struct test *test, const struct rows *rows,
-		       const char *kpi, const struct axis *strategies)
+static int summary_line(struct table *table, const struct test *test, const struct rows *rows,
+			const struct column *of, const struct summary_levels *at,
+			const struct axis *strategies)
 {
+	const struct column column = *of;
 	struct summary_line line;
-	struct column column;
-	int err = column_parse(&column, test, kpi);
+	size_t used = (size_t)snprintf(line.text[0], sizeof(line.text[0]), "%s", column.label);
+	int err = 0;
 
-	if (err)
-		return err;
-	snprintf(line.text[0], sizeof(line.text[0]), "%s", column.label);
+	for (size_t i = 0; i < at->n && used < sizeof(line.text[0]); i++)
+		used += (size_t)snprintf(line.text[0] + used, sizeof(line.text[0]) - used,
+					 ", %s %s", at->level[i].name, at->level[i].text);
 	snprintf(line.text[1], sizeof(line.text[1]), "%s", column.kpi->point);
 	snprintf(line.text[2], sizeof(line.text[2]), "%s",
 		 column.kpi->better == BETTER_HIGHER  ? "more"
 		 : column.kpi->better == BETTER_LOWER ? "less"
 						      : "");
 	for (size_t i = 0; !err && i < axis_places(strategies); i++)
-		err = summary_cell(test, rows, &column,
+		err = summary_cell(test, rows, &column, at,
 				   strategies->n ? strategies->level[i].text : NULL,
 				   line.text[3 + i], sizeof(line.text[0]));
 	for (size_t i = 0; i < 3 + axis_places(strategies); i++)
 		line.cell[i] = line.text[i];
 	return err ? err : table_row(table, line.cell);
+}
+
+/* Has the KPI a value at that level? */
+static bool summary_has_value(const struct rows *rows, const char *kpi,
+			      const struct row_param *level)
+{
+	const struct rows_filter filter = {.kpi = kpi, .n_params = 1, .param = level, .trial = -1};
+
+	ROWS_EACH (i, rows, &filter)
+		if (!rows_at(rows, i)->missing)
+			return true;
+	return false;
+}
+
+/* A line for each combination of levels of unlike conditions that have a value, from that of these
+ * on; one line if none has. */
+static int summary_lines(struct table *table, const struct test *test, const struct rows *rows,
+			 const struct column *column, struct summary_levels at,
+			 const struct axis *strategies)
+{
+	const char *name = at.n < SUMMARY_MAX_UNLIKE && test->unlike ? test->unlike[at.n] : NULL;
+	struct axis levels;
+	size_t found = 0;
+	int err = 0;
+
+	axis_read(&levels, test, rows, column->kpi->name, name);
+	for (size_t i = 0; !err && i < levels.n; i++) {
+		if (!summary_has_value(rows, column->kpi->name, &levels.level[i]))
+			continue;
+		found++;
+		at.level[at.n] = levels.level[i];
+		at.n++;
+		err = summary_lines(table, test, rows, column, at, strategies);
+		at.n--;
+	}
+	return found ? err : summary_line(table, test, rows, column, &at, strategies);
+}
+
+static int summary_row(struct table *table, const struct test *test, const struct rows *rows,
+		       const char *kpi, const struct axis *strategies)
+{
+	struct column column;
+	int err = column_parse(&column, test, kpi);
+
+	return err ? err
+		   : summary_lines(table, test, rows, &column, (struct summary_levels){.n = 0},
+				   strategies);
 }
 
 static int summary_kpi_rows(struct table *table, const struct test *test, const struct rows *rows,
@@ -363,7 +433,9 @@ void summary_kpis(struct doc *doc, const struct results *results, const struct r
 {
 	doc_heading(doc, 2, "kpis", "KPI summary");
 	doc_text(doc,
-		 "Where a test has several combinations of parameters, each gives a number; "
+		 "Where a test has several combinations of parameters, each gives a number "
+		 "(conditions that are not alike, as without load and with it, have lines of "
+		 "their own); "
 		 "shown are the middle one, the lowest and the highest, how many there are, "
 		 "and the trials or measurements of all together (n). \"with maxima\": at some "
 		 "of them too few measurements carry the percentile, and the largest counts. "
@@ -383,51 +455,99 @@ void summary_kpis(struct doc *doc, const struct results *results, const struct r
 
 /* ---- fabric health ---- */
 
-/* The run's value of a name, or of rows of a test; "": it has neither. */
+#define SUMMARY_SOURCES 2 /* KPIs that say something of an indicator */
+
+/* The run's value of a name, else what rows of tests say. */
 struct summary_indicator {
-	const char *name, *expected, *key, *test;
+	const char *name, *expected, *key; /* key NULL: the run has none */
+	struct {
+		const char *kpi, *test;
+	} rows[SUMMARY_SOURCES];
 };
 
 static const struct summary_indicator summary_health_inference[] = {
-	{"CPU Utilization (switch)", "< 30%", "CPU Utilization (switch)", ""},
-	{"Memory Usage (switch)", "< 70%", "Memory Usage (switch)", ""},
-	{"FEC Error Rate", "< 1e-12 after correction", "FEC Error Rate", ""},
-	{"CRC Error Count", "0", "CRC Error Count", ""},
-	{"BGP/OSPF Stability", "0 flaps", "BGP/OSPF Stability", ""},
-	{"NIC QP State", "100% active", "NIC QP State", ""},
-	{"GPU-NIC PCIe BW", "> 90% of theoretical", "GPU-NIC PCIe BW", ""},
+	{"CPU Utilization (switch)", "< 30%", "CPU Utilization (switch)", {{NULL, NULL}}},
+	{"Memory Usage (switch)", "< 70%", "Memory Usage (switch)", {{NULL, NULL}}},
+	{"FEC Error Rate", "< 1e-12 after correction", "FEC Error Rate", {{NULL, NULL}}},
+	{"CRC Error Count", "0", "CRC Error Count", {{NULL, NULL}}},
+	{"BGP/OSPF Stability", "0 flaps", "BGP/OSPF Stability", {{NULL, NULL}}},
+	{"NIC QP State", "100% active", "NIC QP State", {{NULL, NULL}}},
+	{"GPU-NIC PCIe BW", "> 90% of theoretical", "GPU-NIC PCIe BW", {{NULL, NULL}}},
 };
 
 /* The training draft sets no limits. */
 static const struct summary_indicator summary_health_training[] = {
-	{"Switch CPU Utilization", "", "CPU Utilization (switch)", ""},
-	{"Switch Memory Utilization", "", "Memory Usage (switch)", ""},
-	{"FIB / Route Convergence Time", "", "Convergence_time", "T11.1"},
-	{"Link Flap Count", "", "Link_transitions", "T12.1"},
-	{"CRC/FCS Error Rate", "", "CRC Error Count", ""},
-	{"Power Consumption", "", "", ""},
+	{"Switch CPU Utilization",
+	 "",
+	 "CPU Utilization (switch)",
+	 {{"Switch_CPU", "T11.1"}, {"CPU", "T12.1"}}},
+	{"Switch Memory Utilization",
+	 "",
+	 "Memory Usage (switch)",
+	 {{"Switch_memory", "T11.1"}, {"Memory", "T12.1"}}},
+	{"FIB / Route Convergence Time", "", NULL, {{"Convergence_time", "T11.1"}}},
+	{"Link Flap Count", "", NULL, {{"Link_transitions", "T12.1"}}},
+	{"CRC/FCS Error Rate", "", "CRC Error Count", {{"CRC_errors", "T12.1"}}},
+	{"Power Consumption", "", NULL, {{"Power", "T12.1"}}},
 };
 
+/* "mean 3.1, highest 7.9 % in 12 trials of T11.1 (Switch_CPU)", or why there is none; false: no row
+ * says anything. */
+static bool summary_of_rows(const struct results *results, const struct results_tests *tests,
+			    const char *id, const char *name, char *out, size_t size)
+{
+	const struct rows_filter filter = {.test = id, .kpi = name, .trial = -1};
+	char mean[32], highest[32];
+	const char *why = NULL, *unit = "";
+	double sum = 0, most = -INFINITY;
+	size_t n = 0;
+
+	for (size_t i = 0; i < tests->n; i++)
+		if (strcmp(tests->test[i]->id, id) == 0 && test_kpi(tests->test[i], name))
+			unit = test_kpi(tests->test[i], name)->unit;
+	ROWS_EACH (i, results->rows, &filter) {
+		const struct row *row = rows_at(results->rows, i);
+
+		why = row->missing ? row->missing : why;
+		if (row->missing)
+			continue;
+		sum += row->value;
+		most = fmax(most, row->value);
+		n++;
+	}
+	if (!n) {
+		snprintf(out, size, "not available: %s", why ? why : "");
+		return why;
+	}
+	cell_number(sum / (double)n, mean, sizeof(mean));
+	cell_number(most, highest, sizeof(highest));
+	snprintf(out, size, "mean %s, highest %s%s%s in %zu trials of %s (%s)", mean, highest,
+		 *unit ? " " : "", unit, n, id, name);
+	return true;
+}
+
 static void summary_indicator(struct table *table, struct doc *doc, const struct results *results,
+			      const struct results_tests *tests,
 			      const struct summary_indicator *indicator)
 {
-	const struct rows_filter filter = {
-		.test = indicator->test, .kpi = indicator->key, .trial = -1};
-	const char *value = NULL;
-	char text[64];
+	const char *value =
+		indicator->key ? results_value(results, SUMMARY_HEALTH, indicator->key) : NULL;
+	char text[600] = "", one[280];
 
-	if (*indicator->test && rows_next(results->rows, &filter, 0) < rows_count(results->rows)) {
-		snprintf(text, sizeof(text), "%s of test %s", indicator->key, indicator->test);
+	for (size_t i = 0; !value && i < SUMMARY_SOURCES && indicator->rows[i].kpi; i++)
+		if (summary_of_rows(results, tests, indicator->rows[i].test, indicator->rows[i].kpi,
+				    one, sizeof(one)))
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s",
+				 *text ? "; " : "", one);
+	if (!value && *text)
 		value = text;
-	} else if (!*indicator->test && *indicator->key) {
-		value = results_value(results, SUMMARY_HEALTH, indicator->key);
-	}
 	doc_fail(doc, table_row(table, (const char *[]){indicator->name, indicator->expected,
 							value ? value : SUMMARY_UNCOUNTED}));
 }
 
 /* The indicators of one draft. */
-static void summary_health_of(struct doc *doc, const struct results *results, const char *which,
+static void summary_health_of(struct doc *doc, const struct results *results,
+			      const struct results_tests *tests, const char *which,
 			      const struct summary_indicator *indicators, size_t n)
 {
 	static const char *const headers[] = {"Indicator", "Expected", "Here"};
@@ -435,7 +555,7 @@ static void summary_health_of(struct doc *doc, const struct results *results, co
 
 	doc_text(doc, "The indicators of %s.", which);
 	for (size_t i = 0; table && i < n; i++)
-		summary_indicator(table, doc, results, &indicators[i]);
+		summary_indicator(table, doc, results, tests, &indicators[i]);
 	if (table)
 		doc_table(doc, table);
 }
@@ -493,17 +613,18 @@ void summary_health(struct doc *doc, const struct results *results,
 
 	doc_heading(doc, 2, "health", "Fabric health indicators");
 	if (inference)
-		summary_health_of(doc, results, "table 6 of the inference methodology",
+		summary_health_of(doc, results, tests, "table 6 of the inference methodology",
 				  summary_health_inference,
 				  sizeof(summary_health_inference) /
 					  sizeof(summary_health_inference[0]));
 	if (inference && results_value(results, SUMMARY_HEALTH, "BGP/OSPF Stability"))
 		summary_sessions(doc, results, tests);
 	if (training)
-		summary_health_of(
-			doc, results, "table 7 of the training methodology, which sets no limits",
-			summary_health_training,
-			sizeof(summary_health_training) / sizeof(summary_health_training[0]));
+		summary_health_of(doc, results, tests,
+				  "table 7 of the training methodology, which sets no limits",
+				  summary_health_training,
+				  sizeof(summary_health_training) /
+					  sizeof(summary_health_training[0]));
 	for (size_t i = 0; i < sizeof(counted) / sizeof(counted[0]); i++) {
 		const char *value = results_value(results, SUMMARY_HEALTH, counted[i]);
 
@@ -606,6 +727,27 @@ static void summary_map_add(char *list, size_t size, const char *text, const cha
 		snprintf(list + used, size - used, "%s%s", used ? between : "", text);
 }
 
+/* Of the KPI's one test, which does not declare it: the test is not in this run, or said why it
+ * measures nothing. */
+static void summary_map_absent(const struct results *results, const struct kpi_map *entry,
+			       const struct test *const *tests, size_t n, char *which,
+			       size_t which_size, char *reason, size_t reason_size)
+{
+	const struct rows_filter filter = {.test = entry->test, .trial = -1};
+	const char *why = "the test is not in this run";
+
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(tests[i]->id, entry->test) == 0)
+			why = "no row has it";
+	ROWS_EACH (i, results->rows, &filter)
+		if (rows_at(results->rows, i)->missing) {
+			why = rows_at(results->rows, i)->missing;
+			break;
+		}
+	snprintf(which, which_size, "%s", entry->test);
+	snprintf(reason, reason_size, "%s", why);
+}
+
 /* A KPI: where it was measured, where it was not, and each reason once. */
 static int summary_map_row(struct table *table, const struct results *results,
 			   const struct kpi_map *entry, bool newer, const struct test *const *tests,
@@ -626,10 +768,9 @@ static int summary_map_row(struct table *table, const struct results *results,
 		if (!err && !is_measured && !strstr(reasons, why))
 			summary_map_add(reasons, sizeof(reasons), why, "; ");
 	}
-	if (!*measured && !*not_measured && entry->test) {
-		snprintf(not_measured, sizeof(not_measured), "%s", entry->test);
-		snprintf(reasons, sizeof(reasons), "the test is not in this run");
-	}
+	if (!*measured && !*not_measured && entry->test)
+		summary_map_absent(results, entry, tests, n, not_measured, sizeof(not_measured),
+				   reasons, sizeof(reasons));
 	return err ? err
 		   : table_row(table, (const char *[]){newer ? entry->name : entry->kpi, measured,
 						       not_measured, reasons, entry->dut});

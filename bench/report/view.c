@@ -65,8 +65,11 @@ static int view_grid(struct view_show *show)
 	const char *series = b->series_is_panel ? NULL : view->series;
 	const char *extra = b->x_is_panel ? view->x : b->series_is_panel ? view->series : NULL;
 
+	/* a table of several KPIs has the places of all rows; of one, those of its own, which may
+	 * lack a parameter that others have */
 	return grid_create(&show->grid, show->test, show->rows,
-			   is_table ? NULL : show->y[0].kpi->name, x, series, view->panel, extra);
+			   is_table && show->n_y > 1 ? NULL : show->y[0].kpi->name, x, series,
+			   view->panel, extra);
 }
 
 /* The reason that the first row without a value gives. */
@@ -203,6 +206,23 @@ static void view_pictures(const struct view_show *show)
 		picture_destroy(panel[--n]);
 }
 
+/* Lines over an axis with one place show no course. */
+static bool view_is_one_x(const struct view_show *show)
+{
+	return show->view->kind == VIEW_LINES && show->grid->x.n == 1;
+}
+
+static void view_no_course(const struct view_show *show)
+{
+	char level[80];
+
+	axis_text(&show->grid->x, 0, level, sizeof(level));
+	doc_text(show->doc,
+		 "%s: no picture, as there is one place on its axis (%s); the values are in the "
+		 "tables, and in rows.csv.",
+		 show->view->title, level);
+}
+
 void view_show(struct doc *doc, const struct test *test, const struct view *view,
 	       const struct rows *rows)
 {
@@ -223,6 +243,8 @@ void view_show(struct doc *doc, const struct test *test, const struct view *view
 			doc_fail(doc, err);
 		else if (view->kind == VIEW_TABLE)
 			view_table(show);
+		else if (view_is_one_x(show))
+			view_no_course(show);
 		else
 			view_pictures(show);
 	}

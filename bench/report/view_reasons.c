@@ -5,7 +5,7 @@
 
 #include "report/view_internal.h"
 
-#define REASONS_MAX	   16
+#define REASONS_MAX	   96
 #define REASONS_MAX_PLACES 6
 
 /* Rows of one KPI that give one reason. */
@@ -113,12 +113,48 @@ static bool reasons_are_several(const struct reasons *r, const struct reason *of
 	return false;
 }
 
-static void reasons_show(const struct view_show *show, const struct reasons *r,
-			 const struct reason *reason)
+/* Do both hold at the same cells, of two KPIs? */
+static bool reasons_are_alike(const struct reason *a, const struct reason *b)
 {
-	char places[1024] = "", more[48] = "";
+	if (strcmp(a->why, b->why) != 0 || a->is_partial != b->is_partial ||
+	    a->n_places != b->n_places || a->more != b->more)
+		return false;
+	for (size_t i = 0; i < a->n_places; i++) {
+		struct rows_filter same = rows_like(a->place[i]);
+
+		same.kpi = NULL;
+		if (!row_matches(b->place[i], &same) ||
+		    a->place[i]->n_params != b->place[i]->n_params)
+			return false;
+	}
+	return true;
+}
+
+/* A reason is said once, of all KPIs that have it at the same cells; kpis: "JCT, BusBW". False: it
+ * was said with one before. */
+static bool reasons_kpis(const struct reasons *r, size_t at, char *kpis, size_t size)
+{
 	size_t used = 0;
 
+	for (size_t i = 0; i < r->n && used < size; i++) {
+		if (!reasons_are_alike(&r->reason[at], &r->reason[i]))
+			continue;
+		if (i < at)
+			return false;
+		used += (size_t)snprintf(kpis + used, size - used, "%s%s", used ? ", " : "",
+					 r->reason[i].kpi);
+	}
+	return true;
+}
+
+static void reasons_show(const struct view_show *show, const struct reasons *r, size_t at)
+{
+	const struct reason *reason = &r->reason[at];
+	char places[1024] = "", more[48] = "", kpis[640];
+	size_t used = 0;
+
+	if (!reasons_kpis(r, at, kpis, sizeof(kpis)))
+		return;
 	for (size_t i = 0; i < reason->n_places && used + 2 < sizeof(places); i++) {
 		if (i)
 			used += (size_t)snprintf(places + used, sizeof(places) - used, "; ");
@@ -129,12 +165,12 @@ static void reasons_show(const struct view_show *show, const struct reasons *r,
 		snprintf(more, sizeof(more), "; and more");
 	if (reason->is_partial)
 		doc_text(show->doc, "%s%s%s: a trial has no %s (%s); the cell is of the others.",
-			 *places ? "At " : "", *places ? places : "Of a cell", more, reason->kpi,
+			 *places ? "At " : "", *places ? places : "Of a cell", more, kpis,
 			 reason->why);
 	else if (*places && reasons_are_several(r, reason))
-		doc_text(show->doc, "n/a (%s: %s%s): %s.", reason->kpi, places, more, reason->why);
+		doc_text(show->doc, "n/a (%s: %s%s): %s.", kpis, places, more, reason->why);
 	else
-		doc_text(show->doc, "n/a (%s): %s.", reason->kpi, reason->why);
+		doc_text(show->doc, "n/a (%s): %s.", kpis, reason->why);
 }
 
 void view_reasons(const struct view_show *show)
@@ -148,7 +184,7 @@ void view_reasons(const struct view_show *show)
 			reasons_take(&r, row, reasons_is_partial(show->rows, row));
 	}
 	for (size_t i = 0; i < r.n; i++)
-		reasons_show(show, &r, &r.reason[i]);
+		reasons_show(show, &r, i);
 	if (r.left_out)
 		doc_text(show->doc, "%u more rows without a value: see Not measured.", r.left_out);
 }

@@ -21,6 +21,8 @@
 #include "workload/custom.h"
 #include "workload/serving_text.h"
 
+#define DESCRIBE_S(n) ((n) == 1 ? "" : "s")
+
 static void describe_row(json_t *table, const char *name, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -222,33 +224,63 @@ static void describe_frames(json_t *t, const struct fabric *fabric)
 		ports);
 }
 
+/* How the lab's leaves treat queues, as section 13 of the training draft asks. */
+static void describe_leaf_settings(json_t *t, const struct topo *topo)
+{
+	if (!topo->ecn_threshold_bytes)
+		describe_row(t, "Marks (ECN)", "none");
+	else if (topo->ecn_max_bytes)
+		describe_row(t, "Marks (ECN)",
+			     "from %llu bytes of queue on, by a ramp to %u%% below %llu bytes, all "
+			     "from there on (emulated)",
+			     (unsigned long long)topo->ecn_threshold_bytes, topo->ecn_max_percent,
+			     (unsigned long long)topo->ecn_max_bytes);
+	else
+		describe_row(t, "Marks (ECN)", "all from %llu bytes of queue on (emulated)",
+			     (unsigned long long)topo->ecn_threshold_bytes);
+	if (!topo->pfc.xoff_bytes)
+		describe_row(t, "Pauses (PFC)", "none");
+	else
+		describe_row(t, "Pauses (PFC)",
+			     "XOFF at %llu bytes of an ingress port, headroom %llu bytes, watchdog "
+			     "%llu ms (0: none), emulated",
+			     (unsigned long long)topo->pfc.xoff_bytes,
+			     (unsigned long long)topo->pfc.headroom_bytes,
+			     (unsigned long long)topo->pfc.watchdog_ms);
+	if (topo->n_uplinks && topo->leaves[0].lb[0])
+		describe_row(t, "Load balancing of leaves", "%s, where a test sets no other",
+			     topo->leaves[0].lb);
+}
+
 static void describe_fabric(json_t *tables, const struct fabric *fabric)
 {
 	const struct topo *topo = fabric->topo;
 	json_t *t = describe_table(tables, "Fabric");
+	const unsigned ports = topo->gpus[0].plane[0].n_sub_ports;
 	char rates[64];
 
 	describe_rates(topo, rates, sizeof(rates));
 	describe_row(t, fabric->hosts ? "Inventory" : "Lab", "%s", topo->lab);
 	if (fabric->hosts)
 		describe_row(t, "Topology",
-			     "%u servers, %u GPUs, %u planes, %u sub-ports a GPU and plane",
+			     "%u servers, %u GPUs, %u plane%s, %u sub-port%s a GPU and plane",
 			     topo->n_servers, topo->n_gpus, topo->n_planes,
-			     topo->gpus[0].plane[0].n_sub_ports);
+			     DESCRIBE_S(topo->n_planes), ports, DESCRIBE_S(ports));
 	else if (topo->n_spines)
 		describe_row(t, "Topology",
-			     "%u servers, %u GPUs, %u planes of %u leaf switches, %u spines and "
-			     "%u superspines each, %u sub-ports a GPU and plane",
+			     "%u servers, %u GPUs, %u plane%s of %u leaf switches, %u spines and "
+			     "%u superspines each, %u sub-port%s a GPU and plane",
 			     topo->n_servers, topo->n_gpus, topo->n_planes,
-			     topo->n_leaves / topo->n_planes, topo->n_spines / topo->n_planes,
-			     topo->n_superspines / topo->n_planes,
-			     topo->gpus[0].plane[0].n_sub_ports);
+			     DESCRIBE_S(topo->n_planes), topo->n_leaves / topo->n_planes,
+			     topo->n_spines / topo->n_planes, topo->n_superspines / topo->n_planes,
+			     ports, DESCRIBE_S(ports));
 	else
 		describe_row(t, "Topology",
-			     "%u servers, %u GPUs, %u planes of one switch each, %u sub-ports a "
-			     "GPU and plane",
+			     "%u servers, %u GPUs, %u plane%s of one switch%s, %u sub-port%s a GPU "
+			     "and plane",
 			     topo->n_servers, topo->n_gpus, topo->n_planes,
-			     topo->gpus[0].plane[0].n_sub_ports);
+			     DESCRIBE_S(topo->n_planes), topo->n_planes == 1 ? "" : " each", ports,
+			     DESCRIBE_S(ports));
 	describe_row(t, "Link speed", "%s Mb/s a sub-port (%s)", rates,
 		     fabric->hosts ? "as the inventory says" : "shaped");
 	if (topo->n_uplinks)
@@ -262,6 +294,8 @@ static void describe_fabric(json_t *tables, const struct fabric *fabric)
 			     "%llu bytes at most, in the leaf and in the "
 			     "server; what is more is dropped",
 			     (unsigned long long)topo->queue_bytes);
+	if (!fabric->hosts)
+		describe_leaf_settings(t, topo);
 	describe_frames(t, fabric);
 	describe_row(t, "Payload of a GPU's line", "%.1f Mb/s", fabric_line_bps(fabric, 0) / 1e6);
 	describe_row(t, "Link MTU, path MTU", "%u, %u bytes", topo->mtu_bytes,
@@ -298,6 +332,25 @@ static void describe_workload(json_t *tables, const char *file)
 		     "one layer");
 }
 
+static void describe_libfabric(json_t *t)
+{
+	const char *argv[] = {"fi_info", "--version", NULL};
+	struct command_result result = {0};
+	char *line, *next;
+
+	if (command_run(argv, 5000, &result)) {
+		free(result.out);
+		result.out = NULL;
+	}
+	for (line = result.out; line && strncmp(line, "libfabric:", 10) != 0; line = next)
+		next = (next = strchr(line, '\n')) ? next + 1 : NULL;
+	if (line)
+		line[strcspn(line, "\n")] = '\0';
+	describe_row(t, "libfabric of this machine", "%s",
+		     line ? line + strspn(line + 10, " ") + 10 : "not known: no fi_info says it");
+	free(result.out);
+}
+
 static void describe_training(json_t *tables, const struct fabric *fabric)
 {
 	json_t *t = describe_table(tables, "Workload of the training tests");
@@ -311,6 +364,7 @@ static void describe_training(json_t *tables, const struct fabric *fabric)
 	describe_row(t, "Operations",
 		     "T9 to T11: collectives of whole buffers in host memory, back to back; the "
 		     "algorithm is forced, read back, and stands in each test");
+	describe_libfabric(t);
 	describe_row(t, "Compute", "emulated by waiting, where a test has it (T10.1 and later)");
 }
 

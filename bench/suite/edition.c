@@ -165,6 +165,8 @@ static const struct edition_ask {
 	{"T5.3", 0, 0, "50 bursts of a length"},
 	{"T7.4", 0, 300, ""},
 	{"T9.1", 0, 0, "100 iterations of a size and number of ranks"},
+	{"T9.2", 0, 0, "100 iterations of a size and number of ranks (9.1)"},
+	{"T9.3", 0, 0, "100 iterations of a size and number of ranks (9.1)"},
 	{"T10.1", 0, 0, "1,000 iterations"},
 	{"T12.1", 1440, 60, "24 h, a sample every 60 s"},
 	{"T12.2", 0, 0, "24 h, read at 0, 1, 6, 12 and 24 h"},
@@ -200,7 +202,10 @@ void edition_asks(struct editions e, const struct test *test, char *out, size_t 
 	double seconds = edition_seconds(e, test);
 	char here[48], lacks[160];
 
-	snprintf(here, sizeof(here), "%u of %.12g s", trials, seconds);
+	if (seconds > 0)
+		snprintf(here, sizeof(here), "%u of %.12g s", trials, seconds);
+	else
+		snprintf(here, sizeof(here), "%u", trials);
 	if (!inference && !test_is_training(test))
 		snprintf(out, size, "-");
 	else if (inference && e.newer[EDITION_INFERENCE])

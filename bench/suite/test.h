@@ -165,6 +165,12 @@ struct test {
 	 * says nothing of the fabric (memory, hit rates, sessions that the test itself ends).
 	 */
 	const char *headline;
+	/* "load=none": of those combinations alone, as strategies meet the others at conditions of
+	 * their own. NULL: of all */
+	const char *headline_where;
+	/* parameters, NULL at the end, whose levels are unlike conditions (without load and with
+	 * it): no summary puts numbers of several of them together. NULL: none */
+	const char *const *unlike;
 	unsigned needs;
 	bool no_strategies; /* what is compared does not depend on how traffic is spread */
 	bool no_fabric;	    /* needs no lab: trial->fabric is NULL */

@@ -48,7 +48,8 @@ static void plan_pairs(const struct throughput *w, struct plan *plan, double sha
 
 /*
  * Nothing was lost: no queue dropped a packet (where no queue can be read: none was sent again),
- * and each message that was due was sent.
+ * each message that was due was sent, and acknowledgements kept pace: what only fills queues would
+ * be lost in a longer trial.
  */
 static int try_share(void *arg, double share, bool *held)
 {
@@ -65,7 +66,10 @@ static int try_share(void *arg, double share, bool *held)
 	if (err)
 		return err;
 	*held = m.load[0].unposted == 0 &&
-		(m.fabric_sent ? m.fabric_dropped : m.books.retransmitted) == 0;
+		(m.fabric_sent ? m.fabric_dropped : m.books.retransmitted) == 0 &&
+		load_keeps_pace(share * w->all_bps, m.load[0].bps,
+				(double)(m.to_ns - m.from_ns) / 1e9, w->pairs * (w->both ? 2 : 1),
+				w->size);
 	if (*held) {
 		w->bps = m.load[0].bps;
 		w->messages = m.load[0].messages;
@@ -84,8 +88,8 @@ static void throughput_add(struct throughput *w, double share)
 	trial_value(t, "Link_utilization_max", w->use.max * 100, w->use.n);
 	trial_value(t, "Link_utilization_min", w->use.min * 100, w->use.n);
 	trial_value(t, "Link_utilization_mean", w->use.mean * 100, w->use.n);
-	trial_model(t, "Throughput", w->all_bps / 1e9, "");
-	trial_value(t, "Efficiency", share * 100, w->messages);
+	trial_model(t, "Throughput_measured", w->all_bps / 1e9, "");
+	trial_value(t, "Efficiency", w->bps / w->all_bps * 100, w->messages);
 }
 
 static int throughput_run(struct trial *t)
@@ -113,7 +117,7 @@ static int throughput_run(struct trial *t)
 	if (!err && share > 0)
 		throughput_add(&w, share);
 	else if (!err)
-		trial_missing(t, NULL, "no rate passed without loss");
+		trial_missing(t, NULL, "no rate passed without loss or a backlog that grew");
 	return err;
 }
 
@@ -122,7 +126,9 @@ const struct test test_t5_1 = {
 	.name = "Baseline RDMA Write Throughput",
 	.dut = "DUT-F",
 	.summary = "Pairs of GPUs write at an even rate; the highest without loss by halving (RFC "
-		   "2544, 26.1), ten steps, six in profile quick.",
+		   "2544, 26.1), ten steps, six in profile quick. A rate at which acknowledgements "
+		   "fall behind is too high. By ECMP it is the rate of one draw of the hash: of "
+		   "other ports it is another.",
 	.needs = NEED_TWO_SERVERS,
 	.trials = {1, 5, 20},
 	.seconds = {0.8, 4, 60},
@@ -133,15 +139,16 @@ const struct test test_t5_1 = {
 		PARAM("pairs", PARAM_COUNT, "", "of hosts; more than there are GPUs share them",
 		      "1", "1,2", "1,2,4,8,16,32,64"),
 		PARAM("direction", PARAM_NAME, "", "of the writes of a pair", "one", "one,both")),
-	.kpis = KPIS(
-		{"Throughput", "Gb/s", "DUT-F",
-		 "payload offered at the highest rate without loss, all pairs, both directions",
-		 BETTER_HIGHER, 0},
-		{"Throughput_measured", "Gb/s", "DUT-F", "payload acknowledged at that rate",
-		 BETTER_HIGHER, 0},
-		{"Efficiency", "%", "DUT-F", "Throughput over what headers leave of the lines",
-		 BETTER_HIGHER, 0},
-		TRAINING_LINKS, KPI_MODEL("Throughput", "Gb/s")),
+	.kpis = KPIS({"Throughput", "Gb/s", "DUT-F",
+		      "payload offered at the highest rate without loss or a growing backlog, all "
+		      "pairs, "
+		      "both directions",
+		      BETTER_HIGHER, 0},
+		     {"Throughput_measured", "Gb/s", "DUT-F", "payload acknowledged at that rate",
+		      BETTER_HIGHER, 0},
+		     {"Efficiency", "%", "DUT-F",
+		      "Throughput_measured over what headers leave of the lines", BETTER_HIGHER, 0},
+		     TRAINING_LINKS, KPI_MODEL("Throughput_measured", "Gb/s")),
 	.views = VIEWS(VIEW(VIEW_TABLE, "Throughput by size and QPs", "size", "qps", "strategy",
 			    "Throughput", "Throughput_measured", "Efficiency",
 			    "Link_utilization_max", "Link_utilization_min", "Link_utilization_mean",

@@ -254,6 +254,8 @@ const struct test test_t7_3 = {
 		      "sent between increases, 1000 to 1,000,000,000; 0: 10,000,000", "0"),
 		PARAM("rai", PARAM_NUMBER, "Mb/s", "additive increase; 0: a thousandth of the line",
 		      "0", "0", "0,0.1")),
+	.added = PARAMS(PARAM("mean_ms", PARAM_NUMBER, "ms", "that a rate is the mean of"),
+			PARAM("after_ms", PARAM_NUMBER, "ms", "since they joined")),
 	.kpis = KPIS({"Convergence", "ms", "DUT-F",
 		      "from when they join until the rate of each, of at most 16 groups of flows, "
 		      "a mean of so many ms, stays within 10% of the fair share",
@@ -271,7 +273,7 @@ const struct test test_t7_3 = {
 		VIEW(VIEW_TABLE, "Convergence by what is averaged", "mean_ms", "control", "timer",
 		     "Convergence"),
 		VIEW(VIEW_TABLE, "Sensitivity to DCQCN's parameters", "timer", "g", "rai",
-		     "Parameters", "JFI", "JFI_change", "Convergence", "ECN_marking_rate"),
+		     "Parameters", "JFI", "JFI_change", "ECN_marking_rate"),
 		VIEW(VIEW_TABLE, "Convergence", "flows", "control", "strategy", "Parameters", "JFI",
 		     "Flow_rate", "ECN_marking_rate", "Packet_drop_rate", "model", "model_ratio"),
 		VIEW(VIEW_TABLE, "JFI over time", "after_ms", "control", "flows", "JFI_then")),

@@ -177,7 +177,8 @@ static int balanced_run(struct trial *t)
 	int err;
 
 	if (test_param(t->test, "leaves"))
-		simulated_add_leaves(t, trial_count(t, "leaves"), trial_count(t, "qps"));
+		simulated_add_leaves(t, trial_count(t, "leaves"), trial_count(t, "qps"),
+				     t->strategy_name);
 	if (!balanced_pairs(&b))
 		return 0;
 	err = training_spread(t, t->strategy_name,
@@ -312,7 +313,8 @@ static const struct view one_views[] = {
 const struct test test_t8_1 = BALANCE_TEST(
 	"8.1", "ECMP Entropy and Polarization",
 	"QPs from a server of each leaf to one of the next, each with the same bytes and a source "
-	"port of its own, hashed by the leaves; bth hashes the destination QP as well.",
+	"port of its own, hashed by the leaves (BPF, emulated); bth hashes the destination QP as "
+	"well.",
 	hash_modes, leaf_params, leaf_kpis, leaf_views);
 const struct test test_t8_2 =
 	BALANCE_TEST("8.2", "Dynamic Load Balancing (Flowlet)",
@@ -325,6 +327,7 @@ const struct test test_t8_3 = BALANCE_TEST(
 	"queued. Neither leaves (emulated) nor RC QPs have a reorder buffer: what arrives out of "
 	"order is sent again.",
 	spray_modes, sweep_params, kpis, sweep_views);
-const struct test test_t8_4 = BALANCE_TEST("8.4", "Jain Fairness Index by Strategy",
-					   "As T8.2, 4 QPs, by every mode of the leaves.",
-					   all_modes, one_params, kpis, one_views);
+const struct test test_t8_4 =
+	BALANCE_TEST("8.4", "Jain Fairness Index by Strategy",
+		     "As T8.2, 4 QPs, by every mode of the leaves (BPF, emulated).", all_modes,
+		     one_params, kpis, one_views);

@@ -59,6 +59,7 @@ const struct test test_t9_4 = {
 		PARAM("ranks", PARAM_COUNT, "accelerators", "a rank on each GPU", "4", "4",
 		      "128,512"),
 		TRAINING_BALANCE, TRAINING_FABRIC),
+	.unlike = NAMES("fabric"),
 	.fits = training_fits,
 	.kpis = KPIS(
 		{"BusBW", "Gb/s", "DUT-F", "median of the trials", BETTER_HIGHER, 0},

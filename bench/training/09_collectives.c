@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/stats.h"
 #include "fabric/optimum.h"
 #include "suite/derive.h"
 #include "suite/kpis.h"
+#include "training/coll_rows.h"
 #include "training/common.h"
 #include "procedure/link_balance.h"
 #include "training/peers.h"
@@ -95,91 +97,6 @@ static const double *watched_sent(struct watched *w, unsigned iterations)
 	return w->sent;
 }
 
-/* BusBW while an iteration takes as long as q of them do at most. */
-static void add_percentile(struct trial *t, const char *kpi, const struct hist *h, double q,
-			   double bits)
-{
-	double low, high;
-
-	if (hist_quantile_interval(h, q, &low, &high))
-		trial_value(t, kpi, bits / hist_quantile(h, q), h->n);
-	else
-		trial_missing(t, kpi, "%llu iterations are too few for it",
-			      (unsigned long long)h->n);
-}
-
-static void add_busbw(struct trial *t, enum collective c, const struct mpi_job *job,
-		      const struct mpi_result *r, struct hist *h)
-{
-	double seconds = r->wall_s / r->n, busbw, bits,
-	       fabric = collective_fabric_bytes(t->fabric->topo, c, job->ranks, job->bytes);
-
-	hist_init(h);
-	for (unsigned i = 0; i < r->n; i++)
-		hist_add(h, r->took_ns[i]);
-	busbw = collective_busbw_bps(c, job->ranks, job->bytes, seconds);
-	bits = busbw * seconds; /* 1e9 / 1e9: nanoseconds give Gb/s */
-	trial_value(t, "BusBW", busbw / 1e9, r->n);
-	add_percentile(t, "BusBW_P50", h, 0.5, bits);
-	add_percentile(t, "BusBW_P95", h, 0.95, bits);
-	add_percentile(t, "BusBW_P99", h, 0.99, bits);
-	trial_value(t, "BusBW_efficiency", fabric * 8 / seconds / training_line_bps(t) * 100, r->n);
-	trial_hist(t, "JCT", h);
-}
-
-/* A line as nccl-tests prints it: iterations `first`, first + 2 and so on. */
-static void add_place(struct trial *t, enum collective c, const struct mpi_job *job,
-		      const struct mpi_result *r, unsigned first, struct hist *h)
-{
-	double mean;
-
-	hist_init(h);
-	for (unsigned i = first; i < r->n; i += 2)
-		hist_add(h, r->took_ns[i]);
-	if (!h->n)
-		return;
-	mean = hist_mean(h);
-	trial_with(t, "place", first ? "in" : "out");
-	trial_hist(t, "time", h);
-	trial_value(t, "time_min", (double)h->min / 1e6, h->n);
-	trial_value(t, "time_mean", mean / 1e6, h->n);
-	trial_value(t, "algbw", (double)job->bytes / mean, h->n);
-	trial_value(t, "busbw", (double)job->bytes / mean * collective_factor(c, job->ranks), h->n);
-	trial_value(t, "wrong", 0, r->checked);
-	trial_with(t, NULL, NULL);
-}
-
-static void add_times(struct trial *t, enum collective c, const struct mpi_job *job,
-		      const struct mpi_result *r)
-{
-	struct hist *h = malloc(sizeof(*h));
-
-	if (!h) {
-		t->err = -ENOMEM;
-		return;
-	}
-	add_busbw(t, c, job, r, h);
-	for (unsigned first = 0; first < 2; first++)
-		add_place(t, c, job, r, first, h);
-	free(h);
-}
-
-static void add_optimum(struct trial *t, enum collective c, const struct mpi_job *job,
-			const struct mpi_result *r)
-{
-	uint64_t *cells = calloc((size_t)job->ranks * job->ranks, sizeof(*cells));
-
-	if (!cells) {
-		t->err = -ENOMEM;
-		return;
-	}
-	collective_matrix(t->fabric->topo, c, job->ranks, job->bytes, cells);
-	trial_value(t, "of_optimum",
-		    collective_optimum_s(t->fabric->topo, job->ranks, cells) * r->n / r->wall_s,
-		    r->n);
-	free(cells);
-}
-
 /* Why nothing is known of the leaves' uplinks; NULL: it is. */
 static const char *uplinks_unknown(const struct watched *w)
 {
@@ -190,8 +107,19 @@ static const char *uplinks_unknown(const struct watched *w)
 		       : NULL;
 }
 
+static void add_bound(struct trial *t, double uplink, double sub_port)
+{
+	char text[96] = "not by uplinks";
+
+	if (links_are_bound_above(uplink, sub_port))
+		snprintf(text, sizeof(text),
+			 "bound by uplinks: the busiest %.0f%% full, the busiest sub-port %.0f%%",
+			 uplink * 100, sub_port * 100);
+	trial_set_text(t, "Bound", text);
+}
+
 /* What leaves sent to spines. */
-static void add_uplinks(struct trial *t, const struct watched *w)
+static void add_uplinks(struct trial *t, const struct watched *w, const struct links_use *ports)
 {
 	static const char *const kpis[] = {"Uplink_utilization_max", "Uplink_utilization_min",
 					   "Uplink_utilization_mean", "Uplink_JFI", "Uplink_MMR"};
@@ -225,6 +153,12 @@ static void add_uplinks(struct trial *t, const struct watched *w)
 		else
 			trial_value(t, kpis[i], value[i], use.n);
 	}
+	if (!why && training_uncounted(t))
+		why = training_uncounted(t);
+	if (why)
+		trial_missing(t, "Bound", "%s", why);
+	else
+		add_bound(t, use.max / full / 100, ports->max);
 }
 
 static void add_sent(struct trial *t, const struct watched *w, const double *sent, unsigned ranks,
@@ -249,6 +183,7 @@ static int collectives_measure(struct trial *t, enum collective c, unsigned rank
 	struct watched w = {.t = t};
 	struct mpi_job job = training_job(t, c, ranks, bytes);
 	struct mpi_result r = {.n = 0};
+	struct links_use ports;
 	const double *sent;
 	int err = watched_begin(&w, t, ranks);
 
@@ -259,10 +194,9 @@ static int collectives_measure(struct trial *t, enum collective c, unsigned rank
 	if (!err)
 		err = training_job_run(t, &job, &r);
 	if (!err) {
-		add_times(t, c, &job, &r);
-		add_optimum(t, c, &job, &r);
-		training_links(t, &w.from, &w.to, ranks);
-		add_uplinks(t, &w);
+		coll_rows_add(t, c, &job, &r);
+		ports = training_links(t, &w.from, &w.to, ranks);
+		add_uplinks(t, &w, &ports);
 		sent = watched_sent(&w, r.n);
 		add_sent(t, &w, sent, ranks, r.n);
 		training_algorithm(t, c, &job, &r, sent);
@@ -300,8 +234,32 @@ static int collectives_run(struct trial *t)
 
 /* ---- all of them ---- */
 
-/* The same row's median with the leaves by ECMP; NaN: it is that row, or was not measured. */
-static double collectives_by_ecmp(const struct test *test, const struct rows *rows, struct row row)
+static double collectives_busbw(const struct rows *rows, const struct row *at)
+{
+	return derive_median(rows, at->test, at->strategy, "BusBW", at->n_params, at->param, 0.5);
+}
+
+/* Of the trials there: the median of their mean iterations, ns; NaN: there are none. */
+static double collectives_jct(const struct rows *rows, const struct row *at)
+{
+	struct rows_filter filter = rows_like(at);
+	struct stats_summary summary = {.median = NAN};
+	double *means = calloc(rows_count(rows) + 1, sizeof(*means));
+	size_t n = 0;
+
+	filter.kpi = "JCT";
+	ROWS_EACH_WHILE (means, i, rows, &filter)
+		if (rows_at(rows, i)->hist)
+			means[n++] = hist_mean(rows_at(rows, i)->hist);
+	if (!n || stats_summarise(means, n, &summary))
+		summary.median = NAN;
+	free(means);
+	return summary.median;
+}
+
+/* The same by the leaves' ECMP; NaN: it is that row, or was not measured. */
+static double collectives_by_ecmp(const struct rows *rows, struct row row,
+				  double (*of)(const struct rows *rows, const struct row *at))
 {
 	bool other = false;
 
@@ -310,9 +268,7 @@ static double collectives_by_ecmp(const struct test *test, const struct rows *ro
 			other = strcmp(row.param[p].text, BALANCE_BASE) != 0;
 			row_param_set(&row.param[p], "balance", BALANCE_BASE);
 		}
-	return other ? derive_median(rows, test->id, row.strategy, "BusBW", row.n_params, row.param,
-				     0.5)
-		     : NAN;
+	return other ? of(rows, &row) : NAN;
 }
 
 static int collectives_derive(const struct test *test, struct rows *rows)
@@ -322,17 +278,18 @@ static int collectives_derive(const struct test *test, struct rows *rows)
 
 	ROWS_EACH_WHILE (!err, i, rows, &filter) {
 		const struct row row = *rows_at(rows, i);
-		double own = derive_median(rows, test->id, row.strategy, "BusBW", row.n_params,
-					   row.param, 0.5);
+		double own = collectives_busbw(rows, &row);
 		double base = derive_median(rows, test->id, BASELINE, "BusBW", row.n_params,
 					    row.param, 0.5);
 
 		err = derive_value(rows, &row, "over_" BASELINE, own / base);
-		base = collectives_by_ecmp(test, rows, row);
-		if (!err && isfinite(base))
-			err = derive_value(rows, &row, "over_ecmp", own / base);
-		if (!err && isfinite(base)) /* of the same bytes */
-			err = derive_value(rows, &row, "JCT_over_ecmp", base / own);
+		if (!err)
+			err = derive_value(rows, &row, "over_ecmp",
+					   own / collectives_by_ecmp(rows, row, collectives_busbw));
+		if (!err)
+			err = derive_value(rows, &row, "JCT_over_ecmp",
+					   collectives_jct(rows, &row) /
+						   collectives_by_ecmp(rows, row, collectives_jct));
 		if (!err && strcmp(test->id, "T9.3") == 0)
 			err = derive_value(rows, &row, "over_allreduce",
 					   own / derive_median(rows, "T9.1", row.strategy, "BusBW",
@@ -344,8 +301,9 @@ static int collectives_derive(const struct test *test, struct rows *rows)
 /* ---- declarations ---- */
 
 #define COLLECTIVE_PARAMS                                                                          \
-	PARAM("size", PARAM_BYTES, "bytes", "of each rank's vector", "1M,8M", "1M,8M,64M",         \
-	      "1M,8M,64M,256M,1G,4G"),                                                             \
+	PARAM("size", PARAM_BYTES, "bytes",                                                        \
+	      "of each rank's vector; of an all-gather the whole one, of all ranks", "1M,8M",      \
+	      "1M,8M,64M", "1M,8M,64M,256M,1G,4G"),                                                \
 		PARAM("ranks", PARAM_COUNT, "accelerators", "a rank on each GPU", "4", "4",        \
 		      "8,16,32,64,128,256,512,1024"),                                              \
 		TRAINING_BALANCE, TRAINING_FABRIC, LIST_END
@@ -357,7 +315,8 @@ static const struct param more_params[] = {
 
 static const struct kpi kpis[] = {
 	{"BusBW", "Gb/s", "DUT-F",
-	 "a rank's bytes times algo_factor over the time of an iteration, mean", BETTER_HIGHER, 0},
+	 "a rank's bytes times algo_factor over the mean iteration at its slowest rank (JCT)",
+	 BETTER_HIGHER, 0},
 	{"BusBW_P50", "Gb/s", "DUT-F", "of an iteration; half of them are faster", BETTER_HIGHER,
 	 0},
 	{"BusBW_P95", "Gb/s", "DUT-F", "95% of the iterations are faster", BETTER_HIGHER, 0},
@@ -370,15 +329,16 @@ static const struct kpi kpis[] = {
 	 "within a server is not in it",
 	 BETTER_NONE, 0},
 	{"of_optimum", "", "DUT-F",
-	 "the fluid's time for what the algorithm sends, on the links that live, over the time "
-	 "taken",
+	 "the fluid's time for what the algorithm sends, on the links that live, over the mean "
+	 "iteration",
 	 BETTER_HIGHER, 0},
 	{"over_" BASELINE, "", "DUT-F", "median BusBW over that of " BASELINE, BETTER_HIGHER, 0},
 	{"over_ecmp", "", "DUT-F",
 	 "median BusBW over that with the leaves by ECMP; below 1: slower than by ECMP",
 	 BETTER_HIGHER, 0},
 	{"JCT_over_ecmp", "", "SUT-E",
-	 "mean iteration over that with the leaves by ECMP, medians; above 1: slower than by ECMP",
+	 "mean iteration at its slowest rank over that with the leaves by ECMP, medians of trials; "
+	 "above 1: slower than by ECMP",
 	 BETTER_LOWER, 0},
 	{"over_allreduce", "", "DUT-F",
 	 "of T9.3: median BusBW over that of T9.1 in the same run; 1 if both use the links alike",
@@ -402,6 +362,9 @@ static const struct kpi kpis[] = {
 	{"Uplink_utilization_mean", "%", "DUT-F", "of all of them", BETTER_NONE, 0},
 	{"Uplink_JFI", "", "DUT-F", "of a leaf's uplinks, by bytes", BETTER_HIGHER, 0},
 	{"Uplink_MMR", "", "DUT-F", "busiest uplink over the leaf's mean", BETTER_LOWER, 0},
+	{"Bound", "", "DUT-F",
+	 "whether the busiest uplink is full, and a quarter fuller than the busiest sub-port",
+	 BETTER_NONE, 0},
 	KPI_DROPS,
 	KPI_MARKS,
 	KPI_PAUSES,
@@ -418,7 +381,7 @@ static const struct view views[] = {
 	     "strategy", "size", "JCT_over_ecmp"),
 	VIEW(VIEW_TABLE, "Links of leaves to spines", "size", "strategy", "balance",
 	     "Uplink_utilization_max", "Uplink_utilization_min", "Uplink_utilization_mean",
-	     "Uplink_JFI", "Uplink_MMR", "JCT_over_ecmp"),
+	     "Uplink_JFI", "Uplink_MMR", "Bound", "JCT_over_ecmp"),
 	VIEW(VIEW_TABLE, "Out of place and in place, as nccl-tests print it", "size", "place",
 	     "strategy", "time_min", "time_mean", "time@p50", "time@p95", "time@p99", "algbw",
 	     "busbw", "wrong"),
@@ -438,15 +401,15 @@ static const struct view views[] = {
 		.id = of, .name = title, .clause = TRAINING_DRAFT in, .dut = "DUT-F",              \
 		.summary = means, .needs = NEED_TWO_SERVERS, .strategies = mpi_strategies,         \
 		.trials = {1, 3, 3}, .seconds = {2, 10, 60}, .params = swept,                      \
-		.fits = training_fits, .kpis = kpis, .views = views, .run = collectives_run,       \
-		.derive = collectives_derive,                                                      \
+		.unlike = NAMES("fabric"), .fits = training_fits, .kpis = kpis, .views = views,    \
+		.run = collectives_run, .derive = collectives_derive,                              \
 	}
 
 const struct test test_t9_1 = COLLECTIVE_TEST(
 	"T9.1", "AllReduce Benchmark", "9.1", params,
 	"MPI_Allreduce() of whole numbers by an unmodified OpenMPI, over libfabric and UCX on TCP "
 	"by the kernel's ECMP, and over libfabric on fare; leaves of two tiers spread by each mode "
-	"in turn. Also the all-reduce of tensor parallelism.");
+	"in turn (of labs: BPF, emulated). Also the all-reduce of tensor parallelism.");
 
 const struct test test_t9_2 = COLLECTIVE_TEST(
 	"T9.2", "AlltoAll Benchmark", "9.2", params,

@@ -33,14 +33,13 @@ static void scaled_add(struct trial *t, const struct scaled *s, const struct mpi
 		       const struct mpi_result *r)
 {
 	unsigned n = leaf_load_switches(t->fabric->topo);
-	double line = training_line_bps(t),
-	       roofline = r->n * collective_roofline_s(t->fabric->topo, COLLECTIVE_ALLREDUCE,
-						       job->ranks, job->bytes, 0, line, 0);
+	double line = training_line_bps(t), seconds = mpi_result_mean_s(r),
+	       roofline = collective_roofline_s(t->fabric->topo, COLLECTIVE_ALLREDUCE, job->ranks,
+						job->bytes, 0, line, 0);
 
-	trial_value(t, "JCT_ratio", r->wall_s / roofline, r->n);
+	trial_value(t, "JCT_ratio", seconds / roofline, r->n);
 	trial_value(t, "BusBW",
-		    collective_busbw_bps(COLLECTIVE_ALLREDUCE, job->ranks, job->bytes,
-					 r->wall_s / r->n) /
+		    collective_busbw_bps(COLLECTIVE_ALLREDUCE, job->ranks, job->bytes, seconds) /
 			    1e9,
 		    r->n);
 	if (t->fabric->hosts) {
@@ -129,9 +128,11 @@ const struct test test_t11_1 = {
 	TRAINING_CLAUSE("11.1"),
 	.name = "Fabric Scale Limits",
 	.dut = "DUT-F",
-	.summary = "All-reduces by more and more ranks; then all BGP sessions of the fabric, whose "
-		   "size stays, are ended at its leaves at once, without traffic. Numbers of ranks "
-		   "that no lab has are simulated, in columns of their own.",
+	.summary =
+		"All-reduces by more and more ranks; then all BGP sessions of the fabric, whose "
+		"size stays, are ended at its leaves at once, without traffic. More than 8 ranks "
+		"(--param ranks=64), also those that no lab has, are simulated, in columns of "
+		"their own.",
 	.needs = NEED_TWO_SERVERS,
 	.strategies = mpi_strategies,
 	.trials = {1, 6, 6},
@@ -141,9 +142,9 @@ const struct test test_t11_1 = {
 		      "64,128,256,512,1024"),
 		PARAM("size", PARAM_BYTES, "bytes", "of each rank's vector", "3M", "3M", "1G")),
 	.kpis = KPIS({"JCT_ratio", "", "SUT-E",
-		      "time of the all-reduces over that of their bytes at line rate", BETTER_LOWER,
-		      0},
-		     {"BusBW", "Gb/s", "DUT-F", "of the wall time", BETTER_HIGHER, 0},
+		      "mean all-reduce at its slowest rank over the time of its bytes at line rate",
+		      BETTER_LOWER, 0},
+		     {"BusBW", "Gb/s", "DUT-F", "of that mean", BETTER_HIGHER, 0},
 		     {"Convergence_time", "s", "DUT-F",
 		      "from when all BGP sessions were ended until every server has all its routes "
 		      "again",

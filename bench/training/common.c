@@ -252,6 +252,16 @@ double training_line_bps(const struct trial *t)
 	return sum;
 }
 
+double training_uplinks_bps(const struct trial *t)
+{
+	const struct topo *topo = t->fabric->topo;
+	double sum = 0;
+
+	for (unsigned p = 0; p < topo->n_planes; p++)
+		sum += (double)topo_uplinks_bps(topo, topo->gpus[0].plane[p].leaf);
+	return sum;
+}
+
 const char *training_uncounted(const struct trial *t)
 {
 	const struct hosts *hosts = t->fabric->hosts;

@@ -21,7 +21,8 @@
 
 /* How leaves of two tiers spread; whole planes are lost in labs of one. */
 #define TRAINING_BALANCE                                                                           \
-	PARAM("balance", PARAM_NAME, "", "how leaves spread over their uplinks (two tiers)",       \
+	PARAM("balance", PARAM_NAME, "",                                                           \
+	      "how leaves spread over their uplinks (two tiers; in labs by BPF, emulated)",        \
 	      "ecmp,flowlet,spray", "ecmp,bth,flowlet,adaptive,spray")
 #define TRAINING_FABRIC                                                                            \
 	PARAM("fabric", PARAM_NAME, "", "whole, or a part of the last rank's GPU lost (one tier)", \
@@ -92,5 +93,7 @@ int training_job_run(struct trial *t, struct mpi_job *job, struct mpi_result *ou
 
 /* Of all sub-ports of a GPU that are whole, on the wire. */
 double training_line_bps(const struct trial *t);
+/* Of all uplinks of its leaves, all planes, on the wire. */
+double training_uplinks_bps(const struct trial *t);
 
 #endif

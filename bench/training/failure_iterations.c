@@ -11,6 +11,7 @@
 #define P99_AT_LEAST 300
 #define AFTER_LEAST  4
 #define STEADY_SHARE 1.1
+#define SPREAD_LEAST 10
 
 /* The values in order; the caller's to free. */
 static double *failure_sorted(const uint64_t *took_ns, unsigned n)
@@ -55,6 +56,7 @@ int failure_iterations(const uint64_t *start_ns, const uint64_t *took_ns, unsign
 		       uint64_t fault_ns, struct failure_iterations *out)
 {
 	unsigned first = 0;
+	double longest_ns;
 	int err;
 
 	memset(out, 0, sizeof(*out));
@@ -66,11 +68,14 @@ int failure_iterations(const uint64_t *start_ns, const uint64_t *took_ns, unsign
 	if (!err)
 		err = failure_after(took_ns, first + 1, n, out);
 	out->failure_ns = (double)took_ns[first];
+	longest_ns = STEADY_SHARE * out->after_ns * out->steady_max_ns / out->steady_ns;
+	if (first < SPREAD_LEAST)
+		out->redistributed_ns = NAN;
 	for (unsigned i = first; i < n; i++) {
 		double took = (double)took_ns[i];
 
 		out->worst_ns = fmax(out->worst_ns, took);
-		if (took > STEADY_SHARE * out->after_ns)
+		if (took > longest_ns && first >= SPREAD_LEAST)
 			out->redistributed_ns = (double)start_ns[i] + took - (double)fault_ns;
 	}
 	return err;

@@ -20,7 +20,11 @@ struct failure_iterations {
 	double failure_ns; /* the iteration that the fault fell into */
 	double worst_ns;   /* the longest of that and those after it */
 	double after_ns;   /* median of the last quarter of those after it */
-	/* from the fault to the end of the last iteration that is 10% over after_ns */
+	/*
+	 * From the fault to the end of the last iteration that is 10% longer than the spread before
+	 * it explains: over after_ns times steady_max_ns / steady_ns. 0: there is none. NaN: fewer
+	 * than ten iterations before it tell no spread.
+	 */
 	double redistributed_ns;
 };
 

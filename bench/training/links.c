@@ -15,6 +15,8 @@
 #define LINKS_TIMEOUT_MS 10000
 #define LINKS_ABOVE	 "up" /* farelab's names of a switch's links to those above it */
 #define LINKS_UNUSED	 0.1  /* of the mean; probes and BGP are less */
+#define LINKS_FULL	 0.8  /* of a link's rate: collectives have pauses between iterations */
+#define LINKS_APART	 1.25 /* so much fuller than the busiest sub-port, which has room then */
 
 static size_t links_place(const struct topo *topo, unsigned gpu, unsigned plane, unsigned sub)
 {
@@ -166,4 +168,9 @@ struct links_use links_use(const struct links *from, const struct links *to,
 	use.min = use.n ? use.min : NAN;
 	use.jfi = squares > 0 ? use.n * use.mean * use.mean / squares : NAN;
 	return use;
+}
+
+bool links_are_bound_above(double uplink, double sub_port)
+{
+	return uplink >= LINKS_FULL && uplink >= LINKS_APART * sub_port;
 }

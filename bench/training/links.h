@@ -37,4 +37,8 @@ void links_fini(struct links *links);
 struct links_use links_use(const struct links *from, const struct links *to,
 			   const struct topo *topo, unsigned n_gpus);
 
+/* Whether the busiest link above leaves bounds what servers send, and their busiest sub-port does
+ * not: shares of what each carries. Pure. */
+bool links_are_bound_above(double uplink, double sub_port);
+
 #endif

@@ -113,6 +113,15 @@ void mpi_result_fini(struct mpi_result *r)
 	memset(r, 0, sizeof(*r));
 }
 
+double mpi_result_mean_s(const struct mpi_result *r)
+{
+	double sum_ns = 0;
+
+	for (unsigned i = 0; i < r->n; i++)
+		sum_ns += (double)r->took_ns[i];
+	return r->n ? sum_ns / r->n / 1e9 : NAN;
+}
+
 /* ---- what it needs ---- */
 
 bool mpi_job_find(const char *program, char *file, size_t size)

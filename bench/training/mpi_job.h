@@ -40,7 +40,7 @@ struct mpi_job {
 struct mpi_result {
 	unsigned n;		      /* iterations */
 	uint64_t *start_ns, *took_ns; /* monotonic at rank 0; of the slowest rank */
-	double wall_s;
+	double wall_s;		      /* of all iterations together, with what lies between them */
 	uint64_t checked; /* iterations of which a rank checked what arrived; none was wrong */
 	char algorithm[64], library[64];
 	char why[200]; /* of -EOPNOTSUPP */
@@ -60,6 +60,12 @@ bool mpi_job_find(const char *program, char *file, size_t size);
  */
 int mpi_job_run(const struct mpi_job *job, struct mpi_result *out);
 void mpi_result_fini(struct mpi_result *r);
+/*
+ * The mean iteration at its slowest rank: the one clock of JCT, BusBW and what is made of them.
+ * Ranks follow one another without a barrier, so n of these are longer than wall_s. NaN: there was
+ * none. Pure.
+ */
+double mpi_result_mean_s(const struct mpi_result *r);
 
 /* The arguments of a command; numbers are kept in text. */
 #define MPI_JOB_ARGS 48

@@ -82,3 +82,17 @@ int ofi_job_run(const struct trial *t, const struct ofi_job *job, json_t **out, 
 	free(r.out);
 	return rc;
 }
+
+void ofi_job_setup(const json_t *answer, struct hist *out)
+{
+	const json_t *first = json_object_get(answer, "first_ns"), *value;
+	size_t i;
+
+	hist_init(out);
+	json_array_foreach (json_object_get(answer, "setup_ns"), i, value) {
+		json_int_t both = json_integer_value(value),
+			   write = json_integer_value(json_array_get(first, i));
+
+		hist_add(out, both > write ? (uint64_t)(both - write) : 0);
+	}
+}

@@ -25,4 +25,7 @@ struct ofi_job {
  */
 int ofi_job_run(const struct trial *t, const struct ofi_job *job, json_t **out, char why[400]);
 
+/* How long each endpoint of an answer took to be set up, less its first write, in ns. Pure. */
+void ofi_job_setup(const json_t *answer, struct hist *out);
+
 #endif

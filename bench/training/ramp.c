@@ -40,3 +40,11 @@ struct ramp ramp_of(double packets, double marked, const double part_packets[TOP
 	}
 	return r;
 }
+
+double ramp_step_deviation(const struct ramp *r)
+{
+	if (r->above_packets == 0)
+		return NAN;
+	return fmax(r->below_packets > 0 ? r->below_marked / r->below_packets : 0,
+		    1 - r->above_marked / r->above_packets);
+}

@@ -24,5 +24,8 @@ double ramp_share(unsigned part, double max);
 struct ramp ramp_of(double packets, double marked, const double part_packets[TOPO_RAMP_PARTS + 1],
 		    const double part_marked[TOPO_RAMP_PARTS + 1],
 		    const double part_squares[TOPO_RAMP_PARTS + 1], double max);
+/* Of a threshold without a ramp, where the closed form is a step: the larger share of packets on
+ * the wrong side, marked below it or unmarked above it. NaN: none met a queue above it. */
+double ramp_step_deviation(const struct ramp *r);
 
 #endif

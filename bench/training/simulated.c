@@ -17,13 +17,15 @@ static void simulated_missing(struct trial *t, const char *why)
 			trial_missing(t, k->name, "%s", why);
 }
 
-/* NULL: that state of the fabric and that mode of leaves are modelled. */
-static const char *simulated_lacks(const struct trial *t, enum clos_balance *leaves)
+/* NULL: so many ranks, that state of the fabric and that mode of leaves are modelled. */
+static const char *simulated_lacks(const struct trial *t, unsigned ranks, enum clos_balance *leaves)
 {
 	const char *mode = test_param(t->test, "balance") ? trial_text(t, "balance") : BALANCE_BASE;
 
 	if (t->fabric->topo->n_gpus != t->fabric->topo->n_servers)
 		return "servers with several GPUs are not simulated";
+	if (ranks > 1 && ranks <= SIMULATED_LEAF_RANKS)
+		return "so few ranks are at one leaf of those simulated: nothing crosses an uplink";
 	*leaves = strcmp(mode, "spray") == 0 ? CLOS_SPRAY : CLOS_ECMP;
 	if (test_param(t->test, "fabric") && strcmp(trial_text(t, "fabric"), "healthy") != 0)
 		return "faults are not simulated";
@@ -54,7 +56,9 @@ static struct clos simulated_fabric(const struct trial *t, unsigned ranks)
 	return c;
 }
 
-static void simulated_value(struct trial *t, const char *kpi, const char *where, double value)
+/* why: if it is no number. */
+static void simulated_value(struct trial *t, const char *kpi, const char *where, double value,
+			    const char *why)
 {
 	char name[ROW_NAME_MAX];
 
@@ -62,10 +66,18 @@ static void simulated_value(struct trial *t, const char *kpi, const char *where,
 	if (isfinite(value))
 		trial_value(t, name, value, 1);
 	else
-		trial_missing(t, name, "nothing crosses an uplink");
+		trial_missing(t, name, "%s", why);
 }
 
-void simulated_add_leaves(struct trial *t, unsigned leaves, unsigned qps)
+static void simulated_uplinks(struct trial *t, const struct clos_uplinks *use)
+{
+	static const char none[] = "nothing crosses an uplink";
+
+	simulated_value(t, "uplinks_JFI", "", use->jfi, none);
+	simulated_value(t, "uplinks_MMR", "", use->mmr, none);
+}
+
+void simulated_add_leaves(struct trial *t, unsigned leaves, unsigned qps, const char *mode)
 {
 	const struct topo *topo = t->fabric->topo;
 	const struct clos clos = {.ranks = leaves,
@@ -79,8 +91,14 @@ void simulated_add_leaves(struct trial *t, unsigned leaves, unsigned qps)
 				  .seed = t->seed};
 	struct clos_uplinks use;
 	struct clos_load *load;
-	int err = clos_load_create(&load, &clos);
+	int err;
 
+	if (strcmp(mode, BALANCE_BASE) != 0) {
+		simulated_missing(t, "any hash of leaves is simulated as " BALANCE_BASE
+				     ": the same draws");
+		return;
+	}
+	err = clos_load_create(&load, &clos);
 	if (err == -ENOMEM)
 		t->err = err;
 	if (err) {
@@ -91,25 +109,26 @@ void simulated_add_leaves(struct trial *t, unsigned leaves, unsigned qps)
 		clos_load_add(load, r, (r + 1) % leaves, qps);
 	use = clos_load_uplinks(load);
 	clos_load_destroy(load);
-	simulated_value(t, "uplinks_JFI", "", use.jfi);
-	simulated_value(t, "uplinks_MMR", "", use.mmr);
+	simulated_uplinks(t, &use);
 }
 
 void simulated_add(struct trial *t, enum collective c, unsigned ranks, uint64_t bytes,
 		   double compute_s)
 {
 	struct clos clos = simulated_fabric(t, ranks);
-	const char *lacks = simulated_lacks(t, &clos.leaves);
+	const char *lacks = simulated_lacks(t, ranks, &clos.leaves);
 	struct simfab_result r;
 
 	for (unsigned i = 0; !lacks && i < 2; i++) {
 		clos.is_scattered = i;
 		switch (simfab_collective(&clos, c, bytes, training_line_bps(t), &r)) {
 		case 0:
-			simulated_value(t, "BusBW", placed[i], r.busbw_bps / 1e9);
+			simulated_value(t, "BusBW", placed[i], r.busbw_bps / 1e9,
+					"nothing crosses an uplink");
 			simulated_value(t, "JCT_ratio", placed[i],
 					(compute_s + r.seconds) /
-						(compute_s + r.seconds / r.jct_ratio));
+						(compute_s + r.seconds / r.jct_ratio),
+					"a collective beside the compute is not simulated");
 			break;
 		case -ENOMEM:
 			t->err = -ENOMEM;
@@ -122,6 +141,5 @@ void simulated_add(struct trial *t, enum collective c, unsigned ranks, uint64_t 
 		simulated_missing(t, lacks);
 		return;
 	}
-	simulated_value(t, "uplinks_JFI", "", r.uplinks.jfi);
-	simulated_value(t, "uplinks_MMR", "", r.uplinks.mmr);
+	simulated_uplinks(t, &r.uplinks);
 }

@@ -15,13 +15,16 @@
 
 #define SIMULATED_LEAF_RANKS 8
 
-/* What a trial cannot measure is simulated all the same. compute_s: of an iteration, before it. */
+/* What a trial cannot measure is simulated all the same, where ranks are at more than one leaf.
+ * compute_s: of an iteration, before the collective; NaN: it goes on meanwhile, and what the
+ * iteration takes is not simulated. */
 void simulated_add(struct trial *t, enum collective c, unsigned ranks, uint64_t bytes,
 		   double compute_s);
 
 /* The balance of uplinks, where a server of each leaf sends as much by each QP to one of the next
- * leaf, by ECMP over as many spines as the lab's plane has. */
-void simulated_add_leaves(struct trial *t, unsigned leaves, unsigned qps);
+ * leaf, by a hash over as many spines as the lab's plane has. Of BALANCE_BASE alone: what fields
+ * another mode of the leaves hashes changes no draw. */
+void simulated_add_leaves(struct trial *t, unsigned leaves, unsigned qps, const char *mode);
 
 #define SIMULATED_KPI(of, unit, means, better)                                                     \
 	KPI(KPI_SIMULATED of, unit, "DUT-F", "simulated: " means, better, 0)

@@ -10,6 +10,7 @@
 #include "fabric/class_probe.h"
 #include "fabric/leaf_load.h"
 #include "fabric/pauses.h"
+#include "procedure/link_balance.h"
 #include "procedure/load.h"
 #include "procedure/soak.h"
 #include "training/lab_changes.h"
@@ -34,7 +35,8 @@ struct sample {
 	/* between the first rank's server and the last one's; NULL: hosts */
 	struct class_probes *probes;
 	struct hist latency, depth;
-	double job_s, wall_s, roofline_s, bits;
+	double job_s, wall_s, jct_s, roofline_s,
+		bits; /* sums of both; jct_s at the slowest ranks */
 	/* of the all-reduce, and of the all-to-all */
 	struct {
 		double busbw_bps, jct_s;
@@ -75,12 +77,12 @@ static void sustained_links(struct trial *t, const struct counts *from, const st
 	const char *why = training_uncounted(t) ? training_uncounted(t) : "nothing was sent";
 
 	if (isfinite(use.jfi) && !training_uncounted(t)) {
-		trial_value(t, "MMR", use.max / use.mean, use.n);
-		trial_value(t, "JFI", use.jfi, use.n);
+		trial_value(t, "Sub_port_MMR", use.max / use.mean, use.n);
+		trial_value(t, "Sub_port_JFI", use.jfi, use.n);
 		trial_value(t, "Links_unused", use.unused, use.n);
 	} else {
-		trial_missing(t, "MMR", "%s", why);
-		trial_missing(t, "JFI", "%s", why);
+		trial_missing(t, "Sub_port_MMR", "%s", why);
+		trial_missing(t, "Sub_port_JFI", "%s", why);
 		trial_missing(t, "Links_unused", "%s", why);
 	}
 	if (t->fabric->hosts)
@@ -88,6 +90,49 @@ static void sustained_links(struct trial *t, const struct counts *from, const st
 	else
 		trial_value(t, "Link_transitions",
 			    (double)(to->links.transitions - from->links.transitions), 1);
+}
+
+static int uplinks_balance(const struct topo *topo, const char *from, const char *to,
+			   struct link_balance *out)
+{
+	struct lab_uplink *uplinks = calloc(2 * (size_t)topo->n_uplinks, sizeof(*uplinks));
+	bool *sends = calloc(topo->n_leaves + 1, sizeof(*sends));
+	int err = uplinks && sends ? 0 : -ENOMEM;
+	uint64_t at_ns;
+
+	for (unsigned leaf = 0; !err && leaf < topo->n_leaves; leaf++)
+		sends[leaf] = true;
+	if (!err)
+		err = lab_uplinks_parse(topo, from, uplinks, &at_ns);
+	if (!err)
+		err = lab_uplinks_parse(topo, to, uplinks + topo->n_uplinks, &at_ns);
+	if (!err)
+		*out = link_balance(uplinks, uplinks + topo->n_uplinks, topo->n_uplinks, sends);
+	free(uplinks);
+	free(sends);
+	return err;
+}
+
+int sustained_uplinks(struct trial *t, const char *from, const char *to)
+{
+	const char *why = t->fabric->hosts	       ? sustained_lab
+			  : t->fabric->topo->n_uplinks ? NULL
+						       : fabric_cannot(t->fabric, NEED_SPINES);
+	struct link_balance use = {.n = 0};
+	int err = why ? 0 : uplinks_balance(t->fabric->topo, from, to, &use);
+
+	if (err)
+		return err;
+	if (!why && !isfinite(use.jfi))
+		why = "no byte left leaves by their uplinks";
+	if (why) {
+		trial_missing(t, "MMR", "%s", why);
+		trial_missing(t, "JFI", "%s", why);
+		return 0;
+	}
+	trial_value(t, "MMR", use.mmr, use.n);
+	trial_value(t, "JFI", use.jfi, use.n);
+	return 0;
 }
 
 static void sustained_pauses(struct trial *t, const struct counts *from, const struct counts *to)
@@ -188,7 +233,7 @@ static int sustained_job(struct sample *s, unsigned number, enum collective c, u
 	struct trial *t = s->t;
 	struct mpi_job job = training_job(t, c, ranks, bytes);
 	struct mpi_result r;
-	double bps;
+	double seconds;
 	int err;
 
 	job.seconds = s->job_s;
@@ -199,13 +244,14 @@ static int sustained_job(struct sample *s, unsigned number, enum collective c, u
 	if (s->probes)
 		class_probes_join(s->probes); /* the job may have failed meanwhile */
 	if (!err) {
-		bps = collective_busbw_bps(c, ranks, bytes, r.wall_s / r.n);
+		seconds = mpi_result_mean_s(&r);
 		s->wall_s += r.wall_s;
-		s->bits += bps * ranks * r.wall_s;
+		s->jct_s += seconds * r.n;
+		s->bits += collective_factor(c, ranks) * 8 * (double)bytes * ranks * r.n;
 		s->roofline_s += r.n * collective_roofline_s(t->fabric->topo, c, ranks, bytes, 0,
 							     training_line_bps(t), 0);
-		s->of[number].busbw_bps = bps;
-		s->of[number].jct_s = r.wall_s / r.n;
+		s->of[number].busbw_bps = collective_busbw_bps(c, ranks, bytes, seconds);
+		s->of[number].jct_s = seconds;
 		s->of[number].n = r.n;
 	}
 	mpi_result_fini(&r);
@@ -215,12 +261,15 @@ static int sustained_job(struct sample *s, unsigned number, enum collective c, u
 static int sustained_add(struct sample *s, unsigned ranks)
 {
 	struct trial *t = s->t;
+	int err;
 
 	trial_value(t, "BusBW", s->of[0].busbw_bps / 1e9, s->of[0].n);
 	trial_value(t, "JCT", s->of[0].jct_s * 1e3, s->of[0].n);
 	trial_value(t, "BusBW_alltoall", s->of[1].busbw_bps / 1e9, s->of[1].n);
 	trial_value(t, "JCT_alltoall", s->of[1].jct_s * 1e3, s->of[1].n);
-	trial_value(t, "JCT_ratio", s->wall_s / s->roofline_s, 1);
+	trial_value(t, "JCT_ratio", s->jct_s / s->roofline_s, 1);
+	trial_value(t, "Load_share",
+		    s->wall_s / ((double)(s->to.links.at_ns - s->from.links.at_ns) / 1e9) * 100, 1);
 	trial_value(t, "Aggregate_throughput", s->bits / s->wall_s / 1e9, 1);
 	if (s->probes) {
 		trial_hist(t, "Latency", &s->latency);
@@ -233,7 +282,8 @@ static int sustained_add(struct sample *s, unsigned ranks)
 	training_drops(t, &s->from.packets, &s->to.packets);
 	sustained_pauses(t, &s->from, &s->to);
 	sustained_absent(t);
-	return sustained_daemons(t, &s->from, &s->to);
+	err = sustained_uplinks(t, s->from.text, s->to.text);
+	return err ? err : sustained_daemons(t, &s->from, &s->to);
 }
 
 static int sustained_measure(struct trial *t, unsigned ranks, uint64_t bytes)

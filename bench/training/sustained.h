@@ -14,6 +14,9 @@
 /* "at_s", and the KPIs below; half of the trial's seconds each. 1: this machine or lab cannot,
  * which the rows say; -errno. */
 int sustained_sample(struct trial *t);
+/* The rows MMR and JFI, of the leaves' uplinks, between two answers of `farelab counters --json`
+ * (NULL where there are no labs or no uplinks, which the rows say). -EBADMSG, -ENOMEM. */
+int sustained_uplinks(struct trial *t, const char *from, const char *to);
 
 /* What section 4 of the draft lists beside the series of 12.1. */
 #define SUSTAINED_SECTION_4                                                                        \
@@ -27,9 +30,19 @@ int sustained_sample(struct trial *t);
 		    BETTER_LOWER, 1e-3),                                                           \
 		KPI("Queue_depth", "KiB", "DUT-S", "of each port, now and then", BETTER_LOWER,     \
 		    1. / 1024),                                                                    \
-		KPI("MMR", "", "DUT-F", "busiest live sub-port over the mean of all, bytes sent",  \
+		KPI("MMR", "", "DUT-F", "a leaf's busiest uplink over the leaf's mean, by bytes",  \
 		    BETTER_LOWER, 0),                                                              \
-		KPI("JFI", "", "DUT-F", "of the live sub-ports, 1 is even", BETTER_HIGHER, 0),     \
+		KPI("JFI", "", "DUT-F", "of a leaf's uplinks, by bytes, 1 is even", BETTER_HIGHER, \
+		    0),                                                                            \
+		KPI("Sub_port_MMR", "", "DUT-F",                                                   \
+		    "busiest live sub-port of GPUs over the mean of all, bytes sent",              \
+		    BETTER_LOWER, 0),                                                              \
+		KPI("Sub_port_JFI", "", "DUT-F", "of the GPUs' live sub-ports, 1 is even",         \
+		    BETTER_HIGHER, 0),                                                             \
+		KPI("Load_share", "%", "",                                                         \
+		    "of a sample: the collectives' iterations over the time from its first "       \
+		    "counter to its last; between samples nothing is sent",                        \
+		    BETTER_NONE, 0),                                                               \
 		KPI("PFC_pause", "ms", "DUT-S", "of the port that was paused for longest",         \
 		    BETTER_LOWER, 0),                                                              \
 		KPI("Retransmissions", "1/s", "DUT-N", "of NICs", BETTER_LOWER, 0),                \

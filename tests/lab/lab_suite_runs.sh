@@ -125,7 +125,7 @@ grep -q 'nothing that its axes can show' "$SCRATCH/v/report.md" && fail "demo-sh
 # a libfabric provider that is named: fare's writes, and none of UET, which is said
 if [ -x "$FARE_BIN/fare-ofi-write" ]; then
 	run T6.1 T6.2 T6.3 T6.7 --trials 1 --param provider=uet,fare --param size=64K --out "$SCRATCH/u" || fail "T6: $(tail -3 "$SCRATCH/err")"
-	for test in T6.1:Throughput T6.2:Latency T6.7:Setup_rate T6.7:Most_endpoints; do
+	for test in T6.1:Throughput T6.2:Latency T6.1:Setup_time T6.7:Setup_rate T6.7:Endpoints_held; do
 		grep "\"test\":\"${test%:*}\"" "$SCRATCH/u/rows.jsonl" | grep "\"kpi\":\"${test#*:}\"" >"$SCRATCH/rows"
 		grep '"provider":"fare"' "$SCRATCH/rows" | grep -qE '"(value|hist)":' || fail "${test%:*}: no ${test#*:} over fare: $(cat "$SCRATCH/rows")"
 		grep '"provider":"uet"' "$SCRATCH/rows" | grep -q 'no UET provider on this machine (fi_info shows .*fare' || fail "${test%:*}: uet"

@@ -82,7 +82,8 @@ farelab up "$TOPOLOGIES/pfc.yaml" --name "$LAB" --fared "$FARE_BIN/fared" --wait
 run T12.2 --param size=3M --strategy mpi-fare --out "$SCRATCH/g"
 between g '.kpi == "PFC_frame_count"' 1 1e6
 between g '.kpi == "PFC_pause"' 0.001 60000
-between g '.kpi == "MMR"' 1 2
+between g '.kpi == "Sub_port_MMR"' 1 2
+grep '"MMR"' "$SCRATCH/g/rows.jsonl" | grep -q 'the fabric has one tier' || fail "uplinks of one tier: $(grep '"MMR"' "$SCRATCH/g/rows.jsonl")"
 [ "$(jq -r 'select(.kpi == "Process_memory" and .value > 1000) | .params.process' "$SCRATCH/g/rows.jsonl" | sort | tr '\n' ,)" = \
 	"$(farelab counters "$LAB" --json | jq -r '.hosts[] | .name + " " + .daemons[].name' | sort | tr '\n' ,)" ] || fail "not every daemon: $(grep Process_memory "$SCRATCH/g/rows.jsonl")"
 between g '.kpi == "Counter_wraps"' 0 0

@@ -178,6 +178,22 @@ START_TEST(what_did_not_end)
 }
 END_TEST
 
+/* A window of 0.8 s offers 148 messages of 64 KiB: with 142.7 of them acknowledged a backlog grows;
+ * one that is under way and 1% are none. Ten streams may have a message each under way. */
+START_TEST(a_backlog_that_grows)
+{
+	const double message = 65536 * 8, offered = 148 * message / .8;
+
+	ck_assert(load_keeps_pace(offered, offered, .8, 1, 65536));
+	ck_assert(load_keeps_pace(offered, 145.6 * message / .8, .8, 1, 65536));
+	ck_assert(!load_keeps_pace(offered, 145.4 * message / .8, .8, 1, 65536));
+	ck_assert(!load_keeps_pace(97.04e6, 93.55e6, .8, 1, 65536));
+	ck_assert(!load_keeps_pace(84.72e6, 80.25e6, .8, 1, 65536));
+	ck_assert(load_keeps_pace(53.91e6, 53.76e6, .8, 1, 65536));
+	ck_assert(load_keeps_pace(offered, 137 * message / .8, .8, 10, 65536));
+}
+END_TEST
+
 /* Four planes, a leaf of each with two links of 400 Mb/s to spines: 3.2 Gb/s of two pairs across
  * leaves, a quarter where these links are four times slower; twice that where half stays inside. */
 START_TEST(links_to_spines_bound_pairs)
@@ -219,6 +235,7 @@ int main(void)
 	tcase_add_test(tcase, links_and_drops);
 	tcase_add_test(tcase, a_receiver_is_no_sender);
 	tcase_add_test(tcase, what_did_not_end);
+	tcase_add_test(tcase, a_backlog_that_grows);
 	tcase_add_test(tcase, links_to_spines_bound_pairs);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);

@@ -59,6 +59,7 @@ START_TEST(rules_of_rows)
 		{&calm, "degradation", 400, "1", NULL}, /* no share */
 		{&calm, "JFI_decode", 1, "1", NULL},
 		{&calm, "JFI_decode", 1.1, "1", "a value that cannot be"},
+		{&calm, "JFI_delta", -0.04, "1", NULL}, /* a difference of two */
 		{&calm, "bandwidth_reduction", 3, "1", NULL},
 		{&calm, "bandwidth_reduction", -3, "1", "a change in the wrong direction"},
 		{&calm, "Packet_drop_rate", 0, "1", NULL},

@@ -135,14 +135,16 @@ START_TEST(a_figure_is_the_geometric_mean)
 }
 END_TEST
 
-/* The claim, on what it rests, and what was not measured, for which reasons. */
+/* Of one trial each nothing is claimed; and what was not measured, for which reasons. */
 START_TEST(the_page_of_many_tests)
 {
 	static const char *const wanted[] = {
 		"each combination of parameters and strategy 1 trials of 2 s, where the draft asks "
 		"for 20 of 60 s",
-		"fare-spray is 2.00 times as good as ecmp-stripe in the middle of 4 tests; most in "
-		"5.3 (10.00 times: rate, 1 combination of only 1 trial)",
+		"no difference between fare-spray and ecmp-stripe is beyond chance, so no number "
+		"of times is given: of 5 combinations in 4 tests 5 have too few trials to say (4 "
+		"of "
+		"both are needed at least), and 0 no difference beyond the noise.",
 		"fare-spray is better than ecmp-stripe in 0 and worse in 0 beyond chance",
 		"Without one, as they say nothing of the fabric: 9.9.",
 		"with enough measurements: 5.4 (wait P99).",
@@ -171,6 +173,62 @@ START_TEST(the_page_of_many_tests)
 	free(text);
 	json_decref(results.run);
 	results.run = NULL;
+	results_close(&results);
+}
+END_TEST
+
+/* Five trials of four tests, one of them with a condition of its own for each strategy. */
+START_TEST(a_claim_says_what_of_it_is_beyond_chance)
+{
+	static const char *const wanted[] = {
+		"fare-spray is 2.00 times as good as ecmp-stripe in the middle of 4 tests, of "
+		"whose "
+		"4 combinations 3 are better and 0 worse beyond chance; most in 5.3 (8.00 times: "
+		"rate, 1 combination of 5 trials, of which 1 is better and 0 worse beyond chance)",
+		"least in 5.5 (1.00 times: rate, size=1, 1 combination of 5 trials, of which 0 are "
+		"better and 0 worse beyond chance)",
+		/* the words are of each subject */
+		"By each test's headline figure no difference between mpi-fare and mpi-ofi-tcp is "
+		"beyond chance",
+	};
+	static const struct {
+		const char *test, *size;
+		double times;
+	} of[] = {{"5.1", "1", 2},
+		  {"5.2", "1", 2},
+		  {"5.3", "1", 8},
+		  {"5.5", "1", 1},
+		  {"5.5", "2", 100}};
+	const struct test *list[TESTS];
+	struct results_tests all = {list, TESTS};
+	struct results results = {0};
+	struct test test[TESTS];
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	tests_of(test, list);
+	test[7].headline_where = "size=1";
+	ck_assert_int_eq(rows_open(&results.rows, NULL), 0);
+	for (unsigned trial = 0; trial < 5; trial++)
+		for (size_t i = 0; i < 2 * sizeof(of) / sizeof(of[0]); i++) {
+			struct row row = {.kpi = "rate", .trial = trial, .n = 1, .n_params = 1};
+
+			snprintf(row.test, sizeof(row.test), "%s", of[i / 2].test);
+			snprintf(row.strategy, sizeof(row.strategy), "%s",
+				 i % 2 ? "fare-spray" : "ecmp-stripe");
+			row.value = (100 + trial) * (i % 2 ? of[i / 2].times : 1);
+			ck_assert_int_eq(row_param_set(&row.param[0], "size", of[i / 2].size), 0);
+			ck_assert_int_eq(rows_add(results.rows, &row), 0);
+		}
+	add(results.rows, "9.9", "mpi-fare", "1", "rate", 5);
+	add(results.rows, "9.9", "mpi-ofi-tcp", "1", "rate", 5);
+	test[6].headline = NULL;
+	ck_assert_int_eq(results_report(&results, &all, NULL, file), 0);
+	fclose(file);
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+		ck_assert_msg(strstr(text, wanted[i]), "no %s in %s", wanted[i], text);
+	free(text);
 	results_close(&results);
 }
 END_TEST
@@ -301,6 +359,7 @@ int main(void)
 	tcase_add_checked_fixture(tcase, fake_gnuplot, no_more_gnuplot);
 	tcase_add_test(tcase, a_figure_is_the_geometric_mean);
 	tcase_add_test(tcase, the_page_of_many_tests);
+	tcase_add_test(tcase, a_claim_says_what_of_it_is_beyond_chance);
 	tcase_add_test(tcase, what_is_listed);
 	tcase_add_test(tcase, a_strategy_has_one_style);
 	tcase_add_test(tcase, headlines_stand_in_tables);

@@ -123,6 +123,30 @@ START_TEST(styles_lines_and_areas)
 }
 END_TEST
 
+/* As many names of a logarithmic axis as fit beside each other, and never none. */
+START_TEST(names_of_a_logarithmic_axis)
+{
+	static const struct {
+		double from, to;
+		const char *tics;
+	} of[] = {{41, 210, "set xtics (50, 100, 200)"},
+		  {8, 52000, "set xtics (10, 100, 1000, 10000)"},
+		  {1, 1.5e9, "set xtics (1, 100, 10000, 1000000, 100000000)"},
+		  {6, 9, "set xtics (6, 9)"}};
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		const double x[] = {of[i].from, of[i].to}, y[] = {0, 1};
+		struct report_series series = {.name = "x", .x = x, .y = y, .n = 2};
+		struct report_plot plot = {
+			.kind = REPORT_STEPS, .n_series = 1, .series = &series, .log_x = true};
+		char *text = script_of(&plot);
+
+		ck_assert_msg(strstr(text, of[i].tics), "no %s in %s", of[i].tics, text);
+		free(text);
+	}
+}
+END_TEST
+
 /* Whatever a name holds, it stays inside its quotes and on its line. */
 START_TEST(names_are_only_names)
 {
@@ -261,6 +285,7 @@ int main(void)
 	tcase_add_test(tcase, numbers);
 	tcase_add_test(tcase, bars_stand_side_by_side);
 	tcase_add_test(tcase, styles_lines_and_areas);
+	tcase_add_test(tcase, names_of_a_logarithmic_axis);
 	tcase_add_test(tcase, names_are_only_names);
 	tcase_add_test(tcase, only_what_draws_is_kept);
 	tcase_add_test(tcase, gnuplot_draws_every_kind);

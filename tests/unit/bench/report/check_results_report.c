@@ -299,16 +299,41 @@ START_TEST(training_alone)
 					     .dut = "DUT-F",
 					     .summary = "Fake.",
 					     .kpis = kpis};
-	static const struct test *const list[] = {&fake_one, &training};
-	const struct results_tests both = {list, 2};
-	struct row row = {.test = "T9.1", .strategy = "mpi-fare", .kpi = "BusBW", .value = 3};
+	static const struct kpi switches[] = {{"Switch_CPU", "%", "DUT-S", "", BETTER_LOWER, 0},
+					      {"Power", "W", "DUT-S", "", BETTER_LOWER, 0},
+					      {.name = NULL}};
+	static const struct test scale = {.id = "T11.1",
+					  .name = "Four",
+					  .clause = "draft-training, 11.1",
+					  .dut = "DUT-F",
+					  .summary = "Fake.",
+					  .kpis = switches},
+				 soak = {.id = "T12.1",
+					 .name = "Five",
+					 .clause = "draft-training, 12.1",
+					 .dut = "DUT-F",
+					 .summary = "Fake.",
+					 .kpis = switches};
+	static const struct test *const list[] = {&fake_one, &training, &scale, &soak};
+	const struct results_tests both = {list, 4};
+	struct row row = {.test = "T9.1", .strategy = "mpi-fare", .kpi = "BusBW", .value = 3},
+		   load = {.test = "T11.1", .kpi = "Switch_CPU", .value = 2, .n = 1},
+		   power = {.test = "T12.1",
+			    .kpi = "Power",
+			    .value = NAN,
+			    .missing = (char[]){"no sensor"}};
 	struct results results = {0};
-	char *text = NULL;
+	char *text = NULL, *at;
 	size_t size;
 	FILE *file = open_memstream(&text, &size);
 
 	ck_assert_int_eq(rows_open(&results.rows, NULL), 0);
 	ck_assert_int_eq(rows_add(results.rows, &row), 0);
+	ck_assert_int_eq(rows_add(results.rows, &power), 0);
+	ck_assert_int_eq(rows_add(results.rows, &load), 0);
+	load.trial = 1;
+	load.value = 4;
+	ck_assert_int_eq(rows_add(results.rows, &load), 0);
 	strcpy(row.kpi, SUITE_LIBRARY);
 	row.text = (char[]){"Open MPI v4.1.4"};
 	ck_assert_int_eq(rows_add(results.rows, &row), 0);
@@ -320,6 +345,13 @@ START_TEST(training_alone)
 	ck_assert_ptr_nonnull(strstr(text, "== Fabric health indicators =="));
 	ck_assert_ptr_nonnull(strstr(text, "table 7 of the training methodology"));
 	ck_assert_ptr_nonnull(strstr(text, "FIB / Route Convergence Time"));
+	at = strstr(text, "Switch CPU Utilization");
+	ck_assert_ptr_nonnull(at);
+	*strchr(at, '\n') = '\0';
+	ck_assert_ptr_nonnull(strstr(at, "mean 3, highest 4 % in 2 trials of T11.1 (Switch_CPU)"));
+	at[strlen(at)] = '\n';
+	at = strstr(text, "Power Consumption");
+	ck_assert_ptr_nonnull(strstr(at, "not available: no sensor"));
 	ck_assert_ptr_null(strstr(text, "NIC QP State"));
 	ck_assert_ptr_nonnull(strstr(text, "AllReduce BusBW           T9.1"));
 	ck_assert_ptr_nonnull(strstr(text, "the test is not in this run")); /* T9.3 */

@@ -123,6 +123,11 @@ START_TEST(what_the_text_asks_for)
 	asks(older, "T5.3",
 	     "50 bursts of a length: trials not stated, seconds not stated; 5 of 60 s by this "
 	     "project");
+	asks(older, "T9.3",
+	     "100 iterations of a size and number of ranks (9.1): trials not stated, seconds not "
+	     "stated; 3 of 60 s by this project");
+	asks(older, "T10.1",
+	     "1,000 iterations: trials not stated, seconds not stated; 3 by this project");
 	asks(older, "T11.2", "trials not stated, seconds not stated; 5 of 120 s by this project");
 	asks(older, "demo-goodput", "-");
 	asks(newer, "8.4", "20 of 300 s (1.3: 20 trials at least)");

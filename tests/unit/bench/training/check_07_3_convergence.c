@@ -53,6 +53,17 @@ START_TEST(sensitivity)
 }
 END_TEST
 
+/* Of several means a trial has as many times to converge: no table puts them together. */
+START_TEST(means_are_not_pooled)
+{
+	ck_assert_str_eq(test_t7_3.added[0].name, "mean_ms");
+	for (const struct view *v = test_t7_3.views; v->title; v++)
+		for (size_t k = 0; k < TEST_MAX_COLUMNS && v->y[k]; k++)
+			ck_assert(strcmp(v->y[k], "Convergence") != 0 ||
+				  strcmp(v->x, "mean_ms") == 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("07_3_convergence");
@@ -61,6 +72,7 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tcase, sensitivity);
+	tcase_add_test(tcase, means_are_not_pooled);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);

@@ -126,6 +126,28 @@ START_TEST(what_hosts_lack_is_said)
 }
 END_TEST
 
+/* Both on the wire: uplinks of the same links as a GPU's line carry as much, whatever of it headers
+ * leave. */
+START_TEST(lines_and_uplinks_are_of_the_wire)
+{
+	struct trial t = begin(two_tiers());
+	const struct topo *topo = under_test.topo;
+	double uplinks = 0;
+
+	for (unsigned i = 0; i < topo->n_uplinks; i++)
+		if (topo->uplinks[i].leaf == topo->gpus[0].plane[0].leaf)
+			uplinks += (double)topo->uplinks[i].rate_bps;
+	for (unsigned p = 1; p < topo->n_planes; p++)
+		for (unsigned i = 0; i < topo->n_uplinks; i++)
+			if (topo->uplinks[i].leaf == topo->gpus[0].plane[p].leaf)
+				uplinks += (double)topo->uplinks[i].rate_bps;
+	ck_assert_double_gt(uplinks, 0);
+	ck_assert_double_eq(training_uplinks_bps(&t), uplinks);
+	ck_assert_double_gt(training_line_bps(&t), fabric_line_bps(&under_test, 0));
+	end(&t);
+}
+END_TEST
+
 /* A lab's ranks share this machine's memory: nothing is started. */
 START_TEST(memory_that_does_not_suffice)
 {
@@ -155,6 +177,7 @@ int main(void)
 	tcase_add_test(tcase, faults_of_three_tiers);
 	tcase_add_test(tcase, what_cannot_be_run_is_said);
 	tcase_add_test(tcase, what_hosts_lack_is_said);
+	tcase_add_test(tcase, lines_and_uplinks_are_of_the_wire);
 	tcase_add_test(tcase, memory_that_does_not_suffice);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);

@@ -54,6 +54,29 @@ START_TEST(a_fault_that_nobody_sees)
 }
 END_TEST
 
+/* What varies by a third without a fault is not redistributed for as long as it goes on varying;
+ * what is longer than that is. */
+START_TEST(noise_is_no_redistribution)
+{
+	uint64_t start[400], took[400];
+	struct failure_iterations f;
+
+	timeline(start, took, 400, 400, NULL, 0, 10);
+	for (unsigned i = 0; i < 400; i += 7)
+		took[i] = 13 * MS;
+	ck_assert_int_eq(failure_iterations(start, took, 400, start[320] + 5 * MS, &f), 0);
+	ck_assert_double_eq(f.redistributed_ns, 0);
+	took[321] = 15 * MS; /* 10 times 1.3 and a tenth more is 14.3 */
+	ck_assert_int_eq(failure_iterations(start, took, 400, start[320] + 5 * MS, &f), 0);
+	ck_assert_double_eq(f.redistributed_ns, (double)(start[321] - start[320]) + 15e6 - 5e6);
+	/* nine tell no spread */
+	ck_assert_int_eq(failure_iterations(start, took, 400, start[9] + 5 * MS, &f), 0);
+	ck_assert(isnan(f.redistributed_ns));
+	ck_assert_int_eq(failure_iterations(start, took, 400, start[10] + 5 * MS, &f), 0);
+	ck_assert(isfinite(f.redistributed_ns));
+}
+END_TEST
+
 START_TEST(too_few_say_so)
 {
 	uint64_t start[400], took[400];
@@ -80,6 +103,7 @@ int main(void)
 
 	tcase_add_test(tcase, a_fault_between_two_steady_states);
 	tcase_add_test(tcase, a_fault_that_nobody_sees);
+	tcase_add_test(tcase, noise_is_no_redistribution);
 	tcase_add_test(tcase, too_few_say_so);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <check.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -52,6 +53,17 @@ START_TEST(an_answer_is_taken)
 	ck_assert_str_eq(r.algorithm, "ring");
 	mpi_result_fini(&r);
 	ck_assert_ptr_null(r.took_ns);
+}
+END_TEST
+
+/* Of what the slowest ranks took, not of the wall time. */
+START_TEST(the_mean_iteration)
+{
+	static uint64_t took[] = {1000000000, 3000000000};
+	const struct mpi_result r = {.n = 2, .took_ns = took, .wall_s = 3.1}, none = {.n = 0};
+
+	ck_assert_double_eq_tol(mpi_result_mean_s(&r), 2, 1e-12);
+	ck_assert(isnan(mpi_result_mean_s(&none)));
 }
 END_TEST
 
@@ -195,6 +207,7 @@ int main(void)
 
 	tcase_add_test(tcase, events_in_their_lines);
 	tcase_add_test(tcase, an_answer_is_taken);
+	tcase_add_test(tcase, the_mean_iteration);
 	tcase_add_test(tcase, answers_that_do_not_fit);
 	tcase_add_test(tcase, ranks_on_other_hosts);
 	tcase_add_test(tcase, arguments_of_a_lab);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <check.h>
+#include <math.h>
 
 #include "training/ramp.h"
 
@@ -51,6 +52,21 @@ START_TEST(super_packets_are_one_draw)
 }
 END_TEST
 
+/* Without a ramp: none below, all above is 0; 1 of 400 below and 5 of 50 above: a tenth. */
+START_TEST(a_threshold_is_a_step)
+{
+	struct ramp r = {.below_packets = 400, .above_packets = 50, .above_marked = 50};
+
+	ck_assert_double_eq(ramp_step_deviation(&r), 0);
+	r.below_marked = 1;
+	ck_assert_double_eq_tol(ramp_step_deviation(&r), .0025, 1e-12);
+	r.above_marked = 45;
+	ck_assert_double_eq_tol(ramp_step_deviation(&r), .1, 1e-12);
+	r.above_packets = 0;
+	ck_assert(isnan(ramp_step_deviation(&r)));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("ramp");
@@ -61,6 +77,7 @@ int main(void)
 	tcase_add_test(tcase, a_ramp_that_is_right);
 	tcase_add_test(tcase, a_ramp_that_is_wrong);
 	tcase_add_test(tcase, super_packets_are_one_draw);
+	tcase_add_test(tcase, a_threshold_is_a_step);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);

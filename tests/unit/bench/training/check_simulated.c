@@ -45,13 +45,30 @@ START_TEST(leaves_that_hash)
 {
 	struct trial t = begin(&test_t8_1, two_tiers());
 
-	simulated_add_leaves(&t, 64, 1);
+	simulated_add_leaves(&t, 64, 1, "ecmp");
 	ck_assert_double_eq_tol(value(&t, "Simulated_uplinks_JFI"), 0.5, 1e-9);
 	ck_assert_double_eq_tol(value(&t, "Simulated_uplinks_MMR"), 2, 1e-9);
-	simulated_add_leaves(&t, 64, 64);
+	simulated_add_leaves(&t, 64, 64, "ecmp");
 	ck_assert_double_eq_tol(value(&t, "Simulated_uplinks_JFI"), 64. / (2 + 64 - 1), 0.01);
-	simulated_add_leaves(&t, 1, 4);
+	simulated_add_leaves(&t, 1, 4, "ecmp");
 	ck_assert(isnan(value(&t, "Simulated_uplinks_JFI")));
+	/* the same draws would stand there twice, as if two modes had been simulated */
+	simulated_add_leaves(&t, 64, 64, "bth");
+	ck_assert(isnan(value(&t, "Simulated_uplinks_JFI")));
+	end(&t);
+}
+END_TEST
+
+/* Eight ranks are at one leaf, and no figure of uplinks is of them; nine are not. */
+START_TEST(ranks_of_one_leaf)
+{
+	struct trial t = begin(&test_t10_1, two_tiers());
+
+	simulated_add(&t, COLLECTIVE_ALLREDUCE, SIMULATED_LEAF_RANKS, BYTES, 0);
+	ck_assert(isnan(value(&t, "Simulated_BusBW")));
+	simulated_add(&t, COLLECTIVE_ALLREDUCE, SIMULATED_LEAF_RANKS + 1, BYTES, 0);
+	ck_assert_double_gt(value(&t, "Simulated_BusBW"), 0);
+	ck_assert_double_gt(value(&t, "Simulated_uplinks_JFI"), 0);
 	end(&t);
 }
 END_TEST
@@ -73,6 +90,23 @@ START_TEST(compute_before_a_collective)
 }
 END_TEST
 
+/* What goes on beside the compute has no model: not that of what comes after it. */
+START_TEST(a_collective_beside_the_compute)
+{
+	struct trial t = begin(&test_t10_1, two_tiers());
+
+	simulated_add(&t, COLLECTIVE_ALLREDUCE, 64, BYTES, NAN);
+	ck_assert(isfinite(value(&t, "Simulated_BusBW")));
+	ck_assert(isfinite(value(&t, "Simulated_uplinks_JFI")));
+	for (unsigned i = 0; i < t.n_rows; i++)
+		if (strncmp(t.row[i].kpi, "Simulated_JCT_ratio", 19) == 0)
+			ck_assert_str_eq(t.row[i].missing,
+					 "a collective beside the compute is not simulated");
+	ck_assert(isnan(value(&t, "Simulated_JCT_ratio")));
+	end(&t);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("simulated");
@@ -81,7 +115,9 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tcase, leaves_that_hash);
+	tcase_add_test(tcase, ranks_of_one_leaf);
 	tcase_add_test(tcase, compute_before_a_collective);
+	tcase_add_test(tcase, a_collective_beside_the_compute);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);

@@ -2,11 +2,14 @@
 /* Test 12.1 of the training draft: what is named in made-up samples, and links without traffic. */
 #include <check.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/check_bench_fabric.h"
 #include "suite/test.h"
 #include "training/links.h"
+#include "training/sustained.h"
 
 extern const struct test test_t12_1;
 
@@ -46,6 +49,46 @@ static const struct row *derived(struct rows **rows, double flaps, double unused
 {
 	return derived_of(rows, flaps, unused, 0, 0, kpi);
 }
+
+static double value_of(const struct trial *t, const char *kpi)
+{
+	for (unsigned i = 0; i < t->n_rows; i++)
+		if (strcmp(t->row[i].kpi, kpi) == 0)
+			return t->row[i].missing ? NAN : t->row[i].value;
+	ck_abort_msg("no row %s", kpi);
+	return NAN;
+}
+
+/* Two leaves of two uplinks: one has all on one link, the other sends as much evenly. */
+START_TEST(the_balance_is_of_uplinks)
+{
+	static const char counters[] =
+		"{\"monotonic_ns\": %d, \"hosts\": [{\"name\": \"l0\", \"devices\": [{\"dev\": "
+		"\"up0\", \"tx_bytes\": %d}, {\"dev\": \"up1\", \"tx_bytes\": %d}]}, {\"name\": "
+		"\"l1\", \"devices\": [{\"dev\": \"up0\", \"tx_bytes\": %d}, {\"dev\": \"up1\", "
+		"\"tx_bytes\": %d}]}]}";
+	struct topo_leaf leaves[2] = {{.name = "l0"}, {.name = "l1"}};
+	struct topo topo = {.n_leaves = 2, .leaves = leaves, .n_uplinks = 4};
+	struct fabric fabric = {.topo = &topo};
+	struct trial t = {.test = &test_t12_1, .fabric = &fabric, .strategy_name = "mpi-fare"};
+	char from[512], to[512];
+
+	snprintf(from, sizeof(from), counters, 1, 7, 7, 7, 7);
+	snprintf(to, sizeof(to), counters, 2, 1007, 7, 507, 507);
+	ck_assert_int_eq(sustained_uplinks(&t, from, to), 0);
+	ck_assert_double_eq_tol(value_of(&t, "MMR"), 1.5, 1e-9);
+	ck_assert_double_eq_tol(value_of(&t, "JFI"), 0.75, 1e-9);
+	trial_fini(&t);
+	ck_assert_int_eq(sustained_uplinks(&t, from, from), 0);
+	ck_assert(isnan(value_of(&t, "MMR")));
+	trial_fini(&t);
+	ck_assert_int_lt(sustained_uplinks(&t, from, "{}"), 0);
+	topo.n_uplinks = 0;
+	ck_assert_int_eq(sustained_uplinks(&t, NULL, NULL), 0);
+	ck_assert(isnan(value_of(&t, "JFI")));
+	trial_fini(&t);
+}
+END_TEST
 
 START_TEST(what_was_not_ordered_is_named)
 {
@@ -100,6 +143,16 @@ START_TEST(a_link_that_is_not_used)
 }
 END_TEST
 
+/* An uplink that is 91% full bounds servers whose sub-ports are at 47%; one as full as a sub-port
+ * does not, nor one with room. */
+START_TEST(what_bounds)
+{
+	ck_assert(links_are_bound_above(.91, .47));
+	ck_assert(!links_are_bound_above(.91, .90));
+	ck_assert(!links_are_bound_above(.70, .10));
+}
+END_TEST
+
 /* Carriers of a server's sub-ports and of what a switch has above it; its other devices are the
  * servers' and lower switches' own links. */
 START_TEST(a_flap_nobody_ordered)
@@ -134,9 +187,11 @@ int main(void)
 	SRunner *runner = srunner_create(suite);
 	int failed;
 
+	tcase_add_test(tcase, the_balance_is_of_uplinks);
 	tcase_add_test(tcase, what_was_not_ordered_is_named);
 	tcase_add_test(tcase, a_link_that_is_not_used);
 	tcase_add_test(tcase, a_flap_nobody_ordered);
+	tcase_add_test(tcase, what_bounds);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
