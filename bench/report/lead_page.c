@@ -62,6 +62,9 @@ static int lead_missing_read(const struct lead *lead, const struct test *test, b
 			snprintf(out->reason, sizeof(out->reason), "%s", rows_at(rows, i)->missing);
 			break;
 		}
+	/* what else a test would take is said in its own chapter */
+	if (strstr(out->reason, "; "))
+		*strstr(out->reason, "; ") = '\0';
 	out->remedy = fabric_remedy(out->reason);
 	rows_close(rows);
 	return 0;
@@ -238,6 +241,28 @@ static void lead_one_figure(struct doc *doc, const struct lead *lead,
 	doc_text(doc, "Of %zu combination%s %s.", spread->n, spread->n == 1 ? "" : "s", text);
 }
 
+/* Those of MPI's jobs among them. */
+static size_t lead_transports(const struct lead *lead, char *out, size_t size)
+{
+	static const char *const transports[][2] = {
+		{"mpi-ofi-tcp",
+		 "an unmodified Open MPI over libfabric's tcp, by the kernel's ECMP"},
+		{"mpi-ucx-tcp", "the same over UCX's tcp"},
+		{"mpi-fare", "the same over FARE's libfabric provider"},
+	};
+	size_t used = 0;
+
+	for (size_t k = 0; k < sizeof(transports) / sizeof(transports[0]); k++)
+		for (size_t i = 0; i < lead->n && used < size; i++)
+			if (strcmp(lead->contrast[i].subject, transports[k][0]) == 0 ||
+			    strcmp(lead->contrast[i].baseline, transports[k][0]) == 0) {
+				used += (size_t)snprintf(out + used, size - used, " %s: %s.",
+							 transports[k][0], transports[k][1]);
+				break;
+			}
+	return used < size ? used : size;
+}
+
 /* What the names of strategies mean. */
 static void lead_strategies(struct doc *doc, const struct lead *lead)
 {
@@ -253,6 +278,7 @@ static void lead_strategies(struct doc *doc, const struct lead *lead)
 						 used ? " " : "", json_string_value(name),
 						 strategy_what((enum strategy)strategy));
 	}
+	used += lead_transports(lead, text + used, sizeof(text) - used);
 	if (used)
 		doc_text(doc, "%s", text);
 }

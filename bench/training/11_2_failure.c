@@ -119,6 +119,9 @@ static void add_rows(struct trial *t, const struct failing *f, const struct mpi_
 	trial_value(t, "JCT_after", i.after_ns / 1e6, r->n - i.n_before);
 	if (isfinite(i.redistributed_ns))
 		trial_value(t, "redistributed", i.redistributed_ns / 1e6, 1);
+	else if (!i.recovered)
+		trial_missing(t, "redistributed",
+			      "not recovered: iterations stay over the longest before the fault");
 	else
 		trial_missing(
 			t, "redistributed",

@@ -137,7 +137,7 @@ const struct test test_t12_2 = {
 	.params = PARAMS(SUSTAINED_PARAMS),
 	.kpis = KPIS(
 		SUSTAINED_KPIS,
-		{"Process_memory", "KiB", "DUT-F", "resident, after each sample", BETTER_LOWER, 0},
+		{"Process_memory", "KiB", "DUT-F", "resident, after each sample", BETTER_NONE, 0},
 		{"Memory_slope", "KiB/h", "DUT-F", "growth, least squares, over an hour or longer",
 		 BETTER_LOWER, 0},
 		{"Memory_at", "KiB", "DUT-F", "of the sample closest to that part of the run",

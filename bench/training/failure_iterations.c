@@ -57,6 +57,7 @@ int failure_iterations(const uint64_t *start_ns, const uint64_t *took_ns, unsign
 {
 	unsigned first = 0;
 	double longest_ns;
+	bool is_known;
 	int err;
 
 	memset(out, 0, sizeof(*out));
@@ -69,13 +70,15 @@ int failure_iterations(const uint64_t *start_ns, const uint64_t *took_ns, unsign
 		err = failure_after(took_ns, first + 1, n, out);
 	out->failure_ns = (double)took_ns[first];
 	longest_ns = STEADY_SHARE * out->after_ns * out->steady_max_ns / out->steady_ns;
-	if (first < SPREAD_LEAST)
+	out->recovered = out->after_ns <= STEADY_SHARE * out->steady_max_ns;
+	is_known = first >= SPREAD_LEAST && out->recovered;
+	if (!is_known)
 		out->redistributed_ns = NAN;
 	for (unsigned i = first; i < n; i++) {
 		double took = (double)took_ns[i];
 
 		out->worst_ns = fmax(out->worst_ns, took);
-		if (took > longest_ns && first >= SPREAD_LEAST)
+		if (took > longest_ns && is_known)
 			out->redistributed_ns = (double)start_ns[i] + took - (double)fault_ns;
 	}
 	return err;

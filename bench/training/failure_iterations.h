@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 struct failure_iterations {
+	bool recovered;	      /* after_ns is within 10% of the longest before the fault */
 	unsigned n_before;    /* iterations that ended before the fault */
 	double steady_ns;     /* their median */
 	double steady_p99_ns; /* NaN: fewer than 300 of them */
@@ -23,7 +24,7 @@ struct failure_iterations {
 	/*
 	 * From the fault to the end of the last iteration that is 10% longer than the spread before
 	 * it explains: over after_ns times steady_max_ns / steady_ns. 0: there is none. NaN: fewer
-	 * than ten iterations before it tell no spread.
+	 * than ten iterations before it tell no spread, or it has not recovered.
 	 */
 	double redistributed_ns;
 };
