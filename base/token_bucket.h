@@ -3,7 +3,7 @@
  * token_bucket.h - how often something may happen (pure).
  *
  * Owns nothing; embedded in its user, zeroed: full. In: the rate and the time. Out: whether it may.
- * One thread. The time may stand still, and a bucket of all zeros that is asked at time 0 is full,
+ * One thread. The time need not advance, and a bucket of all zeros that is asked at time 0 is full,
  * too.
  */
 #ifndef TOKEN_BUCKET_H

@@ -3,8 +3,8 @@
  * bgp_source.h - what every route source (the BMP station, the zebra socket) tells.
  *
  * Owns nothing. In: the neighbours that belong to each local plane. Out: per (local GPU, peer,
- * plane) one event whenever what that source believes changes. All calls and callbacks run on the
- * loop's thread.
+ * plane) one event whenever what was received from that source changes. All calls and callbacks
+ * run on the loop's thread.
  *
  * A source knows nothing of other sources, nor of what is done with its events.
  */
@@ -49,7 +49,7 @@ enum bgp_bandwidth_kind {
 	BGP_BANDWIDTH_INVALID, /* NaN, infinite or negative: use the local bandwidth, and say so */
 };
 
-/* What one source now believes of one path (local GPU, peer, plane). */
+/* What is now received from one source of one path (local GPU, peer, plane). */
 struct bgp_path_event {
 	struct in6_addr peer; /* the destination GPU's loopback; IPv4 as ::ffff:a.b.c.d */
 	uint16_t local_gpu;

@@ -572,7 +572,7 @@ static int open_udp(struct daemon_health *h, uint8_t dscp, struct log *log)
 	if (!rc && udp_short_bytes(h->udp))
 		log_line(log, LOG_WARNING, "health",
 			 "the send buffer of probes is %u bytes, less than was asked for: it takes "
-			 "CAP_NET_ADMIN; a device whose queue stands still may stop all probes",
+			 "CAP_NET_ADMIN; a device whose queue stalls may stop all probes",
 			 udp_short_bytes(h->udp));
 	return rc;
 }

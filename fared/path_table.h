@@ -3,7 +3,7 @@
  * path_table.h - the usable bandwidth of every path (local GPU, peer, plane), and why.
  *
  * Solely owns: path state. Nothing else in the daemon decides a verdict or a bandwidth. In: link
- * state, what the BMP station and zebra's socket believe, drain commands, and `now`. Out: for each
+ * state, what the BMP station and zebra's socket received, drain commands, and `now`. Out: for each
  * path exactly one verdict, the bandwidth that goes with it and the reason in words;
  * path_table_evaluate() hands over what changed. Thread: the loop's. Pure: no socket, clock or
  * loop; times are CLOCK_MONOTONIC nanoseconds given by the caller.
@@ -65,7 +65,7 @@ struct path_table_times {
 	uint64_t forget_ns;   /* how long a peer without any route is kept; 0: for ever */
 };
 
-/* What one source believes of one path. */
+/* What was received from one source of one path. */
 struct path_received {
 	bool known;	/* the source said something about this path since this daemon started */
 	bool confirmed; /* ... and since its latest (re)start */

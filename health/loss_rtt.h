@@ -56,8 +56,8 @@ uint32_t loss_rtt_sent(struct loss_rtt *l, uint64_t now, const struct loss_rtt_p
 /*
  * A reply with that stamp, read now; waited_ns: so long it and its probe waited to be read, here
  * and there. true once, if such a probe is still undecided; *probe then is it. false
- * for a forged or repeated reply, which changes nothing, and for a late one: its probe was not lost
- * after all, and counts neither way.
+ * for a spoofed or repeated reply, which changes nothing, and for a late one: its probe was not
+ * lost after all, and counts neither way.
  */
 bool loss_rtt_answered(struct loss_rtt *l, uint64_t now, uint32_t sequence, uint64_t nonce,
 		       uint64_t waited_ns, struct loss_rtt_probe *probe);

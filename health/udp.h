@@ -58,7 +58,7 @@ int udp_create(struct udp **out, uint8_t dscp);
 void udp_destroy(struct udp *u); /* NULL is fine */
 /*
  * How large the send buffer is if the kernel gave less than was asked for: then one device whose
- * queue stands still may keep packets of all others back. 0: as large as asked for.
+ * queue stalls may keep packets of all others back. 0: as large as asked for.
  */
 uint32_t udp_short_bytes(const struct udp *u);
 

@@ -125,7 +125,7 @@ static void send_frame(const struct agent *a, const struct port *port, int fd, u
 }
 
 /*
- * A queue that stood still does not look at its new rate by itself: any packet that is handed to
+ * A queue that stalled does not look at its new rate by itself: any packet that is handed to
  * the device makes it. This one is taken out by the filter in links.c.
  */
 static void start_queue(const struct agent *a, const struct port *port)
@@ -188,7 +188,7 @@ static bool host_paused(const struct agent *a, unsigned host)
 }
 
 /*
- * Bytes of which none leave, while no queue of the switch stands still, are in none: a link that
+ * Bytes of which none leave, while no queue of the switch stalls, are in none: a link that
  * went down, or is gray, dropped them after they were counted.
  */
 static void drop_stale(struct agent *a, unsigned slot, uint64_t now_ns)

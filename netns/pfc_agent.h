@@ -3,7 +3,7 @@
  * pfc_agent.h - the process that does PFC for the ports of a lab.
  *
  * Owns the second part of every slot (pfc_program.h), and the rate of the queue of data at every
- * port: that is a tbf (links.c) far too fast to shape, or so slow that it stands still. In: slots
+ * port: that is a tbf (links.c) far too fast to shape, or so slow that it stalls. In: slots
  * that reach XOFF and XON; PFC frames, by a packet socket in each namespace. Out: PFC frames, over
  * the link; queues stopped and started by rtnetlink. It opens no namespace but those of one lab.
  */

@@ -54,7 +54,7 @@ int audit_books(const struct traffic_result *books);
 /* The same, and nobody sent or received more than its links carry. */
 int audit_measured(const struct measured *m, const struct topo *topo,
 		   const struct traffic_stream *streams);
-/* The GPU that stood still far longer than the others; -1: none did. *ns: for how long. */
+/* The GPU that stalled far longer than the others; -1: none did. *ns: for how long. */
 int audit_stalled(const struct measured *m, unsigned n_gpus, uint64_t *ns);
 
 #endif

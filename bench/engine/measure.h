@@ -55,7 +55,7 @@ struct measured {
 	struct cpu_idle idle; /* of the machine that had least idle time */
 	bool held;	      /* a host's limit made messages wait */
 	double *cpu;	      /* of each GPU's process: cores */
-	uint64_t *stall_ns;   /* longest that each GPU's process stood still */
+	uint64_t *stall_ns;   /* longest that each GPU's process stalled */
 	struct traffic_result books;
 	/* packets that servers sent while it ran, warm-up too, and that the fabric dropped; of
 	 * labs: 0 sent is not known */

@@ -18,7 +18,7 @@
 #include "engine/worker_internal.h"
 
 /*
- * How long this process stood still: it woke so long after it wanted to, or a turn took as long.
+ * How long this process stalled: it woke so long after it wanted to, or a turn took as long.
  * A fabric that brings nothing does not count.
  */
 static void worker_stall(struct worker *w, uint64_t wanted_ns, uint64_t woke_ns, bool timed_out)

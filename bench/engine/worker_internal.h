@@ -167,7 +167,7 @@ struct worker {
 	uint64_t verified_bytes, sent_bytes;
 	uint64_t proof_sent, proof_seen; /* message.h */
 	uint64_t unsent;		 /* messages that came before they were sent */
-	uint64_t stall_ns;		 /* longest in the window that this process stood still */
+	uint64_t stall_ns;		 /* longest in the window that this process stalled */
 	struct worker_packets before;	 /* in earlier runs */
 	/* payload acknowledged per load and ms since bins_ns (WORKER_MAX_BINS of each load);
 	 * NULL: not asked for */

@@ -4,7 +4,7 @@
  *
  * Owns: routes that close a ring (ring.h) and a watchdog, both given back however this process
  * ends. In: a lab of two tiers with PFC; out: flows that fill the ring, whether what switches hold
- * stands still, how long it takes until they hold nothing. Thread: the coordinator's.
+ * stalls, how long it takes until they hold nothing. Thread: the coordinator's.
  */
 #ifndef STORM_H
 #define STORM_H
@@ -13,7 +13,7 @@
 #include "fabric/pauses_guard.h"
 #include "fabric/ring.h"
 
-#define STORM_WATCHDOG_MS 200 /* that ends what stands still */
+#define STORM_WATCHDOG_MS 200 /* that ends what stalls */
 #define STORM_RESCUE_S	  20
 
 struct storm {

@@ -50,7 +50,7 @@ void ring_storm_add(struct trial *t, const struct ring_storm *s, const char *sta
 	if (isinf(s->recovery_ms))
 		trial_missing(t, recovery, "not in %d s", STORM_RESCUE_S);
 	else if (isnan(s->recovery_ms))
-		trial_missing(t, recovery, "nothing stood still");
+		trial_missing(t, recovery, "nothing stalled");
 	else
 		trial_value(t, recovery, s->recovery_ms, 1);
 }

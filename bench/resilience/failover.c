@@ -132,7 +132,7 @@ static void failover_judge(struct trial *t, const struct failover_trial *one)
 			 one->stolen_percent);
 	else if (one->back_at_all && max_stall > 0 && one->stalled_ms > max_stall)
 		snprintf(t->why_again, sizeof(t->why_again),
-			 "made again: a core stood still for %.1f ms", one->stalled_ms);
+			 "made again: a core stalled for %.1f ms", one->stalled_ms);
 	if (t->why_again[0])
 		t->again = t->why_again;
 }
@@ -264,7 +264,7 @@ const struct test test_failover = {
 		      "went wrong",
 		      "100"),
 		PARAM("max_stall", PARAM_NUMBER, "ms",
-		      "and if a core stood still for longer shortly before the decision (0: nobody "
+		      "and if a core stalled for longer shortly before the decision (0: nobody "
 		      "watches), by a process of real-time priority on each core",
 		      "0")),
 	.kpis = KPIS(
@@ -294,7 +294,7 @@ const struct test test_failover = {
 		{"replayed", "", "DUT-F", "chunks sent again", BETTER_NONE, 0},
 		{"stolen", "%", "machine", "by a hypervisor, while there was traffic", BETTER_NONE,
 		 0},
-		{"stalled", "ms", "machine", "a core stood still at most, until the decision",
+		{"stalled", "ms", "machine", "a core stalled at most, until the decision",
 		 BETTER_NONE, 0},
 		RATIO_KPI("goodput", "around the injection, of the healthy one, first trial"),
 		RATIO_KPI("goodput_healed", "around the heal")),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * stalls.h - when a core of this machine stood still.
+ * stalls.h - when a core of this machine stalled.
  *
  * A process on every core, of a real-time priority that nothing else has, asks to be woken every 2
  * ms and notes when that was late. What kept it waiting kept everybody waiting: a hypervisor that
@@ -28,7 +28,7 @@ int stalls_create(struct stalls **out);
 void stalls_destroy(struct stalls *s); /* NULL is fine */
 
 /*
- * How long a core stood still at most, of what lies between the moments; 0: none did. A stall is
+ * How long a core stalled at most, of what lies between the moments; 0: none did. A stall is
  * known when it is over: a few milliseconds after to_ns is the time to ask.
  */
 uint64_t stalls_longest_ns(const struct stalls *s, uint64_t from_ns, uint64_t to_ns);

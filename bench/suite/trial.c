@@ -303,7 +303,7 @@ int trial_measure(struct trial *t, const struct plan *plan,
 	stalled = audit_stalled(out, trial_gpus(t), &stall_ns);
 	if (stalled >= 0 && !t->is_fault_planned) {
 		snprintf(t->why_again, sizeof(t->why_again),
-			 "made again: GPU %d stood still for %.0f ms, others did not", stalled,
+			 "made again: GPU %d stalled for %.0f ms, others did not", stalled,
 			 (double)stall_ns / 1e6);
 		t->again = t->why_again;
 	}

@@ -38,7 +38,7 @@ struct trial {
 	void **state;		   /* the test's own, from trial to trial; its close() frees it */
 	/* a test sets it: what was measured tells of the machine, because; it is made again */
 	const char *again;
-	bool is_fault_planned; /* who stands still is what is measured, not the machine */
+	bool is_fault_planned; /* who stalls is what is measured, not the machine */
 	char why_again[96];    /* room for that */
 	double clock_error_ns; /* of times of two servers against each other; the worst run's */
 	uint64_t path_deaths;  /* of QP groups, of all its runs */

@@ -19,7 +19,7 @@
 #define MESSAGES  40	       /* of a flow in a mean, at least: one more or less is no tenth */
 #define JFI_PARTS 8	       /* of the time after they join */
 
-/* Rates never stand still: each CNP lowers one, so the mean decides what stays within 10%. */
+/* Rates are never constant: each CNP lowers one, so the mean decides what stays within 10%. */
 static const size_t means_ms[] = {SMOOTH_MS, 1000, 2000};
 
 static bool is_dcqcn(const struct trial *t)

@@ -11,7 +11,7 @@
 #include "workload/serving_internal.h"
 
 /*
- * a receiver has a message before its sender knows; by as much as a GPU may stand still
+ * a receiver has a message before its sender knows; by as much as a GPU may stall
  * (audit.h)
  */
 #define SERVING_EDGE_NS AUDIT_STALL_NS

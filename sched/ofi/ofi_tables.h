@@ -57,7 +57,7 @@ struct ofi_posted *ofi_match_posted(const struct ofi_match *m, const struct ofi_
 struct ofi_arrived *ofi_match_arrived(const struct ofi_match *m, const struct ofi_posted *posted);
 
 /*
- * Cookies: numbers that a peer answers by, an index and a generation, so that a late or forged
+ * Cookies: numbers that a peer answers by, an index and a generation, so that a late or spoofed
  * answer names nothing. OFI_COOKIES_MAX (ofi_wire.h) of a domain at most.
  */
 struct ofi_cookies {

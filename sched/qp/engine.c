@@ -24,9 +24,9 @@ _Static_assert(MAX_GROUPS == 1 << SLOT_BITS, "slots");
 #define POLL_ROUNDS	 4
 #define EVENTS_PER_ROUND (2 * POLL_BATCH + 2 * FARE_MAX_PLANES)
 /*
- * A QP that fails by itself (a device's port, a forged packet) while nothing is posted on it raises
- * no completion. So idle groups are looked at in turn, SCAN_GROUPS every SCAN_NS: with 1,024 groups
- * each within 1.3 s.
+ * A QP that fails by itself (a device's port, a spoofed packet) while nothing is posted on it
+ * raises no completion. So idle groups are looked at in turn, SCAN_GROUPS every SCAN_NS: with 1,024
+ * groups each within 1.3 s.
  */
 #define SCAN_NS	    20000000u
 #define SCAN_GROUPS 16

@@ -142,7 +142,7 @@ static void to_down(struct lane *lane)
 		lane->backoff_ns = 0;
 	if (!lane->backoff_ns)
 		lane->backoff_ns = BACKOFF_FIRST_NS;
-	else if (!lane->is_spared)
+	else if (!lane->keeps_backoff)
 		lane->backoff_ns *= 2;
 	if (lane->backoff_ns > max)
 		lane->backoff_ns = max;
@@ -170,7 +170,7 @@ static void reset(struct lane *lane, bool confirmed, const char *reason)
 	bool was_up = lane->state == LANE_UP;
 
 	port_cache_doubt(lane);
-	lane->is_spared = lane_qps_refused(lane);
+	lane->keeps_backoff = lane_qps_refused(lane);
 	lane->post_error = 0;
 	lane->confirmed = confirmed || PLANTED(confirmed_alone);
 	lane_set_state(lane, LANE_RESETTING, reason);
@@ -206,7 +206,7 @@ void lane_on_failure(struct lane *lane, enum failure failure)
 
 	lane_kill(lane,
 		  failure == FAILURE_FLUSH ? "a QP ended by itself" : "a work request failed");
-	lane->is_spared |= failure == FAILURE_MESSAGE;
+	lane->keeps_backoff |= failure == FAILURE_MESSAGE;
 	if (failure != FAILURE_FLUSH || !was_up || lane->state != LANE_RESETTING)
 		return;
 	lane->due_ns = lane_now_ns(lane) + REFUSED_NS;

@@ -71,7 +71,7 @@ struct lane {
 	bool attempted; /* an attempt to bring the lane up has succeeded or failed */
 	int error;	/* -errno of the last failed attempt; 0: none failed since it was up */
 	int post_error; /* -errno: a QP takes no posts, which lane_step() acts on */
-	bool is_spared; /* RESETTING: not the path's failure, so back-off does not grow */
+	bool keeps_backoff; /* RESETTING: not the path's failure, so back-off does not grow */
 	unsigned n_qps;
 	struct lane_qp *qps; /* n_qps of them */
 	/* source ports that the lane needs: one for each QP; FARE_MODE_PACKET: all for one QP */

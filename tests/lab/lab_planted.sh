@@ -41,6 +41,6 @@ grep -q "and its links carry" "$SCRATCH/err" || fail "wrong_denominator: not sai
 
 # one GPU of four stands still for 300 ms: the trial is made again, as often as that helps, and counted
 run stalled_gpu 7.1 --param ep=4 --param config=M4 --param batch=128 || fail "stalled_gpu: $(tail -3 "$SCRATCH/err")"
-grep -q "GPU 1 stood still for" "$SCRATCH/err" || fail "stalled_gpu: not said: $(tail -3 "$SCRATCH/err")"
+grep -q "GPU 1 stalled for" "$SCRATCH/err" || fail "stalled_gpu: not said: $(tail -3 "$SCRATCH/err")"
 jq_true '.run.trials_repeated >= 1' "$SCRATCH/json" >/dev/null || fail "stalled_gpu: not counted"
 exit 0

@@ -492,7 +492,7 @@ enum qp_wc_status rc_requester_on_ack(struct rc_requester *r, const struct roce_
 
 	if (PLANTED(psn_wrap))
 		ahead = ack->psn - r->una;
-	/* behind the window, or a packet that was never sent: an old or a forged answer */
+	/* behind the window, or a packet that was never sent: a stale or a spoofed answer */
 	if (ahead >= r->sent - r->una || (kind != KIND_ACK && kind != KIND_RNR && kind != KIND_NAK))
 		return QP_WC_SUCCESS;
 	read = first_read(r);

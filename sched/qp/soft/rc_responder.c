@@ -10,7 +10,7 @@
 #define RNR_TIMER 12 /* 0.64 ms */
 /*
  * Packets beyond the expected one that a requester may have under way: 64 MiB of the smallest usual
- * payload, which is 0.6 ms at 800 Gb/s. What lies further ahead is no gap but forged or stale. A
+ * payload, which is 0.6 ms at 800 Gb/s. What lies further ahead is no gap but spoofed or stale. A
  * NAK for it would make the requester send again and halve its window.
  */
 #define GAP_MAX (1u << 16)
@@ -326,7 +326,7 @@ static bool is_not_ready(const struct rc_responder *r, const struct roce_packet 
 	return !can_notify && ends_message(p->opcode);
 }
 
-static enum rc_responder_verdict put_off(struct rc_responder *r)
+static enum rc_responder_verdict answer_not_ready(struct rc_responder *r)
 {
 	r->syndrome = ROCE_SYNDROME_RNR | RNR_TIMER;
 	r->gap_nak_sent = true; /* what follows comes again, too */
@@ -354,7 +354,7 @@ enum rc_responder_verdict rc_responder_on_request(struct rc_responder *r,
 		return RC_RESPONDER_GAP;
 	}
 	if (is_not_ready(r, packet, can_notify))
-		return put_off(r);
+		return answer_not_ready(r);
 	if (packet->opcode == ROCE_READ_REQUEST)
 		return take_read(r, regions, packet);
 	if (roce_wire_is_send(packet->opcode))

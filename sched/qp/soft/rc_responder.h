@@ -102,7 +102,7 @@ struct rc_responder {
 	unsigned n_reads;
 	/*
 	 * The last ones, of which a requester may ask again: it has no more under way. A duplicate
-	 * that asks for anything else is forged.
+	 * that asks for anything else is spoofed.
 	 */
 	struct rc_taken_read taken[QP_MAX_READS];
 	unsigned n_taken; /* since the start */

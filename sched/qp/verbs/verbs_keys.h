@@ -20,7 +20,7 @@
 #define VERBS_KEYS_SETS	     64
 #define VERBS_KEYS_PER_SET   8
 #define VERBS_KEYS_ASK_NS    UINT64_C(5000000)	 /* a question is repeated after that */
-#define VERBS_KEYS_REFUSE_NS UINT64_C(100000000) /* "no such region" is believed that long */
+#define VERBS_KEYS_REFUSE_NS UINT64_C(100000000) /* "no such region" is accepted that long */
 
 enum verbs_key_state { VERBS_KEY_FREE, VERBS_KEY_ASKED, VERBS_KEY_KNOWN, VERBS_KEY_REFUSED };
 

@@ -238,7 +238,7 @@ START_TEST(a_send_fills_the_oldest_receive)
 }
 END_TEST
 
-START_TEST(without_a_receive_a_send_is_put_off)
+START_TEST(without_a_receive_a_send_is_answered_not_ready)
 {
 	struct qp_recv recv = {.wr_id = 60, .data = landing, .length = 4};
 
@@ -474,7 +474,7 @@ int main(void)
 	tcase_add_test(t, a_message_that_leaves_its_region_is_refused_at_its_start);
 	tcase_add_test(t, a_region_that_goes_in_mid_message_takes_no_more);
 	tcase_add_test(t, a_send_fills_the_oldest_receive);
-	tcase_add_test(t, without_a_receive_a_send_is_put_off);
+	tcase_add_test(t, without_a_receive_a_send_is_answered_not_ready);
 	tcase_add_test(t, a_receive_too_short_ends_the_connection);
 	tcase_add_test(t, a_receive_whose_memory_is_gone_takes_nothing);
 	tcase_add_test(t, a_read_is_answered_before_what_follows_is_acknowledged);
