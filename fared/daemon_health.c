@@ -198,7 +198,7 @@ static bool on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer,
 	struct daemon_health *h = arg;
 	struct path_notice notice =
 				   {
-					   .boot = c->boot,
+					   .incarnation = c->incarnation,
 					   .sequence = c->sequence,
 					   .expires_ns = clock_now_ns() +
 							 c->expiry_ms * UINT64_C(1000000),
@@ -210,9 +210,9 @@ static bool on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer,
 	memcpy(notice.bps, c->bps, sizeof(notice.bps));
 	if (path_table_notice(h->daemon->table, gpu, peer, &notice, &held) == -ENOENT)
 		return false;
-	log_clock_went_back(h, gpu, peer, held.boot > c->boot);
+	log_clock_went_back(h, gpu, peer, held.incarnation > c->incarnation);
 	record_accepted(h, gpu, peer);
-	*ack = (struct notice_ack){held.boot, held.sequence};
+	*ack = (struct notice_ack){held.incarnation, held.sequence};
 	return true;
 }
 
@@ -621,7 +621,7 @@ int daemon_health_create(struct daemon_health **out, struct daemon *d)
 	*out = NULL;
 	if (!c->enabled)
 		return 0;
-	options.boot = clock_ns(CLOCK_REALTIME);
+	options.incarnation = clock_ns(CLOCK_REALTIME);
 	if (getrandom(&options.seed, sizeof(options.seed), 0) != sizeof(options.seed))
 		return -EIO;
 	h = calloc(1, sizeof(*h));

@@ -337,7 +337,8 @@ void path_table_kernel_routes_unknown(struct path_table *t)
 
 static bool is_older(const struct path_notice *a, const struct path_notice *b)
 {
-	return a->boot == b->boot ? (int32_t)(a->sequence - b->sequence) < 0 : a->boot < b->boot;
+	return a->incarnation == b->incarnation ? (int32_t)(a->sequence - b->sequence) < 0
+						: a->incarnation < b->incarnation;
 }
 
 int path_table_notice(struct path_table *t, uint32_t gpu, const struct in6_addr *peer,
@@ -586,7 +587,7 @@ static void path_table_judge(const struct path_table *t, const struct pair *pair
 	facts.probe = path->probe;
 	facts.kernel_route = path->kernel_route;
 	facts.noticed_bps = UINT64_MAX;
-	if (pair->notice.boot && facts.now_ns < pair->notice.expires_ns &&
+	if (pair->notice.incarnation && facts.now_ns < pair->notice.expires_ns &&
 	    plane < pair->notice.n_planes) {
 		facts.noticed_bps = pair->notice.bps[plane];
 		facts.notice_expires_ns = pair->notice.expires_ns;

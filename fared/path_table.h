@@ -109,8 +109,8 @@ struct path_probe {
 
 /* What a peer says that its own ports carry (in-band notice). */
 struct path_notice {
-	uint64_t boot;	   /* the peer's incarnation */
-	uint32_t sequence; /* within that incarnation */
+	uint64_t incarnation; /* of the peer */
+	uint32_t sequence;    /* within that incarnation */
 	uint64_t expires_ns;
 	uint32_t n_planes;
 	uint64_t bps[FARE_MAX_PLANES]; /* UINT64_MAX: not limited */

@@ -48,7 +48,7 @@ struct pair {
 	bool dirty;
 	uint64_t deadline_ns;
 	uint64_t gone_ns;	   /* no route over any plane since then; 0: there is one */
-	struct path_notice notice; /* boot 0: none yet */
+	struct path_notice notice; /* incarnation 0: none yet */
 	struct path paths[];	   /* n_planes */
 };
 

@@ -62,7 +62,7 @@ static uint8_t *put_capacity(uint8_t *p, const struct notice_capacity *c)
 	unsigned n = c->n_planes < NOTICE_WIRE_MAX_PLANES ? c->n_planes : NOTICE_WIRE_MAX_PLANES;
 
 	p = begin(p, ELEMENT_CAPACITY, CAPACITY_HEAD_BYTES + 8 * n);
-	p = octets_store(p, c->boot, 8);
+	p = octets_store(p, c->incarnation, 8);
 	p = octets_store(p, c->sequence, 4);
 	p = octets_store(p, c->expiry_ms, 4);
 	p = octets_store(p, n, 1);
@@ -110,7 +110,7 @@ size_t notice_wire_encode(const struct notice_trailer *t, const struct notice_ke
 	if (t->has_capacity)
 		p = put_capacity(p, &t->capacity);
 	if (t->has_ack) {
-		p = octets_store(begin(p, ELEMENT_ACK, ACK_BYTES), t->ack.boot, 8);
+		p = octets_store(begin(p, ELEMENT_ACK, ACK_BYTES), t->ack.incarnation, 8);
 		p = octets_store(p, t->ack.sequence, 4);
 	}
 	if (key->length && is_to_be_signed(t)) {

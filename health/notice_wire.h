@@ -60,8 +60,8 @@ struct notice_arrival {
 
 /* What the sender's own ports toward each plane carry now. */
 struct notice_capacity {
-	uint64_t boot;	   /* the sender's incarnation: later ones have larger numbers */
-	uint32_t sequence; /* within that incarnation */
+	uint64_t incarnation; /* of the sender: later ones have larger numbers */
+	uint32_t sequence;    /* within that incarnation */
 	uint32_t expiry_ms;
 	uint8_t n_planes;
 	uint64_t bps[NOTICE_WIRE_MAX_PLANES]; /* NOTICE_WIRE_ANY: no limit */
@@ -73,7 +73,7 @@ struct notice_capacity {
  * larger number, so as to be heard.
  */
 struct notice_ack {
-	uint64_t boot;
+	uint64_t incarnation;
 	uint32_t sequence;
 };
 

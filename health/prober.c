@@ -184,7 +184,7 @@ int prober_create(struct prober **out, struct udp *udp, const struct prober_opti
 	p->random = options->seed;
 	rc = nonces_init(&p->nonces);
 	if (!rc) {
-		p->incarnation = (uint32_t)nonces_next(&p->nonces) | 1;
+		p->report_incarnation = (uint32_t)nonces_next(&p->nonces) | 1;
 		rc = prober_io_open(p);
 	}
 	if (!rc)

@@ -126,8 +126,8 @@ struct prober_handlers {
 };
 
 struct prober_options {
-	uint64_t boot; /* this incarnation's number: later ones have larger (the wall clock) */
-	uint64_t seed; /* of random times */
+	uint64_t incarnation; /* later ones have larger numbers: the wall clock */
+	uint64_t seed;	      /* of random times */
 	struct probe_fsm_times times;
 	uint64_t slow_interval_ns; /* for peers without traffic */
 	uint32_t max_probes_per_s; /* of paths probed fast, all together */

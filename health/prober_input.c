@@ -166,7 +166,7 @@ void prober_set_capacity(struct prober *p, uint32_t gpu, const uint64_t *bps, ui
 		n->limited |= bps[i] != NOTICE_WIRE_ANY;
 	}
 	n->capacity.n_planes = (uint8_t)n_planes;
-	n->capacity.boot = p->options.boot;
+	n->capacity.incarnation = p->options.incarnation;
 	n->capacity.sequence++;
 	n->until_ns = now + HEALTH_EXPIRY_NS;
 	n->refresh_ns = now + HEALTH_EXPIRY_NS / 4;

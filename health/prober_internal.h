@@ -88,7 +88,7 @@ struct prober_peer {
 	 * it knows a later incarnation of ours than our clock says: notices to it are of this one.
 	 * 0: it does not
 	 */
-	uint64_t boot;
+	uint64_t incarnation;
 	uint64_t receiver;	      /* the peer's nonce, for notices to it; 0: not known */
 	uint64_t cookie, peer_cookie; /* report_wire.h; 0: not known */
 	uint64_t report_came_ns;      /* one that counts */
@@ -133,7 +133,7 @@ struct prober {
 	bool said_clock_back; /* that a peer knows a later incarnation of ours */
 	uint64_t tick_ns, armed_ns, counted_ns;
 	uint64_t longest_ns, longest_until_ns; /* delay of the loop; reported until then */
-	uint32_t incarnation;
+	uint32_t report_incarnation;	       /* random; reports have 4 bytes for it */
 	/* so many replies that the sockets are read by the tick, not by what comes */
 	bool by_tick;
 	uint64_t answered_before; /* replies by counted_ns */

@@ -149,9 +149,10 @@ static bool has_news(const struct prober *p, const struct prober_peer *peer, uin
 }
 
 /* Which incarnation of ours a peer is sent. */
-static uint64_t boot_to(const struct prober *p, const struct prober_peer *peer)
+static uint64_t incarnation_to(const struct prober *p, const struct prober_peer *peer)
 {
-	return peer->boot > p->options.boot ? peer->boot : p->options.boot;
+	return peer->incarnation > p->options.incarnation ? peer->incarnation
+							  : p->options.incarnation;
 }
 
 static void add_notice(struct prober *p, struct prober_peer *peer, uint64_t now,
@@ -162,7 +163,7 @@ static void add_notice(struct prober *p, struct prober_peer *peer, uint64_t now,
 	t->has_capacity = t->has_receiver = true;
 	t->receiver = peer->receiver;
 	t->capacity = p->notices[peer->gpu].capacity;
-	t->capacity.boot = boot_to(p, peer);
+	t->capacity.incarnation = incarnation_to(p, peer);
 	t->capacity.expiry_ms = HEALTH_EXPIRY_NS / HEALTH_MS_NS;
 	if (HEALTH_PLANTED(notice_assumed))
 		peer->acked = t->capacity.sequence;
@@ -301,7 +302,7 @@ static void take_trial(struct prober *p, struct prober_peer *peer, uint32_t plan
  * this one. What it says is used toward itself alone: a false number harms only the peer that sends
  * it.
  */
-static void clock_went_back(struct prober *p, struct prober_peer *peer, uint64_t boot)
+static void clock_went_back(struct prober *p, struct prober_peer *peer, uint64_t incarnation)
 {
 	if (!p->said_clock_back)
 		p->handlers->on_log(
@@ -310,17 +311,17 @@ static void clock_went_back(struct prober *p, struct prober_peer *peer, uint64_t
 			"clock has gone back and should be "
 			"set; notices to such peers go on as of a later incarnation still");
 	p->said_clock_back = true;
-	peer->boot = boot + 1;
+	peer->incarnation = incarnation + 1;
 }
 
 static void take_ack(struct prober *p, struct prober_peer *peer, const struct notice_ack *ack)
 {
 	const struct notice_capacity *c = &p->notices[peer->gpu].capacity;
 
-	if (ack->boot > boot_to(p, peer) && ack->boot < UINT64_MAX &&
+	if (ack->incarnation > incarnation_to(p, peer) && ack->incarnation < UINT64_MAX &&
 	    !HEALTH_PLANTED(clock_trusted))
-		clock_went_back(p, peer, ack->boot);
-	if (ack->boot != boot_to(p, peer) || ack->sequence != c->sequence ||
+		clock_went_back(p, peer, ack->incarnation);
+	if (ack->incarnation != incarnation_to(p, peer) || ack->sequence != c->sequence ||
 	    peer->acked == c->sequence)
 		return;
 	peer->acked = c->sequence;

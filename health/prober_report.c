@@ -47,7 +47,7 @@ void prober_report_fill(struct prober *p, struct prober_peer *peer, uint32_t pla
 	if (!is_try)
 		path->counted_by = sub_port + 1;
 	path->n_counted += !is_try;
-	out->incarnation = p->incarnation;
+	out->incarnation = p->report_incarnation;
 	out->clock_us = (uint32_t)(now / 1000);
 	out->late = now < p->longest_until_ns ? report_wire_units(p->longest_ns) : 0;
 	out->interval = report_wire_units(p->times.interval_ns);

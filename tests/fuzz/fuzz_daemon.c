@@ -400,7 +400,7 @@ static void answer_probe(unsigned link, const struct udphdr *udp, const uint8_t 
 	reply.stamp = t.stamp;
 	reply.arrival = (struct notice_arrival){0, (uint8_t)link, 2};
 	reply.has_ack = t.has_capacity;
-	reply.ack = (struct notice_ack){t.capacity.boot, t.capacity.sequence};
+	reply.ack = (struct notice_ack){t.capacity.incarnation, t.capacity.sequence};
 	length = notice_wire_encode(&reply, &keys.own, &back, out);
 	for (size_t i = 1; i < n_change; i++)
 		out[(change[0] + i) % length] ^= change[i];

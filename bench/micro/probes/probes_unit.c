@@ -81,7 +81,7 @@ static bool on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer,
 	(void)arg;
 	(void)gpu;
 	(void)peer;
-	*held = (struct notice_ack){c->boot, c->sequence};
+	*held = (struct notice_ack){c->incarnation, c->sequence};
 	return true;
 }
 

@@ -32,7 +32,7 @@ static uint64_t local_bps(const struct case_of *c)
 
 static bool is_limited(const struct case_of *c)
 {
-	return c->s->held[c->to].boot && c->now < c->s->held_till_ns[c->to] &&
+	return c->s->held[c->to].incarnation && c->now < c->s->held_till_ns[c->to] &&
 	       c->s->held_bps[c->to][c->plane] != NOTICE_WIRE_ANY;
 }
 

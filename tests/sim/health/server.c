@@ -58,7 +58,7 @@ static bool on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer,
 	unsigned from = net_host_of(peer);
 	struct notice_ack *mine = &s->held[from];
 	struct path_notice known,
-		notice = {.boot = c->boot,
+		notice = {.incarnation = c->incarnation,
 			  .sequence = c->sequence,
 			  .expires_ns = s->net->loop.now_ns + c->expiry_ms * LOOP_MS,
 			  .n_planes = c->n_planes};
@@ -67,12 +67,13 @@ static bool on_capacity(void *arg, uint32_t gpu, const struct in6_addr *peer,
 	if (path_table_notice(s->table, gpu, peer, &notice, &known) == -ENOENT)
 		return false;
 	s->is_said = true;
-	if (c->boot > mine->boot || (c->boot == mine->boot && c->sequence > mine->sequence)) {
-		*mine = (struct notice_ack){c->boot, c->sequence};
+	if (c->incarnation > mine->incarnation ||
+	    (c->incarnation == mine->incarnation && c->sequence > mine->sequence)) {
+		*mine = (struct notice_ack){c->incarnation, c->sequence};
 		s->held_till_ns[from] = notice.expires_ns;
 		memcpy(s->held_bps[from], c->bps, sizeof(s->held_bps[from]));
 	}
-	*held = (struct notice_ack){known.boot, known.sequence};
+	*held = (struct notice_ack){known.incarnation, known.sequence};
 	return true;
 }
 
@@ -146,7 +147,7 @@ static const struct reflector_handlers on_reflector = {.on_capacity = on_capacit
 static struct prober_options options_of(struct server *s)
 {
 	return (struct prober_options){
-		.boot = (uint64_t)((int64_t)s->started_ns + s->clock_ns),
+		.incarnation = (uint64_t)((int64_t)s->started_ns + s->clock_ns),
 		.seed = prng_next(&s->net->prng),
 		.times = {.interval_ns = s->interval_ns,
 			  .detect_multiplier = s->multiplier,

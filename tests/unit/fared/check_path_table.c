@@ -1114,9 +1114,9 @@ END_TEST
 
 static struct path_notice held;
 
-static int notice(unsigned peer, uint64_t boot, uint32_t sequence, uint64_t bps)
+static int notice(unsigned peer, uint64_t incarnation, uint32_t sequence, uint64_t bps)
 {
-	struct path_notice n = {.boot = boot,
+	struct path_notice n = {.incarnation = incarnation,
 				.sequence = sequence,
 				.expires_ns = now + 5 * S,
 				.n_planes = 4,
@@ -1149,23 +1149,23 @@ START_TEST(an_old_notice_changes_nothing)
 	taught(2);
 	ck_assert_int_eq(notice(2, 7, 5, UINT64_MAX), 0);
 	ck_assert_int_eq(notice(2, 7, 4, 0), -ESTALE);
-	ck_assert_uint_eq(held.boot, 7);
+	ck_assert_uint_eq(held.incarnation, 7);
 	ck_assert_uint_eq(held.sequence, 5);
 	ck_assert_int_eq(notice(2, 6, 9, 0), -ESTALE); /* of the peer's former life */
-	ck_assert_uint_eq(held.boot, 7);
+	ck_assert_uint_eq(held.incarnation, 7);
 	ck_assert_uint_eq(held.sequence, 5);
 	ck_assert_uint_eq(view_of(2, 1).usable_bps, 400 * MBPS);
 	/* it has expired, and what is older would still be a repetition by who knows whom */
 	now += 6 * S;
 	ck_assert_int_eq(notice(2, 6, 9, 0), -ESTALE);
-	ck_assert_uint_eq(held.boot, 7);
+	ck_assert_uint_eq(held.incarnation, 7);
 	ck_assert_int_eq(notice(2, 8, 1, 0), 0);
-	ck_assert_uint_eq(held.boot, 8);
+	ck_assert_uint_eq(held.incarnation, 8);
 	ck_assert_uint_eq(held.sequence, 1);
 	ck_assert_uint_eq(view_of(2, 1).usable_bps, 0);
-	held.boot = 77;
+	held.incarnation = 77;
 	ck_assert_int_eq(notice(99, 8, 1, 0), -ENOENT);
-	ck_assert_uint_eq(held.boot, 77);
+	ck_assert_uint_eq(held.incarnation, 77);
 }
 END_TEST
 
@@ -1305,8 +1305,8 @@ static void give(const struct evidence *e)
 		[CROSSED] = {.judged = true, .silent = true, .permille = 1000, .crossed = 3},
 	};
 	struct in6_addr a = peer_address(1);
-	static uint64_t boot = 1;
-	struct path_notice last, notice = {.boot = ++boot,
+	static uint64_t incarnation = 1;
+	struct path_notice last, notice = {.incarnation = ++incarnation,
 					   .expires_ns = now + 100 * S,
 					   .n_planes = 1,
 					   .bps = {e->noticed_bps}};

@@ -28,8 +28,8 @@ static struct notice_trailer full(void)
 				   .arrival = {3, 1, 2},
 				   .ack = {42, 9}};
 
-	t.capacity =
-		(struct notice_capacity){.boot = 5, .sequence = 6, .expiry_ms = 7, .n_planes = 4};
+	t.capacity = (struct notice_capacity){
+		.incarnation = 5, .sequence = 6, .expiry_ms = 7, .n_planes = 4};
 	t.capacity.bps[0] = NOTICE_WIRE_ANY;
 	t.capacity.bps[2] = UINT64_C(400000000000);
 	return t;

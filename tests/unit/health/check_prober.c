@@ -86,8 +86,8 @@ static bool on_capacity(void *arg, uint32_t gpu, const struct in6_addr *address,
 	ck_assert(IN6_ARE_ADDR_EQUAL(address, &ports.gpus[0].address[0]));
 	heard = *c;
 	n_heard++;
-	if (c->boot >= holds.boot)
-		holds = (struct notice_ack){c->boot, c->sequence};
+	if (c->incarnation >= holds.incarnation)
+		holds = (struct notice_ack){c->incarnation, c->sequence};
 	*told = holds;
 	return knows;
 }
@@ -182,7 +182,7 @@ static void start_prober(void)
 {
 	struct prober_options now = options;
 
-	now.boot = 1000 * MS * (uint64_t)time(NULL);
+	now.incarnation = 1000 * MS * (uint64_t)time(NULL);
 	now.seed = clock_now_ns();
 	ck_assert_int_eq(prober_create(&prober, udp, &now, &ports, &keys, &prober_handlers, NULL,
 				       clock_now_ns()),
@@ -693,7 +693,7 @@ START_TEST(a_notice_arrives_and_is_acknowledged)
 	ck_assert(until(has_received));
 	ck_assert_uint_eq(heard.bps[0], 123456789);
 	ck_assert_uint_eq(heard.n_planes, 1);
-	ck_assert_uint_gt(heard.boot, 0);
+	ck_assert_uint_gt(heard.incarnation, 0);
 }
 END_TEST
 
@@ -730,7 +730,7 @@ START_TEST(a_clock_that_went_back_is_made_up_for)
 	prober_set_capacity(prober, 0, bps, 1, clock_now_ns());
 	ck_assert(until(has_received));
 	ck_assert_uint_eq(heard.bps[0], 123456789);
-	ck_assert_uint_eq(heard.boot, former + 1);
+	ck_assert_uint_eq(heard.incarnation, former + 1);
 	ck_assert_uint_eq(counters().acknowledged, 1);
 	ck_assert_int_eq(n_logs, 1);
 	first = holds;
@@ -738,7 +738,7 @@ START_TEST(a_clock_that_went_back_is_made_up_for)
 	while (counters().acknowledged < 2)
 		turn();
 	ck_assert_uint_eq(heard.bps[0], 223456789);
-	ck_assert_uint_eq(holds.boot, first.boot);
+	ck_assert_uint_eq(holds.incarnation, first.incarnation);
 	ck_assert_uint_eq(holds.sequence, first.sequence + 1);
 	ck_assert_int_eq(n_logs, 1);
 }
@@ -754,8 +754,8 @@ START_TEST(a_life_that_none_can_outlive_is_not_heeded)
 	ck_assert(until(is_up));
 	prober_set_capacity(prober, 0, bps, 1, clock_now_ns());
 	ck_assert(until(was_told_often));
-	ck_assert_uint_gt(heard.boot, 0);
-	ck_assert_uint_lt(heard.boot, UINT64_MAX);
+	ck_assert_uint_gt(heard.incarnation, 0);
+	ck_assert_uint_lt(heard.incarnation, UINT64_MAX);
 	ck_assert_uint_eq(counters().acknowledged, 0);
 	ck_assert_int_eq(n_logs, 0);
 }
@@ -783,7 +783,7 @@ START_TEST(a_notice_under_another_key_is_not_heard)
 END_TEST
 
 /* As it would be on the wire; nonce 0: of a release that knows none. */
-static void send_notice(uint64_t boot, uint64_t nonce)
+static void send_notice(uint64_t incarnation, uint64_t nonce)
 {
 	const struct notice_ends ends = {ports.gpus[0].address[0], peer};
 	struct sbfd_packet p = {.state = SBFD_UP,
@@ -794,7 +794,7 @@ static void send_notice(uint64_t boot, uint64_t nonce)
 	struct notice_trailer t = {.has_capacity = true,
 				   .has_receiver = nonce != 0,
 				   .receiver = nonce,
-				   .capacity = {boot, 1, 5000, 1, {0}}};
+				   .capacity = {incarnation, 1, 5000, 1, {0}}};
 	struct udp_packet *packet = udp_next(udp);
 
 	sbfd_wire_encode(&p, packet->bytes);
@@ -819,34 +819,34 @@ static struct reflector_counters reflected(void)
 START_TEST(a_recorded_notice_does_not_count_once_its_receiver_has_forgotten)
 {
 	const uint64_t bps[] = {123456789};
-	uint64_t nonce, boot, replayed;
+	uint64_t nonce, incarnation, replayed;
 
 	reflect(&keys);
 	ck_assert(until(is_up));
 	prober_set_capacity(prober, 0, bps, 1, clock_now_ns());
 	ck_assert(until(has_received));
-	boot = heard.boot;
+	incarnation = heard.incarnation;
 	nonce = prober->peers[0]->receiver;
 	ck_assert_uint_ne(nonce, 0);
 	n_heard = 0;
-	send_notice(boot + 1, nonce); /* not forgotten yet */
+	send_notice(incarnation + 1, nonce); /* not forgotten yet */
 	while (!n_heard)
 		turn();
-	ck_assert_uint_eq(heard.boot, boot + 1);
+	ck_assert_uint_eq(heard.incarnation, incarnation + 1);
 	reflector_forgot(reflector);
 	n_heard = 0;
 	replayed = reflected().replayed;
-	send_notice(boot + 2, nonce);
+	send_notice(incarnation + 2, nonce);
 	while (reflected().replayed == replayed)
 		turn();
 	replayed = reflected().replayed;
-	send_notice(boot + 2, 0);
+	send_notice(incarnation + 2, 0);
 	while (!n_refused[REFLECTOR_OLD_RELEASE])
 		turn();
 	/* the peer itself learns the new nonce by a reply, and is believed again */
 	while (!n_heard)
 		turn();
-	ck_assert_uint_lt(heard.boot, boot + 2);
+	ck_assert_uint_lt(heard.incarnation, incarnation + 2);
 	ck_assert_uint_ne(prober->peers[0]->receiver, nonce);
 	ck_assert_uint_eq(n_refused[REFLECTOR_NOT_AUTHENTIC], 0);
 }
