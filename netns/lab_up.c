@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* lab_up.c - sets a lab up, or leaves nothing of it (lab.h) */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* suite_command.c - `farebench run` and `farebench list`: options and what they start (suite.h) */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 """map.py [--check]: writes docs/map.md from the heads of the source files (--check: says whether it is up to date).
 
 The job of a file is the first sentence of its head: "name.h - JOB." A .c file with a header of the same stem has the header's.
-A file without a head is listed with others of its directory that have none.
+A test of the methodology without a head has its clause and name. Other files without a head are listed behind the table.
 """
 import os
 import re
@@ -45,11 +45,14 @@ def comment_after_licence(text):
 
 
 def job(path):
-    """What the head of a file says that it is for; "" if nothing."""
+    """What the head of a file says that it is for, or which test it declares; "" if neither."""
     with open(path, encoding="utf-8") as file:
-        text = comment_after_licence(file.read(4000))
-    text = re.sub(r"^[\w.]+ - (see [\w./]+: )?", "", text)
+        source = file.read()
+    text = re.sub(r"^[\w.]+ - (see [\w./]+: )?", "", comment_after_licence(source))
     sentence = re.split(r"(?<=[^.\s]{2})\.(?:\s|$)", text)[0].strip().rstrip(".:")
+    test = re.search(r'_CLAUSE\("([^"]+)"\),\s*\.name = "([^"]+)"', source)
+    if test and not sentence:
+        return f"test {test.group(1)}: {test.group(2)}"
     return "" if sentence.startswith("see ") else sentence
 
 
@@ -74,8 +77,8 @@ def page():
              "Made from the heads of the files: `python3 tests/docs/map.py`. What each directory is for:",
              "[architecture.md](architecture.md#where-things-are). `name` stands for name.h and name.c."]
     for folder, rows in sorted(table().items()):
-        lines += ["", f"## {folder}/", "", "| file | job |", "|---|---|"]
-        lines += [f"| `{name}` | {text.replace('|', '&#124;')} |" for name, text in rows if text]
+        described = [f"| `{name}` | {text.replace('|', '&#124;')} |" for name, text in rows if text]
+        lines += ["", f"## {folder}/"] + (["", "| file | job |", "|---|---|"] + described if described else [])
         silent = [f"`{name}`" for name, text in rows if not text]
         if silent:
             lines += ["", "And " + ", ".join(silent) + "."]

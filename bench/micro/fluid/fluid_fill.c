@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* fluid_fill.c - which rate each flow gets: links are filled max-min fairly (fluid_internal.h) */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

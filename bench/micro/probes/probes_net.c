@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* probes_net.c - see probes.h */
+/* probes_net.c - namespaces, links and addresses of what is measured (probes.h) */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <net/if.h>

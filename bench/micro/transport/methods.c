@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* methods.c - the list of all methods, those that modules bring included (method.h) */
 #include "micro/transport/method.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* verbs_qp.c - QPs on devices: made, posted to, polled, ended (verbs_endpoint.h) */
 #include "qp/verbs/verbs_endpoint.h"
 
 #include <arpa/inet.h>

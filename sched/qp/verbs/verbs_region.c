@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* verbs_region.c - memory registered on every device (verbs_endpoint.h) */
 #include "qp/verbs/verbs_endpoint.h"
 
 #include <errno.h>

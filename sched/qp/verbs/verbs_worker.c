@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* verbs_worker.c - a thread per plane for the calls that may block (verbs_endpoint.h) */
 #include "qp/verbs/verbs_endpoint.h"
 
 #include <errno.h>
