@@ -12,9 +12,8 @@
  * advertise, but only once it has advertised any path since it was started. A router that has just
  * been started, or whose sessions are all still to come, knows no more than this table does.
  *
- * Implements FARE's rule (FARE-in-SUN 3.1): path bandwidth = min(live local bandwidth toward the
- * plane, advertised bandwidth), per plane and not per session. The rules are one ordered list in
- * path_rules.c.
+ * Implements FARE's rule (FARE-in-SUN 3.1; docs/routes.md, Bandwidth). Verdicts have their rules in
+ * one ordered list in path_rules.c.
  */
 #ifndef PATH_TABLE_H
 #define PATH_TABLE_H
