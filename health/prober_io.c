@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* prober_io.c - see prober_internal.h: the sockets, probes out, replies in */
+/*
+ * prober_io.c - see prober_internal.h: the sockets, probes out, replies in, and by which sub-port
+ * and source port a probe leaves
+ */
 #include "prober_internal.h"
 
 #include <syslog.h>

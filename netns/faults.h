@@ -6,6 +6,10 @@
  * killed, drops and other rates put into the kernel, and the fault recorded. Each call takes the
  * lab's lock for its duration. Failing what has failed and healing what is well are no errors. 0,
  * or -errno after saying why.
+ *
+ * A fault is recorded after the kernel has it, and what was done of one that failed half-way, too.
+ * So who is killed in between leaves one that no record has. To heal it by its name mends links,
+ * switches and daemons all the same; drops (gray) after they were made once more.
  */
 #ifndef FAULTS_H
 #define FAULTS_H
