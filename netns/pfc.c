@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/octets.h"
+
 #define ETHER_TYPE 0x8808 /* MAC control */
 #define OPCODE	   0x0101
 
@@ -36,17 +38,6 @@ void pfc_buffer_leave(struct pfc_buffer *b, const struct pfc_limits *limits, uns
 
 /* ---- frames: destination, source, type, opcode, class-enable vector, eight timers ---- */
 
-static void put16(uint8_t *at, unsigned value)
-{
-	at[0] = (uint8_t)(value >> 8);
-	at[1] = (uint8_t)value;
-}
-
-static unsigned get16(const uint8_t *at)
-{
-	return (unsigned)at[0] << 8 | at[1];
-}
-
 void pfc_frame_write(uint8_t out[PFC_FRAME_BYTES], const uint8_t source[ETH_ALEN], unsigned class,
 		     uint16_t quanta)
 {
@@ -55,18 +46,18 @@ void pfc_frame_write(uint8_t out[PFC_FRAME_BYTES], const uint8_t source[ETH_ALEN
 	memset(out, 0, PFC_FRAME_BYTES);
 	memcpy(out, group, ETH_ALEN);
 	memcpy(out + ETH_ALEN, source, ETH_ALEN);
-	put16(out + 12, ETHER_TYPE);
-	put16(out + 14, OPCODE);
-	put16(out + 16, 1u << class);
-	put16(out + 18 + 2 * class, quanta);
+	octets_store(out + 12, ETHER_TYPE, 2);
+	octets_store(out + 14, OPCODE, 2);
+	octets_store(out + 16, 1u << class, 2);
+	octets_store(out + 18 + 2 * class, quanta, 2);
 }
 
 bool pfc_frame_read(const uint8_t *frame, size_t size, unsigned class, uint16_t *quanta)
 {
-	if (size < 18 + 2 * PFC_CLASSES || get16(frame + 12) != ETHER_TYPE ||
-	    get16(frame + 14) != OPCODE || !(get16(frame + 16) & 1u << class))
+	if (size < 18 + 2 * PFC_CLASSES || octets_load(frame + 12, 2) != ETHER_TYPE ||
+	    octets_load(frame + 14, 2) != OPCODE || !(octets_load(frame + 16, 2) & 1u << class))
 		return false;
-	*quanta = (uint16_t)get16(frame + 18 + 2 * class);
+	*quanta = (uint16_t)octets_load(frame + 18 + 2 * class, 2);
 	return true;
 }
 

@@ -10,7 +10,7 @@
 #define SIMFAB_H
 
 #include "simfab/clos.h"
-#include "training/collective.h"
+#include "workload/collective.h"
 
 struct simfab_result {
 	double seconds, busbw_bps;

@@ -9,9 +9,9 @@
 #define TRAINING_COMMON_H
 
 #include "suite/trial.h"
-#include "training/collective.h"
 #include "training/links.h"
 #include "training/mpi_job.h"
+#include "workload/collective.h"
 
 #define TRAINING_DRAFT "draft-calabria-bmwg-ai-fabric-training-bench-02, "
 /* Of a test of that draft: its number is that of its clause. */

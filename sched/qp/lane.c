@@ -35,6 +35,13 @@
 /* a handshake that takes longer waits for the peer: then the slow tick is enough */
 #define BUSY_NS UINT64_C(1000000000)
 
+/* Content of the peer's LANE_OPEN, kept until it is answered. */
+struct lane_offer {
+	struct control_qp qps[FARE_PLANE_QPS_MAX];
+	uint16_t n_addresses;
+	uint8_t addresses[FARE_MAX_SUB_PORTS][16];
+};
+
 /* The one place where a lane's state changes. reason is static: lanes_dump() shows it. */
 static void lane_set_state(struct lane *lane, enum lane_state state, const char *reason)
 {

@@ -51,13 +51,6 @@ struct lane_qp {
 	uint64_t progress_ns; /* when one completed last, or when one was posted after none was */
 };
 
-/* Content of the peer's LANE_OPEN, kept until it is answered. */
-struct lane_offer {
-	struct control_qp qps[FARE_PLANE_QPS_MAX];
-	uint16_t n_addresses;
-	uint8_t addresses[FARE_MAX_SUB_PORTS][16];
-};
-
 struct lane {
 	struct lanes *lanes;
 	uint16_t index; /* within the group */

@@ -7,6 +7,12 @@
 #include "qp/regions.h"
 #include "qp/transfer_state.h"
 
+struct kept_piece {
+	uint8_t *data;
+	uint64_t length;
+	uint32_t lkey;
+};
+
 static struct kept_piece *pieces_of(const struct transfer *t, const struct message *m)
 {
 	return &t->pieces[(size_t)(m - t->messages) * FARE_PIECES_MAX];

@@ -16,12 +16,6 @@
 struct message;
 struct transfer;
 
-struct kept_piece {
-	uint8_t *data;
-	uint64_t length;
-	uint32_t lkey;
-};
-
 int pieces_reserve(struct transfer *t); /* makes room for all messages. 0 or -ENOMEM */
 /* Copies the write's pieces, which were checked. Returns the sum of their lengths. */
 uint64_t pieces_keep(struct transfer *t, const struct message *m, const struct fare_write *write);

@@ -16,6 +16,14 @@ void mr_table_fini(struct mr_table *table)
 	memset(table, 0, sizeof(*table));
 }
 
+struct mr_slot {
+	uint8_t *addr;
+	size_t length;
+	struct qp_mr keys;
+	unsigned access;
+	bool live;
+};
+
 static int mr_table_grow(struct mr_table *table)
 {
 	size_t n = table->n_slots ? table->n_slots * 2 : 64;

@@ -25,14 +25,6 @@
 
 #define MR_TABLE_MAX 65535
 
-struct mr_slot {
-	uint8_t *addr;
-	size_t length;
-	struct qp_mr keys;
-	unsigned access;
-	bool live;
-};
-
 struct mr_table {
 	struct mr_slot *slots;
 	size_t n_slots;

@@ -9,6 +9,10 @@
 #define PSN_HALF     0x800000u
 #define NOTICES_KEPT 16 /* that an idle QP has memory for */
 
+struct of_notice {
+	uint32_t psn, imm, bytes;
+};
+
 void of_receiver_init(struct of_receiver *r, uint32_t path_mtu, uint32_t first_psn,
 		      struct qp_stats *stats)
 {

@@ -25,10 +25,6 @@
 #define OF_WINDOW	1024
 #define OF_BITMAP_BYTES (OF_WINDOW / 8)
 
-struct of_notice {
-	uint32_t psn, imm, bytes;
-};
-
 struct of_receiver {
 	uint32_t path_mtu;
 	uint32_t expected_psn; /* the first PSN that is missing */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "training/collective.h"
+#include "workload/collective.h"
 
 #include <math.h>
 #include <stdlib.h>

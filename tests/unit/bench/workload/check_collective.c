@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "../check_bench_fabric.h"
-#include "training/collective.h"
+#include "workload/collective.h"
 
 /* 8 GPUs, 1 GB in 0.1 s: the figures of a table of bus bandwidths. */
 START_TEST(factors)
