@@ -9,8 +9,8 @@
 #define COLL_ROWS_H
 
 #include "suite/trial.h"
-#include "training/collective.h"
 #include "training/mpi_job.h"
+#include "workload/collective.h"
 
 void coll_rows_add(struct trial *t, enum collective c, const struct mpi_job *job,
 		   const struct mpi_result *r);
