@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* address.c - see address.h */
 #include "base/address.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* decimal.c - see decimal.h */
 #include "base/decimal.h"
 
 #include <math.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* text_file.c - see text_file.h */
 #include "base/text_file.h"
 
 #include <errno.h>

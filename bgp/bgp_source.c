@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* bgp_source.c - see bgp_source.h */
 #include "bgp_source.h"
 
 #include <stdio.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* addresses.c - see addresses.h */
 #include "addresses.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* commands.c - see commands.h */
 #include "commands.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* config_check.c - see config_check.h */
 #include "config_check.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* config_diff.c - see config_diff.h */
 #include "config_diff.h"
 
 #include <errno.h>

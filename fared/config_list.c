@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* config_list.c - see config_list.h */
 #include "config_list.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* config_yaml.c - see config_yaml.h */
 #include "config_yaml.h"
 
 #include "roce_ports.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* control.c - see control.h */
 #include "control.h"
 
 #include <errno.h>

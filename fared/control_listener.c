@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* control_listener.c - see control_listener.h */
 #include "control_listener.h"
 
 #include <errno.h>

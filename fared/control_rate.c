@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* control_rate.c - see control_rate.h */
 #include "control_rate.h"
 
 #include <stddef.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* control_request.c - see control_request.h */
 #include "control_request.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* daemon.c - see daemon.h */
 #include <dirent.h>
 #include <errno.h>
 #include <ev.h>

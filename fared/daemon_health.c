@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* daemon_health.c - see daemon_health.h */
 #include "daemon_health.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* deferred_close.c - see deferred_close.h */
 #include "deferred_close.h"
 
 #include <errno.h>

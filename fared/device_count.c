@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* device_count.c - see device_count.h */
 #include "device_count.h"
 
 #include <ctype.h>

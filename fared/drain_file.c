@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* drain_file.c - see drain_file.h */
 #include "drain_file.h"
 
 #include <errno.h>

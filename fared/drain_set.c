@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* drain_set.c - see drain_set.h */
 #include "drain_set.h"
 
 #include <errno.h>

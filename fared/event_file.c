@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* event_file.c - see event_file.h */
 #include "event_file.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* events.c - see events.h */
 #include "events.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* farectl_columns.c - see farectl_columns.h */
 #include "farectl_columns.h"
 
 #include <stdio.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* farectl_doctor.c - see farectl_doctor.h */
 #include "farectl_doctor.h"
 
 #include <ctype.h>

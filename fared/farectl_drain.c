@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* farectl_drain.c - see farectl_drain.h */
 #include "farectl_drain.h"
 
 #include <stdbool.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* farectl_kernel.c - see farectl_kernel.h */
 #include "farectl_kernel.h"
 
 #include <errno.h>

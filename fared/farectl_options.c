@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* farectl_options.c - see farectl_options.h */
 #include "farectl_options.h"
 
 #include <getopt.h>

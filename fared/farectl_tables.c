@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* farectl_tables.c - see farectl_tables.h */
 #include "farectl_tables.h"
 
 #include <stdbool.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* farectl_top.c - see farectl_top.h */
 #include "farectl_top.h"
 
 #include <curses.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* flows.c - see flows.h */
 #include "flows.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* frr_print.c - see frr_print.h */
 #include "frr_print.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* kernel_rule.c - see kernel_rule.h */
 #include "kernel_rule.h"
 
 #include <errno.h>

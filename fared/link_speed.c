@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* link_speed.c - see link_speed.h */
 #include "link_speed.h"
 
 #include <errno.h>

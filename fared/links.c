@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* links.c - see links.h */
 #include "links.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* log.c - see log.h */
 #include "log.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* notice_keys.c - see notice_keys.h */
 #include "notice_keys.h"
 
 #include <errno.h>

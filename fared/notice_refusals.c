@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* notice_refusals.c - see notice_refusals.h */
 #include "notice_refusals.h"
 
 static uint64_t notice_refusals_pause_ns(unsigned n_said)

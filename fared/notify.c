@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* notify.c - see notify.h */
 #include "notify.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* path_route.c - see path_route.h */
 #include "path_route.h"
 
 #include <stddef.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* path_rules.c - see path_rules.h */
 #include "path_rules.h"
 
 #include <math.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* privileges.c - see privileges.h */
 #include "privileges.h"
 
 #include <ctype.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* probe_ports.c - see probe_ports.h */
 #include "probe_ports.h"
 
 #include <stdio.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* publish.c - see publish.h */
 #include "publish.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* reminder.c - see reminder.h */
 #include "reminder.h"
 
 bool reminder_due(struct reminder *r, bool holds, uint64_t after_ns, uint64_t now_ns)

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* report.c - see report.h */
 #include "report.h"
 
 #include <stdio.h>

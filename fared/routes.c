@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* routes.c - see routes.h */
 #include "routes.h"
 
 #include <errno.h>

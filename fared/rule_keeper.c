@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rule_keeper.c - see rule_keeper.h */
 #include "rule_keeper.h"
 
 #include <errno.h>

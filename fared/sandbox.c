@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* sandbox.c - see sandbox.h */
 #include "sandbox.h"
 
 #include <errno.h>

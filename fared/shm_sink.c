@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* shm_sink.c - see shm_sink.h */
 #include "shm_sink.h"
 
 #include <errno.h>

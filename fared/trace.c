@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* trace.c - see trace.h */
 #include "trace.h"
 
 #include <string.h>

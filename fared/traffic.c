@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* traffic.c - see traffic.h */
 #include "traffic.h"
 
 void traffic_fini(struct traffic *t)

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* trial_file.c - see trial_file.h */
 #include "trial_file.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* why.c - see why.h */
 #include "why.h"
 
 #include <stdarg.h>

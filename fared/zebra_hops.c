@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* zebra_hops.c - see zebra_hops.h */
 #include "zebra_hops.h"
 
 #include <math.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* zebra_sink.c - see zebra_sink.h */
 #include "zebra_sink.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gray.c - see gray.h */
 #include "gray.h"
 
 #include <math.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* health_loop.c - see health_loop.h */
 #include "health_loop.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* judge.c - see judge.h */
 #include "judge.h"
 
 #include <string.h>

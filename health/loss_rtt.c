@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* loss_rtt.c - see loss_rtt.h */
 #include "loss_rtt.h"
 
 #include <string.h>

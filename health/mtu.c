@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* mtu.c - see mtu.h */
 #include "mtu.h"
 
 #include <string.h>

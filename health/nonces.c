@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* nonces.c - see nonces.h */
 #include "nonces.h"
 
 #include <errno.h>

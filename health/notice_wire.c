@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* notice_wire.c - see notice_wire.h */
 #include "notice_wire.h"
 
 #include <errno.h>

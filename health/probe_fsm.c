@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* probe_fsm.c - see probe_fsm.h */
 #include "probe_fsm.h"
 
 #include <stdio.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* queue_class.c - see queue_class.h */
 #include "queue_class.h"
 
 #include "health_limits.h"

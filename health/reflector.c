@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* reflector.c - see reflector.h */
 #include "reflector.h"
 
 #include <errno.h>

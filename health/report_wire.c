@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* report_wire.c - see report_wire.h */
 #include "report_wire.h"
 
 #include "base/octets.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* sbfd_wire.c - see sbfd_wire.h */
 #include "sbfd_wire.h"
 
 #include <errno.h>

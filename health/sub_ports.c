@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* sub_ports.c - see sub_ports.h */
 #include "sub_ports.h"
 
 #include "path_mtu.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* udp_age.c - see udp_age.h */
 #include "udp_age.h"
 
 #include <stdlib.h>

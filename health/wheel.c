@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* wheel.c - see wheel.h */
 #include "wheel.h"
 
 #include <errno.h>

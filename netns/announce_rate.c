@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* announce_rate.c - see announce_rate.h */
 #include "announce_rate.h"
 
 #include <errno.h>

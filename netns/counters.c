@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* counters.c - see counters.h */
 #include "counters.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* data_file.c - see data_file.h */
 #include "data_file.h"
 
 #include <errno.h>

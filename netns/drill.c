@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* drill.c - see drill.h */
 #include "drill.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* drill_plan.c - see drill_plan.h */
 #include "drill_plan.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* drill_random.c - see drill_random.h */
 #include "drill_random.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ecn.c - see ecn.h */
 #include "ecn.h"
 
 #include <linux/if_ether.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* expect.c - see expect.h */
 #include "expect.h"
 
 #include "config.h"

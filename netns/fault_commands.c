@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fault_commands.c - see fault_commands.h */
 #include "fault_commands.h"
 
 #include <errno.h>

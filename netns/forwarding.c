@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* forwarding.c - see forwarding.h */
 #include "forwarding.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* lab_files.c - see lab_files.h */
 #include "lab_files.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* lb.c - see lb.h */
 #include "lb.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* lb_program.c - see lb_program.h */
 #include "lb_program.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* marking.c - see marking.h */
 #include "marking.h"
 
 #include <errno.h>

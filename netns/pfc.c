@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pfc.c - see pfc.h */
 #include "pfc.h"
 
 #include <string.h>

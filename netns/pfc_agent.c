@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pfc_agent.c - see pfc_agent.h */
 #include "pfc_agent.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pfc_lab.c - see pfc_lab.h */
 #include "pfc_lab.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pfc_program.c - see pfc_program.h */
 #include "pfc_program.h"
 
 #include <arpa/inet.h>

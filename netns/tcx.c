@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tcx.c - see tcx.h */
 #include "tcx.h"
 
 #include <errno.h>

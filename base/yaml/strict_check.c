@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* strict_check.c - see strict_check.h */
 #include "base/yaml/strict_check.h"
 
 #include <errno.h>

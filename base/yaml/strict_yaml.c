@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* strict_yaml.c - see strict_yaml.h */
 #include "base/yaml/strict_yaml.h"
 
 #include <errno.h>

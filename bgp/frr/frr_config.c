@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* frr_config.c - see frr_config.h */
 #include "frr_config.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* frr_install.c - see frr_install.h */
 #include "frr_install.h"
 
 #include <errno.h>

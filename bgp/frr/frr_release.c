@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* frr_release.c - see frr_release.h */
 #include "frr_release.h"
 
 #include <stdio.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* control_client.c - see control_client.h */
 #include "control_client.h"
 
 #include <errno.h>

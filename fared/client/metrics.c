@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* metrics.c - see metrics.h */
 #include "metrics.h"
 
 #include <ctype.h>

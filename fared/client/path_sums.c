@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* path_sums.c - see path_sums.h */
 #include "path_sums.h"
 
 #include <inttypes.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* path_totals.c - see path_totals.h */
 #include "path_totals.h"
 
 #include <stdbool.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* quiet.c - see quiet.h */
 #include "quiet.h"
 
 #include <inttypes.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* snapshot.c - see snapshot.h */
 #include "snapshot.h"
 
 #include <errno.h>

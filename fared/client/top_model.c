@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* top_model.c - see top_model.h */
 #include "top_model.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* top_screen.c - see top_screen.h */
 #include "top_screen.h"
 
 #include <stdarg.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* doctor_check.c - see doctor_check.h */
 #include "doctor_check.h"
 
 #include <stdarg.h>
