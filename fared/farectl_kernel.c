@@ -8,6 +8,8 @@
 #include <net/if.h>
 #include <netlink/msg.h>
 #include <netlink/netlink.h>
+#include <netlink/route/nexthop.h>
+#include <netlink/route/route.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,71 +25,42 @@ struct farectl_kernel {
 	bool has_rule;
 };
 
-static bool take_address(struct nlattr *attr, struct in6_addr *out)
+static const char *address_text(const struct nl_addr *a, char text[ADDRESS_TEXT_MAX])
 {
-	if (attr && nla_len(attr) == 4)
-		*out = address_of_v4(nla_data(attr));
-	else if (attr && nla_len(attr) == 16)
-		memcpy(out, nla_data(attr), 16);
-	return attr && (nla_len(attr) == 4 || nla_len(attr) == 16);
+	struct in6_addr address = IN6ADDR_ANY_INIT;
+
+	if (a && nl_addr_get_len(a) == 4)
+		address = address_of_v4(nl_addr_get_binary_addr(a));
+	else if (a && nl_addr_get_len(a) == 16)
+		memcpy(&address, nl_addr_get_binary_addr(a), 16);
+	return address_format(&address, text);
 }
 
-/* RTA_VIA, as IPv4 is routed by way of IPv6: family, then the address. */
-static bool take_via(struct nlattr *attr, struct in6_addr *out)
+static void add_kernel_hop(struct rtnl_nexthop *hop, void *hops)
 {
-	if (!attr || nla_len(attr) != sizeof(struct rtvia) + 16)
-		return false;
-	memcpy(out, ((const struct rtvia *)nla_data(attr))->rtvia_addr, 16);
-	return true;
-}
-
-static void add_kernel_hop(json_t *hops, int ifindex, int weight, struct nlattr *const *attrs)
-{
-	struct in6_addr gateway = IN6ADDR_ANY_INIT;
+	const struct nl_addr *gateway = rtnl_route_nh_get_gateway(hop);
 	char text[ADDRESS_TEXT_MAX];
 
-	if (!take_address(attrs[RTA_GATEWAY], &gateway))
-		take_via(attrs[RTA_VIA], &gateway);
-	json_array_append_new(hops, json_pack("{s:i, s:s, s:i}", "ifindex", ifindex, "gateway",
-					      address_format(&gateway, text), "weight", weight));
+	if (!gateway) /* IPv4 is routed by way of IPv6 */
+		gateway = rtnl_route_nh_get_via(hop);
+	json_array_append_new(hops, json_pack("{s:i, s:s, s:i}", "ifindex",
+					      rtnl_route_nh_get_ifindex(hop), "gateway",
+					      address_text(gateway, text), "weight",
+					      rtnl_route_nh_get_weight(hop) + 1));
 }
 
-static void add_multipath(json_t *hops, struct nlattr *multipath)
+static void on_kernel_route(struct nl_object *object, void *arg)
 {
-	const struct rtnexthop *hop = nla_data(multipath);
-	int left = nla_len(multipath);
-
-	for (; left >= (int)sizeof(*hop) && RTNH_OK(hop, left); hop = RTNH_NEXT(hop)) {
-		struct nlattr *attrs[RTA_MAX + 1];
-
-		if (!nla_parse(attrs, RTA_MAX, (struct nlattr *)RTNH_DATA(hop),
-			       hop->rtnh_len - (int)sizeof(*hop), NULL))
-			add_kernel_hop(hops, hop->rtnh_ifindex, hop->rtnh_hops + 1, attrs);
-		left -= RTNH_ALIGN(hop->rtnh_len);
-	}
-}
-
-static int on_kernel_route(struct nl_msg *msg, void *arg)
-{
-	const struct rtmsg *route = nlmsg_data(nlmsg_hdr(msg));
-	struct nlattr *attrs[RTA_MAX + 1];
+	struct rtnl_route *route = (struct rtnl_route *)object;
 	struct farectl_kernel *k = arg;
 	char text[ADDRESS_TEXT_MAX];
-	struct in6_addr host;
 	json_t *hops;
 
-	if (nlmsg_hdr(msg)->nlmsg_type != RTM_NEWROUTE ||
-	    nlmsg_parse(nlmsg_hdr(msg), sizeof(*route), attrs, RTA_MAX, NULL) < 0 ||
-	    !attrs[RTA_TABLE] || nla_get_u32(attrs[RTA_TABLE]) != k->table ||
-	    !take_address(attrs[RTA_DST], &host))
-		return NL_OK;
+	if (rtnl_route_get_table(route) != k->table || !nl_addr_get_len(rtnl_route_get_dst(route)))
+		return;
 	hops = json_array();
-	if (attrs[RTA_MULTIPATH])
-		add_multipath(hops, attrs[RTA_MULTIPATH]);
-	else if (attrs[RTA_OIF])
-		add_kernel_hop(hops, (int)nla_get_u32(attrs[RTA_OIF]), 1, attrs);
-	json_object_set_new(k->routes, address_format(&host, text), hops);
-	return NL_OK;
+	rtnl_route_foreach_nexthop(route, add_kernel_hop, hops);
+	json_object_set_new(k->routes, address_text(rtnl_route_get_dst(route), text), hops);
 }
 
 static int on_kernel_rule(struct nl_msg *msg, void *arg)
@@ -101,29 +74,25 @@ static int on_kernel_rule(struct nl_msg *msg, void *arg)
 	return NL_OK;
 }
 
-static int dump(struct nl_sock *socket, int type, int family,
-		int (*on_message)(struct nl_msg *msg, void *arg), struct farectl_kernel *k)
-{
-	struct rtmsg any = {.rtm_family = (unsigned char)family}; /* as long as a rule's header */
-
-	_Static_assert(sizeof(struct rtmsg) == sizeof(struct fib_rule_hdr), "asked for alike");
-	nl_socket_modify_cb(socket, NL_CB_VALID, NL_CB_CUSTOM, on_message, k);
-	if (nl_send_simple(socket, type, NLM_F_DUMP, &any, sizeof(any)) < 0)
-		return -EIO;
-	return nl_recvmsgs_default(socket) < 0 ? -EIO : 0;
-}
-
 static int read_kernel(struct farectl_kernel *k)
 {
+	const struct fib_rule_hdr any = {.family = AF_INET};
 	struct nl_sock *socket = nl_socket_alloc();
-	int rc = socket && !nl_connect(socket, NETLINK_ROUTE) ? 0 : -EIO;
+	struct nl_cache *routes = NULL;
+	int rc = socket && !nl_connect(socket, NETLINK_ROUTE) &&
+				 !rtnl_route_alloc_cache(socket, AF_UNSPEC, 0, &routes)
+			 ? 0
+			 : -EIO;
 
-	if (!rc)
-		rc = dump(socket, RTM_GETROUTE, AF_INET, on_kernel_route, k);
-	if (!rc)
-		rc = dump(socket, RTM_GETROUTE, AF_INET6, on_kernel_route, k);
-	if (!rc)
-		rc = dump(socket, RTM_GETRULE, AF_INET, on_kernel_rule, k);
+	if (!rc) {
+		nl_cache_foreach(routes, on_kernel_route, k);
+		nl_socket_modify_cb(socket, NL_CB_VALID, NL_CB_CUSTOM, on_kernel_rule, k);
+		if (nl_send_simple(socket, RTM_GETRULE, NLM_F_DUMP, (void *)&any, sizeof(any)) <
+			    0 ||
+		    nl_recvmsgs_default(socket) < 0)
+			rc = -EIO;
+	}
+	nl_cache_free(routes);
 	nl_socket_free(socket);
 	return rc;
 }

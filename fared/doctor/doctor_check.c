@@ -78,15 +78,26 @@ const char *doctor_value(const json_t *facts, const char *key)
 	return doctor_text(json_object_get(json_object_get(facts, "config"), key));
 }
 
-const json_t *doctor_source(const json_t *facts, const char *name)
+static const json_t *doctor_row(const json_t *rows, const char *key, const char *value)
 {
 	const json_t *row;
 	size_t i;
 
-	json_array_foreach (json_object_get(json_object_get(facts, "planes"), "sources"), i, row)
-		if (!strcmp(doctor_text(json_object_get(row, "source")), name))
+	json_array_foreach (rows, i, row)
+		if (!strcmp(doctor_text(json_object_get(row, key)), value))
 			return row;
 	return NULL;
+}
+
+const json_t *doctor_process(const json_t *facts, const char *name)
+{
+	return doctor_row(json_object_get(facts, "processes"), "name", name);
+}
+
+const json_t *doctor_source(const json_t *facts, const char *name)
+{
+	return doctor_row(json_object_get(json_object_get(facts, "planes"), "sources"), "source",
+			  name);
 }
 
 bool doctor_source_is_up(const json_t *facts, const char *name)

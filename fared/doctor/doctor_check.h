@@ -51,6 +51,8 @@ const char *doctor_value(const json_t *facts, const char *key);
 /* The next item of "[a, b]" or "a, b"; *at begins as the text. false: there is no more. */
 bool doctor_next(const char **at, char item[64]);
 
+/* The process of that name; NULL: there is none, or it is not known. */
+const json_t *doctor_process(const json_t *facts, const char *name);
 /* The row of `show planes` of that source (bmp, zserv, probes); NULL: there is none. */
 const json_t *doctor_source(const json_t *facts, const char *name);
 bool doctor_source_is_up(const json_t *facts, const char *name);

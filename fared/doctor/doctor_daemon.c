@@ -121,22 +121,11 @@ enum doctor_state doctor_ports(const json_t *facts, struct doctor_line *line)
 
 /* ---- the process --------------------------------------------------------- */
 
-static const json_t *own_process(const json_t *facts)
-{
-	const json_t *row;
-	size_t i;
-
-	json_array_foreach (json_object_get(facts, "processes"), i, row)
-		if (!strcmp(text_of(row, "name"), "fared"))
-			return row;
-	return NULL;
-}
-
 /* bad: what it is if the process is not so. */
 static enum doctor_state of_process(const json_t *facts, struct doctor_line *line, const char *key,
 				    enum doctor_state bad, const char *what)
 {
-	const json_t *value = json_object_get(own_process(facts), key);
+	const json_t *value = json_object_get(doctor_process(facts, "fared"), key);
 
 	if (!strcmp(doctor_value(facts, "health.enabled"), "false") ||
 	    !strcmp(doctor_value(facts, "health.realtime"), "false"))

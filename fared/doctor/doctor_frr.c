@@ -27,23 +27,11 @@ static const char *doctor_frr_text(const json_t *facts, const char *daemon)
 
 /* ---- processes ----------------------------------------------------------- */
 
-static const json_t *process(const json_t *facts, const char *name)
-{
-	const json_t *row;
-	size_t i;
-
-	json_array_foreach (json_object_get(facts, "processes"), i, row) {
-		if (!strcmp(doctor_text(json_object_get(row, "name")), name))
-			return row;
-	}
-	return NULL;
-}
-
 /* In a container its process may not be seen: what fared is connected to runs all the same. */
 static enum doctor_state is_running(const json_t *facts, struct doctor_line *line, const char *name,
 				    const char *source)
 {
-	const json_t *row = process(facts, name);
+	const json_t *row = doctor_process(facts, name);
 
 	if (row)
 		return doctor_found(line, DOCTOR_OK, "%s runs, pid %.0f", name,
@@ -68,7 +56,7 @@ enum doctor_state doctor_zebra(const json_t *facts, struct doctor_line *line)
 /* "-M bmp", "-Mbmp", "--module bmp", "--module=bmp"; a module may be followed by its options. */
 enum doctor_state doctor_bgpd_bmp(const json_t *facts, struct doctor_line *line)
 {
-	const json_t *args = json_object_get(process(facts, "bgpd"), "args"), *arg;
+	const json_t *args = json_object_get(doctor_process(facts, "bgpd"), "args"), *arg;
 	bool is_module = false;
 	size_t i;
 
@@ -90,7 +78,8 @@ enum doctor_state doctor_bgpd_bmp(const json_t *facts, struct doctor_line *line)
 
 enum doctor_state doctor_bmp_user(const json_t *facts, struct doctor_line *line)
 {
-	const char *user = json_string_value(json_object_get(process(facts, "bgpd"), "user")),
+	const char *user = json_string_value(
+			   json_object_get(doctor_process(facts, "bgpd"), "user")),
 		   *wanted = doctor_value(facts, "bgp.bmp_user");
 
 	if (!user)

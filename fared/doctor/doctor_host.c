@@ -6,6 +6,8 @@
 #include <ifaddrs.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
+#include <netlink/netlink.h>
+#include <netlink/route/route.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,59 +124,33 @@ static void add_addresses(json_t *facts, json_t *devices)
 /* ---- routes -------------------------------------------------------------- */
 
 /* Host routes that BGP has installed. */
-static void add_route(json_t *rows, const struct nlmsghdr *head)
+static void add_route(struct nl_object *object, void *arg)
 {
-	const struct rtmsg *route = NLMSG_DATA(head);
-	int left = (int)RTM_PAYLOAD(head);
+	struct rtnl_route *route = (struct rtnl_route *)object;
+	struct nl_addr *host = rtnl_route_get_dst(route);
+	unsigned octets = nl_addr_get_len(host);
 	char text[INET6_ADDRSTRLEN], with_length[64];
 
-	if (route->rtm_protocol != RTPROT_BGP ||
-	    route->rtm_dst_len != (route->rtm_family == AF_INET ? 32 : 128))
+	if (rtnl_route_get_protocol(route) != RTPROT_BGP || !octets ||
+	    nl_addr_get_prefixlen(host) != 8 * octets ||
+	    !inet_ntop(nl_addr_get_family(host), nl_addr_get_binary_addr(host), text, sizeof(text)))
 		return;
-	for (const struct rtattr *a = RTM_RTA(route); RTA_OK(a, left); a = RTA_NEXT(a, left))
-		if (a->rta_type == RTA_DST &&
-		    inet_ntop(route->rtm_family, RTA_DATA(a), text, sizeof(text))) {
-			snprintf(with_length, sizeof(with_length), "%s/%u", text,
-				 route->rtm_dst_len);
-			json_array_append_new(rows, json_string(with_length));
-		}
-}
-
-/* One datagram of the kernel's answer. false: it was the last, or an error. */
-static bool read_routes(int fd, json_t *rows)
-{
-	static char buffer[65536] __attribute__((aligned(NLMSG_ALIGNTO)));
-	ssize_t n = recv(fd, buffer, sizeof(buffer), 0);
-	int left = (int)n;
-
-	if (n <= 0)
-		return false;
-	/* NLMSG_OK() compares numbers of different signs */
-	for (const struct nlmsghdr *h = (const void *)buffer;
-	     left >= (int)sizeof(*h) && h->nlmsg_len >= sizeof(*h) && (int)h->nlmsg_len <= left;
-	     h = NLMSG_NEXT(h, left)) {
-		if (h->nlmsg_type == NLMSG_DONE || h->nlmsg_type == NLMSG_ERROR)
-			return false;
-		if (h->nlmsg_type == RTM_NEWROUTE)
-			add_route(rows, h);
-	}
-	return true;
+	snprintf(with_length, sizeof(with_length), "%s/%u", text, 8 * octets);
+	json_array_append_new(arg, json_string(with_length));
 }
 
 static void add_routes(json_t *facts)
 {
-	struct {
-		struct nlmsghdr head;
-		struct rtmsg route;
-	} ask = {{sizeof(ask), RTM_GETROUTE, NLM_F_REQUEST | NLM_F_DUMP, 1, 0}, {0}};
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	struct nl_sock *sock = nl_socket_alloc();
 	json_t *rows = json_array();
+	struct nl_cache *routes;
 
-	if (fd >= 0 && send(fd, &ask, sizeof(ask), 0) == sizeof(ask))
-		while (read_routes(fd, rows))
-			;
-	if (fd >= 0)
-		close(fd);
+	if (sock && !nl_connect(sock, NETLINK_ROUTE) &&
+	    !rtnl_route_alloc_cache(sock, AF_UNSPEC, 0, &routes)) {
+		nl_cache_foreach(routes, add_route, rows);
+		nl_cache_free(routes);
+	}
+	nl_socket_free(sock);
 	json_object_set_new(facts, "routes", rows);
 }
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "doctor_check.h"
 #include "doctor_host.h"
 #include "vty.h"
 
@@ -163,14 +164,7 @@ static void read_config(json_t *facts, const json_t *process, const char *daemon
 void doctor_host_frr(json_t *facts)
 {
 	static const char *const daemons[] = {"bgpd", "zebra"};
-	const json_t *row, *process;
-	size_t i;
 
-	for (size_t d = 0; d < sizeof(daemons) / sizeof(daemons[0]); d++) {
-		process = NULL;
-		json_array_foreach (json_object_get(facts, "processes"), i, row)
-			if (!strcmp(json_string_value(json_object_get(row, "name")), daemons[d]))
-				process = row;
-		read_config(facts, process, daemons[d]);
-	}
+	for (size_t d = 0; d < sizeof(daemons) / sizeof(daemons[0]); d++)
+		read_config(facts, doctor_process(facts, daemons[d]), daemons[d]);
 }
