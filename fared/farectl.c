@@ -6,7 +6,6 @@
  * Links nothing of the daemon: what it knows is the JSON on the socket. Options are in
  * farectl_options.c, tables in farectl_tables.c.
  */
-#include <arpa/inet.h>
 #include <getopt.h>
 #include <jansson.h>
 #include <stdbool.h>
@@ -17,9 +16,6 @@
 
 #include "control_client.h"
 #include "base/address.h"
-#include "farectl_doctor.h"
-#include "farectl_drain.h"
-#include "farectl_kernel.h"
 #include "farectl_options.h"
 #include "farectl_tables.h"
 #include "farectl_top.h"
@@ -343,32 +339,32 @@ static json_t *drain_request(const struct farectl_options *options, int argc, ch
 	return request;
 }
 
-static int farectl_watch(const struct farectl_options *options)
+/* A line of JSON, or what print makes of it, each; to the line that says "end", or for ever. */
+static int follow(const struct farectl_options *options, json_t *request,
+		  void (*head)(const json_t *first), void (*print)(const json_t *line))
 {
 	struct control_client *c = connect_to(options->run_dir);
-	json_t *request, *reply;
+	json_t *line = c ? reply_or_error(c, control_client_ask(c, request)) : NULL;
+	bool ended = false;
 
-	if (!c)
-		return 1;
-	request = json_pack("{s:s}", "cmd", "watch");
-	reply = reply_or_error(c, control_client_ask(c, request));
 	json_decref(request);
-	if (reply && !options->json)
-		tables_event_head();
-	while (reply && !ferror(stdout)) {
-		json_decref(reply);
-		reply = reply_or_error(c, control_client_next(c));
-		if (reply && options->json) {
-			json_dumpf(reply, stdout, JSON_COMPACT | JSON_REAL_PRECISION(10));
+	if (line && !options->json)
+		head(line);
+	while (line && !ended && !ferror(stdout)) {
+		json_decref(line);
+		line = reply_or_error(c, control_client_next(c));
+		ended = !strcmp(json_string_value(json_object_get(line, "what")) ?: "", "end");
+		if (line && options->json) {
+			json_dumpf(line, stdout, JSON_COMPACT | JSON_REAL_PRECISION(10));
 			putchar('\n');
-		} else if (reply) {
-			tables_event(reply);
+		} else if (line) {
+			print(line);
 		}
 		fflush(stdout);
 	}
-	json_decref(reply);
+	json_decref(line);
 	control_client_close(c);
-	return 1; /* only the daemon's end, or ours, stops a watch */
+	return ended ? 0 : 1; /* only the daemon's end, or ours, stops a watch */
 }
 
 /* A line a probe, until the last. */
@@ -376,9 +372,6 @@ static int trace(const struct farectl_options *options, int argc, char **argv)
 {
 	json_t *request =
 		argc == 3 ? json_pack("{s:s, s:s}", "cmd", "trace", "peer", argv[1]) : NULL;
-	struct control_client *c;
-	json_t *reply;
-	bool ended = false;
 
 	if (!request || !add_number(request, "plane", argv[2]) ||
 	    (options->count && !add_number(request, "count", options->count))) {
@@ -387,26 +380,7 @@ static int trace(const struct farectl_options *options, int argc, char **argv)
 	}
 	if (options->gpu)
 		json_object_set_new(request, "gpu", json_string(options->gpu));
-	c = connect_to(options->run_dir);
-	reply = c ? reply_or_error(c, control_client_ask(c, request)) : NULL;
-	json_decref(request);
-	if (reply && !options->json)
-		tables_trace_head(reply);
-	while (reply && !ended && !ferror(stdout)) {
-		json_decref(reply);
-		reply = reply_or_error(c, control_client_next(c));
-		ended = !strcmp(json_string_value(json_object_get(reply, "what")) ?: "", "end");
-		if (reply && options->json) {
-			json_dumpf(reply, stdout, JSON_COMPACT | JSON_REAL_PRECISION(10));
-			putchar('\n');
-		} else if (reply) {
-			tables_trace(reply);
-		}
-		fflush(stdout);
-	}
-	json_decref(reply);
-	control_client_close(c);
-	return ended ? 0 : 1;
+	return follow(options, request, tables_trace_head, tables_trace);
 }
 
 /* What differs is of interest when it is refused, too. */
@@ -434,11 +408,6 @@ static int reload(const struct farectl_options *options)
 	control_client_close(c);
 	json_decref(request);
 	return rc;
-}
-
-static int confirm(const struct farectl_options *options)
-{
-	return farectl_run(options, json_pack("{s:s}", "cmd", "confirm"), NULL, tables_confirm);
 }
 
 /* What was drained is waited for afterwards. */
@@ -474,9 +443,12 @@ static int command(const struct farectl_options *options, int argc, char **argv)
 	if (!strcmp(argv[0], "reload"))
 		return argc == 1 ? reload(options) : farectl_usage("reload takes no arguments");
 	if (!strcmp(argv[0], "confirm"))
-		return argc == 1 ? confirm(options) : farectl_usage("confirm takes no arguments");
+		return argc == 1 ? farectl_run(options, json_pack("{s:s}", "cmd", "confirm"), NULL,
+					       tables_confirm)
+				 : farectl_usage("confirm takes no arguments");
 	if (!strcmp(argv[0], "watch"))
-		return argc == 1 ? farectl_watch(options)
+		return argc == 1 ? follow(options, json_pack("{s:s}", "cmd", "watch"),
+					  tables_event_head, tables_event)
 				 : farectl_usage("watch takes no arguments");
 	if (!strcmp(argv[0], "trace"))
 		return trace(options, argc, argv);

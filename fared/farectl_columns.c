@@ -30,26 +30,27 @@ const char *columns_number(const json_t *row, const char *key, char cell[COLUMNS
 	return cell;
 }
 
-const char *columns_gbps(const json_t *row, const char *key, char cell[COLUMNS_CELL])
+/* A member divided by unit. */
+static const char *decimal(const json_t *row, const char *key, double unit, int places,
+			   char cell[COLUMNS_CELL])
 {
 	const json_t *value = json_object_get(row, key);
 
 	if (json_is_number(value))
-		snprintf(cell, COLUMNS_CELL, "%.3f", json_number_value(value) / 1e9);
+		snprintf(cell, COLUMNS_CELL, "%.*f", places, json_number_value(value) / unit);
 	else
 		snprintf(cell, COLUMNS_CELL, "-");
 	return cell;
 }
 
+const char *columns_gbps(const json_t *row, const char *key, char cell[COLUMNS_CELL])
+{
+	return decimal(row, key, 1e9, 3, cell);
+}
+
 const char *columns_seconds(const json_t *row, const char *key, char cell[COLUMNS_CELL])
 {
-	const json_t *value = json_object_get(row, key);
-
-	if (json_is_number(value))
-		snprintf(cell, COLUMNS_CELL, "%.1f", json_number_value(value));
-	else
-		snprintf(cell, COLUMNS_CELL, "-");
-	return cell;
+	return decimal(row, key, 1, 1, cell);
 }
 
 /* ---- lines ------------------------------------------------------------------ */

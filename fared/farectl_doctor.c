@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "farectl_doctor.h"
+/* farectl_doctor.c - `farectl doctor`: a line for each check, and an exit status for scripts. */
+#include "farectl_tables.h"
 
 #include <ctype.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "farectl_columns.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "farectl_drain.h"
+/* farectl_drain.c - `farectl drain --wait`: returns when nothing goes there any more. */
+#include "farectl_tables.h"
 
 #include <stdbool.h>
 #include <stdio.h>

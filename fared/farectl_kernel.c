@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "farectl_kernel.h"
+/* farectl_kernel.c - what the kernel has, beside what fared wants it to have. */
+#include "farectl_tables.h"
 
 #include <errno.h>
 #include <linux/fib_rules.h>

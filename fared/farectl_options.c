@@ -98,6 +98,7 @@ static bool parse_wait(double *wait_s, const char *text)
 	*wait_s = strtod(text, &end);
 	return *text && !*end && *wait_s >= 1 && *wait_s <= 86400;
 }
+
 /* Of top. False: text is no such number. */
 static bool parse_top(struct farectl_top_options *top, int option, const char *text)
 {
@@ -113,61 +114,41 @@ static bool parse_top(struct farectl_top_options *top, int option, const char *t
 	top->rounds = number >= 1 && number <= 1e9 ? (unsigned)number : 0;
 	return top->rounds == number;
 }
+
 /* Of one option. Below 0: it is taken; else the exit status. */
 static int farectl_options_take(struct farectl_options *out, int option, const char *value)
 {
+	const struct {
+		int letter;
+		const char **text;
+		bool *flag;
+	} plain[] = {{'s', &out->run_dir, NULL},       {'g', &out->gpu, NULL},
+		     {'C', &out->count, NULL},	       {'S', &out->since, NULL},
+		     {'t', &out->topic, NULL},	       {'l', &out->level, NULL},
+		     {'p', &out->plane, NULL},	       {'f', &out->config, NULL},
+		     {'c', &out->confirm, NULL},       {'q', NULL, &out->quiet},
+		     {'n', NULL, &out->dry_run},       {'j', NULL, &out->json},
+		     {'a', NULL, &out->top.all_paths}, {'b', NULL, &out->top.batch}};
+
+	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
+		if (plain[i].letter != option)
+			continue;
+		if (plain[i].text)
+			*plain[i].text = value;
+		else
+			*plain[i].flag = true;
+		return -1;
+	}
 	switch (option) {
-	case 's':
-		out->run_dir = value;
-		break;
-	case 'g':
-		out->gpu = value;
-		break;
-	case 'C':
-		out->count = value;
-		break;
-	case 'S':
-		out->since = value;
-		break;
-	case 't':
-		out->topic = value;
-		break;
-	case 'l':
-		out->level = value;
-		break;
-	case 'p':
-		out->plane = value;
-		break;
-	case 'f':
-		out->config = value;
-		break;
-	case 'q':
-		out->quiet = true;
-		break;
-	case 'n':
-		out->dry_run = true;
-		break;
-	case 'c':
-		out->confirm = value;
-		break;
-	case 'j':
-		out->json = true;
-		break;
 	case 'w':
 		if (!parse_wait(&out->wait_s, value))
 			return farectl_usage("--wait: 1 to 86400 seconds");
-		break;
-	case 'a':
-		out->top.all_paths = true;
-		break;
-	case 'b':
-		out->top.batch = true;
-		break;
+		return -1;
 	case 'i':
 	case 'r':
 		if (!parse_top(&out->top, option, value))
 			return farectl_usage("--interval: 0.1 to 60; --rounds: 1 or more");
-		break;
+		return -1;
 	case 'V':
 		puts("farectl " FARE_VERSION);
 		return 0;
@@ -177,7 +158,6 @@ static int farectl_options_take(struct farectl_options *out, int option, const c
 	default:
 		return farectl_usage("unknown option");
 	}
-	return -1;
 }
 
 /* The letters of the options that a command takes, -s and -j (all but top) apart. */

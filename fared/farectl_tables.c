@@ -292,8 +292,9 @@ void tables_trace(const json_t *line)
 
 /* ---- events, counters ------------------------------------------------------- */
 
-void tables_event_head(void)
+void tables_event_head(const json_t *reply)
 {
+	(void)reply;
 	printf("%-6s %-23s %-9s %-24s %5s %5s\n", "SEQ", "TIME", "TOPIC", "SUBJECT", "PLANE", "N");
 }
 
@@ -323,7 +324,7 @@ void tables_events(const json_t *reply)
 	const json_t *row;
 	size_t i;
 
-	tables_event_head();
+	tables_event_head(reply);
 	json_array_foreach (json_object_get(reply, "events"), i, row)
 		tables_event(row);
 }
