@@ -2,13 +2,12 @@
 #include "drain_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/address.h"
+#include "base/text_file.h"
 #include "config.h"
 
 #define FILE_BYTES_MAX 32768 /* 64 rules of 200 bytes at most, and as much again */
@@ -67,35 +66,15 @@ static json_t *set_json(const struct config *config, const struct drain_set *set
 	return rules;
 }
 
-static int write_whole(const char *path, const json_t *json)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600), rc;
-
-	if (fd < 0)
-		return -errno;
-	errno = EIO;
-	rc = json_dumpfd(json, fd, JSON_INDENT(1)) ? -errno : 0;
-	if (close(fd) && !rc)
-		rc = -errno;
-	return rc;
-}
-
 int drain_file_save(const struct config *config, const struct drain_set *set)
 {
 	json_t *json = set_json(config, set);
-	char path[300], temporary[308];
-	int rc = -ENOMEM;
+	char path[300], *text = json_dumps(json, JSON_INDENT(1));
+	int rc;
 
-	if (!json)
-		return rc;
 	snprintf(path, sizeof(path), "%s/" DRAIN_FILE_NAME, config->run_dir);
-	snprintf(temporary, sizeof(temporary), "%s.new", path);
-	unlink(temporary);
-	rc = write_whole(temporary, json);
-	if (!rc && rename(temporary, path))
-		rc = -errno;
-	if (rc)
-		unlink(temporary);
+	rc = text ? text_file_replace(path, 0600, text, strlen(text)) : -ENOMEM;
+	free(text);
 	json_decref(json);
 	return rc;
 }
@@ -208,40 +187,25 @@ int drain_file_parse(const struct config *config, const char *text, size_t lengt
  * Before privileges are dropped, in a directory that another user may own: so no link is followed,
  * and nothing but a file of bounded size is read.
  */
-static int read_whole(const char *path, char *text, size_t size, size_t *length)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), rc = 0;
-	struct stat st;
-	ssize_t n;
-
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st))
-		rc = -errno;
-	else if (!S_ISREG(st.st_mode) || (size_t)st.st_size > size)
-		rc = -EINVAL;
-	n = rc ? 0 : read(fd, text, size);
-	if (n < 0)
-		rc = -errno;
-	close(fd);
-	*length = n > 0 ? (size_t)n : 0;
-	return rc;
-}
-
 int drain_file_load(const struct config *config, struct drain_set *out, char *why, size_t why_size)
 {
-	char path[300], text[FILE_BYTES_MAX];
-	size_t length = 0;
+	char path[300], *text;
+	size_t length;
 	int rc;
 
 	*out = (struct drain_set){0};
 	*why = '\0';
 	snprintf(path, sizeof(path), "%s/" DRAIN_FILE_NAME, config->run_dir);
-	rc = read_whole(path, text, sizeof(text), &length);
+	rc = text_file_read_kept(path, FILE_BYTES_MAX, &text, &length);
 	if (rc == -ENOENT)
 		return 0;
-	if (!rc)
-		return drain_file_parse(config, text, length, out, why, why_size);
+	if (!rc) {
+		rc = drain_file_parse(config, text, length, out, why, why_size);
+		free(text);
+		return rc;
+	}
+	if (rc == -EFBIG || rc == -EISDIR)
+		rc = -EINVAL;
 	snprintf(why, why_size, "%s: %s; expected is a file of at most %d bytes", path,
 		 rc == -EINVAL ? "not one of ours" : strerror(-rc), FILE_BYTES_MAX);
 	return rc;

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text_file.h"
 #include "config.h"
 #include "config_diff.h"
 
@@ -31,56 +32,26 @@ static void trial_file_write_head(const struct config *on_trial, char out[HEAD_B
 	memcpy(at, "\n", 2);
 }
 
-static void trial_file_path_of(const struct config *config, const char *end, char out[300])
+static void trial_file_path_of(const struct config *config, char out[300])
 {
-	snprintf(out, 300, "%s/" TRIAL_FILE_NAME "%s", config->run_dir, end);
+	snprintf(out, 300, "%s/" TRIAL_FILE_NAME, config->run_dir);
 }
 
 /* ---- out ----------------------------------------------------------------- */
 
-static int trial_file_write_all(int fd, const char *bytes, size_t n)
-{
-	while (n) {
-		ssize_t written = write(fd, bytes, n);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return written ? -errno : -EIO;
-		bytes += written;
-		n -= (size_t)written;
-	}
-	return 0;
-}
-
-static int trial_file_write_file(const char *path, const struct config *confirmed, const char *head)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600), rc;
-
-	if (fd < 0)
-		return -errno;
-	rc = trial_file_write_all(fd, head, HEAD_BYTES);
-	if (!rc)
-		rc = trial_file_write_all(fd, confirmed->text, confirmed->text_bytes);
-	if (close(fd) && !rc)
-		rc = -errno;
-	return rc;
-}
-
 int trial_file_save(const struct config *confirmed, const struct config *on_trial)
 {
-	char path[300], temporary[300], head[HEAD_BYTES + 1];
-	int rc;
+	size_t length = HEAD_BYTES + confirmed->text_bytes;
+	char path[300], *bytes = malloc(length + 1);
+	int rc = -ENOMEM;
 
-	trial_file_path_of(confirmed, "", path);
-	trial_file_path_of(confirmed, ".new", temporary);
-	trial_file_write_head(on_trial, head);
-	unlink(temporary);
-	rc = trial_file_write_file(temporary, confirmed, head);
-	if (!rc && rename(temporary, path))
-		rc = -errno;
-	if (rc)
-		unlink(temporary);
+	if (bytes) {
+		trial_file_write_head(on_trial, bytes);
+		memcpy(bytes + HEAD_BYTES, confirmed->text, confirmed->text_bytes);
+		trial_file_path_of(confirmed, path);
+		rc = text_file_replace(path, 0600, bytes, length);
+	}
+	free(bytes);
 	return rc;
 }
 
@@ -88,7 +59,7 @@ int trial_file_remove(const struct config *config)
 {
 	char path[300];
 
-	trial_file_path_of(config, "", path);
+	trial_file_path_of(config, path);
 	return unlink(path) && errno != ENOENT ? -errno : 0;
 }
 
@@ -183,7 +154,7 @@ int trial_file_load(struct config **out, const struct config *config, uid_t uid,
 
 	*out = NULL;
 	*why = '\0';
-	trial_file_path_of(config, "", path);
+	trial_file_path_of(config, path);
 	rc = bytes ? trial_file_read_file(path, uid, bytes, &length) : -ENOMEM;
 	if (!rc)
 		rc = trial_file_parse(out, config, bytes, length, why, why_size);

@@ -2,7 +2,6 @@
 /* fault_reload.c - see faults.h: fared is given another configuration that means the same */
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,23 +30,6 @@ static int change_number(char *text)
 	return 0;
 }
 
-static int write_text(const char *path, const char *text, size_t size)
-{
-	char next[LAB_PATH_MAX + 8];
-	int rc = 0;
-	FILE *f;
-
-	snprintf(next, sizeof(next), "%s.next", path);
-	f = fopen(next, "we");
-	if (!f)
-		return -errno;
-	if (fwrite(text, 1, size, f) != size)
-		rc = -EIO;
-	if (fclose(f))
-		rc = -EIO;
-	return !rc && rename(next, path) ? -errno : rc;
-}
-
 static int change_config(const char *path)
 {
 	size_t size;
@@ -58,7 +40,7 @@ static int change_config(const char *path)
 		return rc;
 	rc = change_number(text);
 	if (!rc)
-		rc = write_text(path, text, size);
+		rc = text_file_replace(path, 0644, text, size);
 	free(text);
 	return rc;
 }

@@ -6,11 +6,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-static void faults_path(const struct lab *lab, const char *suffix, char path[LAB_PATH_MAX])
+#include "base/text_file.h"
+
+static void faults_path(const struct lab *lab, char path[LAB_PATH_MAX])
 {
-	snprintf(path, LAB_PATH_MAX, LAB_RUN_DIR "/%.32s/faults.json%s", lab->name, suffix);
+	snprintf(path, LAB_PATH_MAX, LAB_RUN_DIR "/%.32s/faults.json", lab->name);
 }
 
 static unsigned fault_state_number(const json_t *o, const char *key)
@@ -85,7 +88,7 @@ int fault_state_load(const struct lab *lab, struct fault_state *out)
 	int rc = state_init(&lab->topology, out);
 	json_t *o;
 
-	faults_path(lab, "", path);
+	faults_path(lab, path);
 	if (rc || access(path, F_OK))
 		return rc;
 	o = json_load_file(path, 0, NULL);
@@ -121,9 +124,9 @@ static bool as_planned(const struct fault_state *state, unsigned k)
 
 int fault_state_save(const struct lab *lab, const struct fault_state *state)
 {
-	char path[LAB_PATH_MAX], next[LAB_PATH_MAX], key[16];
+	char path[LAB_PATH_MAX], key[16], *text;
 	json_t *links = json_object(), *o;
-	int rc = 0;
+	int rc;
 
 	for (unsigned k = 0; k < state->n_links; k++) {
 		const struct fault_link *f = &state->links[k];
@@ -142,10 +145,10 @@ int fault_state_save(const struct lab *lab, const struct fault_state *state)
 	for (enum plan_role role = PLAN_LEAF; role <= PLAN_SUPERSPINE; role++)
 		json_object_set_new(o, failed_keys[role],
 				    switches_json(state->switch_failed[role]));
-	faults_path(lab, "", path);
-	faults_path(lab, ".next", next);
-	if (!o || json_dump_file(o, next, 0) || rename(next, path))
-		rc = errno ? -errno : -EIO;
+	faults_path(lab, path);
+	text = json_dumps(o, 0);
+	rc = text ? text_file_replace(path, 0644, text, strlen(text)) : -ENOMEM;
+	free(text);
 	json_decref(o);
 	return rc;
 }

@@ -3,83 +3,71 @@
 
 #include <errno.h>
 #include <pwd.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text_file.h"
 #include "config.h"
 #include "frr_config.h"
 #include "lab_record.h"
 #include "print_error.h"
 
-int lab_files_close(FILE *f)
-{
-	bool failed = ferror(f);
-
-	return fclose(f) || failed ? -EIO : 0;
-}
-
-/* A file that takes the place of path when replace() ends well. */
-static FILE *lab_files_begin(const struct lab *lab, struct plan_host host, const char *file,
-			     char next[LAB_PATH_MAX])
-{
-	char name[80];
-
-	snprintf(name, sizeof(name), "%.64s.next", file);
-	lab_path(lab, host, name, next);
-	return fopen(next, "we");
-}
-
-/* Closes f. rc: how writing went so far. */
-static int replace(const struct lab *lab, struct plan_host host, const char *file, FILE *f,
-		   const char *next, int rc)
+/* Takes what f has written into *text, which is freed. rc: how writing went so far. */
+static int put(const struct lab *lab, struct plan_host host, const char *file, FILE *f, char **text,
+	       size_t *size, int rc)
 {
 	char path[LAB_PATH_MAX];
-	int closed = lab_files_close(f);
 
 	lab_path(lab, host, file, path);
-	rc = rc ? rc : closed;
-	return !rc && rename(next, path) ? -errno : rc;
+	if (fclose(f) && !rc)
+		rc = -ENOMEM;
+	if (!rc)
+		rc = text_file_replace(path, 0644, *text, *size);
+	free(*text);
+	return rc;
 }
 
 int lab_files_bgpd(const struct lab *lab, struct plan_host host, const unsigned *announced_mbps)
 {
-	static const char file[] = "frr/bgpd.conf";
-	char next[LAB_PATH_MAX];
-	FILE *f = lab_files_begin(lab, host, file, next);
+	size_t size;
+	char *text;
+	FILE *f = open_memstream(&text, &size);
 
 	if (!f)
-		return -errno;
-	return replace(lab, host, file, f, next,
-		       config_bgpd(f, &lab->topology, host, announced_mbps,
-				   frr_release_of(lab->frr.version)));
+		return -ENOMEM;
+	return put(lab, host, "frr/bgpd.conf", f, &text, &size,
+		   config_bgpd(f, &lab->topology, host, announced_mbps,
+			       frr_release_of(lab->frr.version)));
 }
 
 static int write_zebra(const struct lab *lab, struct plan_host host)
 {
-	static const char file[] = "frr/zebra.conf";
-	char next[LAB_PATH_MAX];
-	FILE *f = lab_files_begin(lab, host, file, next);
+	size_t size;
+	char *text;
+	FILE *f = open_memstream(&text, &size);
 
 	if (!f)
-		return -errno;
+		return -ENOMEM;
 	frr_config_zebra(f, frr_release_of(lab->frr.version));
-	return replace(lab, host, file, f, next, 0);
+	return put(lab, host, "frr/zebra.conf", f, &text, &size, 0);
 }
 
 int lab_files_fared(const struct lab *lab, struct plan_host server, const unsigned *announced_mbps)
 {
-	char run_dir[LAB_PATH_MAX], zserv[LAB_PATH_MAX], key[LAB_PATH_MAX], next[LAB_PATH_MAX];
-	FILE *f = lab_files_begin(lab, server, "fared.yaml", next);
+	char run_dir[LAB_PATH_MAX], zserv[LAB_PATH_MAX], key[LAB_PATH_MAX], *text;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
 
 	if (!f)
-		return -errno;
+		return -ENOMEM;
 	lab_path(lab, server, "fared", run_dir);
 	lab_path(lab, server, "frr/zserv.api", zserv);
 	lab_record_path(lab->name, LAB_FILES_KEY, key);
 	config_fared(f, &lab->topology, server.index, announced_mbps, run_dir, zserv,
 		     lab->frr.version, key);
-	return replace(lab, server, "fared.yaml", f, next, 0);
+	return put(lab, server, "fared.yaml", f, &text, &size, 0);
 }
 
 /* FRR wants to own what it writes. */

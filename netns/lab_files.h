@@ -4,13 +4,11 @@
  *
  * Owns /run/farelab/NAME/HOST/, FRR's configuration and fared.yaml. In: a lab, and the rate that
  * each of its links is said to have. Out: files; a reader of one that is written anew sees the old
- * or the new. Errors are -errno. For lab_up.c and announce_rate.c only; single-threaded programs
+ * or the new. Errors are -errno. For lab_up.c and faults.c only; single-threaded programs
  * only.
  */
 #ifndef LAB_FILES_H
 #define LAB_FILES_H
-
-#include <stdio.h>
 
 #include "lab.h"
 
@@ -20,8 +18,5 @@
 int lab_files_make(const struct lab *lab, struct plan_host host, const unsigned *announced_mbps);
 int lab_files_bgpd(const struct lab *lab, struct plan_host host, const unsigned *announced_mbps);
 int lab_files_fared(const struct lab *lab, struct plan_host server, const unsigned *announced_mbps);
-
-/* Closes f: -EIO if that, or any write before, failed. */
-int lab_files_close(FILE *f);
 
 #endif

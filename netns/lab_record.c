@@ -5,11 +5,13 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text_file.h"
 #include "process.h"
 
 #define LOCK_DIR LAB_RUN_DIR "/.locks"
@@ -68,13 +70,12 @@ void lab_record_unlock(const char *name, int fd, bool lab_is_gone)
 /* Takes o; NULL: -ENOMEM. Readers see the old record or the new one. */
 static int replace_record(const char *name, json_t *o)
 {
-	char path[LAB_PATH_MAX], next[LAB_PATH_MAX];
-	int rc = o ? 0 : -ENOMEM;
+	char path[LAB_PATH_MAX], *text = json_dumps(o, JSON_INDENT(1));
+	int rc;
 
 	lab_record_path(name, "lab.json", path);
-	lab_record_path(name, "lab.json.next", next);
-	if (!rc && (json_dump_file(o, next, JSON_INDENT(1)) || rename(next, path)))
-		rc = errno ? -errno : -EIO;
+	rc = text ? text_file_replace(path, 0644, text, strlen(text)) : -ENOMEM;
+	free(text);
 	json_decref(o);
 	return rc;
 }
@@ -171,7 +172,6 @@ bool lab_record_owned(const char *name, pid_t owner)
 	return owned;
 }
 
-/* "up", "building" (somebody is at it right now) or "dead". */
 const char *lab_record_phase(const char *name)
 {
 	int fd;

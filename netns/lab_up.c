@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text_file.h"
 #include "lab_files.h"
 #include "lab_record.h"
 #include "lb.h"
@@ -140,47 +141,30 @@ static int start_daemons(const struct lab *lab)
 
 static int copy_topology(const struct lab *lab, const char *from)
 {
-	char path[LAB_PATH_MAX], block[4096];
-	FILE *in = fopen(from, "re"), *out;
-	size_t n;
-	int rc;
+	char path[LAB_PATH_MAX], *text;
+	size_t size;
+	int rc = text_file_read(from, TOPOLOGY_FILE_MAX, &text, &size);
 
 	lab_record_path(lab->name, "topology.yaml", path);
-	out = fopen(path, "we");
-	if (!in || !out) {
-		rc = -errno;
-		if (in)
-			fclose(in);
-		if (out)
-			fclose(out);
-		return rc;
-	}
-	while ((n = fread(block, 1, sizeof(block), in)) > 0)
-		fwrite(block, 1, n, out);
-	rc = ferror(in) ? -EIO : 0;
-	fclose(in);
-	return lab_files_close(out) || rc ? -EIO : 0;
+	if (!rc)
+		rc = text_file_replace(path, 0644, text, size);
+	free(text);
+	return rc;
 }
 
 /* What the lab's servers sign their capacity notices with: new for every lab. */
 static int make_key(const struct lab *lab)
 {
-	char path[LAB_PATH_MAX];
+	char path[LAB_PATH_MAX], text[2 * KEY_BYTES + 2];
 	uint8_t bytes[KEY_BYTES];
-	FILE *out;
-	int fd;
 
 	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
 		return -EIO;
-	lab_record_path(lab->name, LAB_FILES_KEY, path);
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	out = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!out)
-		return -errno;
 	for (size_t i = 0; i < sizeof(bytes); i++)
-		fprintf(out, "%02x", bytes[i]);
-	fputc('\n', out);
-	return lab_files_close(out);
+		snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+	strcat(text, "\n");
+	lab_record_path(lab->name, LAB_FILES_KEY, path);
+	return text_file_replace(path, 0600, text, strlen(text));
 }
 
 static int build(const struct lab *lab, const struct lab_up_options *options)
