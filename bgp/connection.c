@@ -41,7 +41,8 @@ struct connection {
 
 static void connection_settle(struct connection *c)
 {
-	uint64_t deadline_ns = c->handlers.settle(c->arg), now_ns = clock_now_ns();
+	uint64_t deadline_ns = c->handlers.settle ? c->handlers.settle(c->arg) : CONNECTION_NEVER,
+		 now_ns = clock_now_ns();
 
 	ev_timer_stop(c->loop, &c->deadline);
 	if (deadline_ns == CONNECTION_NEVER)
@@ -133,7 +134,8 @@ static void connection_on_readable(struct connection *c)
 			return;
 		}
 		ev_timer_stop(c->loop, &c->attempt);
-		if (c->handlers.on_bytes(c->arg, c->buffer, (size_t)n, clock_now_ns(), &reason)) {
+		if (c->handlers.on_bytes &&
+		    c->handlers.on_bytes(c->arg, c->buffer, (size_t)n, clock_now_ns(), &reason)) {
 			connection_retry(c, reason);
 			return;
 		}

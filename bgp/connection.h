@@ -28,7 +28,7 @@ struct connection_handlers {
 	int (*on_connected)(void *arg, int fd, uint64_t now_ns);
 	/*
 	 * Not 0: these bytes are none to go on from; *reason (static, or valid until the next call)
-	 * says why.
+	 * says why. NULL: all are dropped.
 	 */
 	int (*on_bytes)(void *arg, const uint8_t *bytes, size_t n, uint64_t now_ns,
 			const char **reason);
@@ -38,7 +38,7 @@ struct connection_handlers {
 	void (*on_tick)(void *arg, uint64_t now_ns);
 	/*
 	 * Last of every wake: nothing more comes for now. When on_tick() is due, or
-	 * CONNECTION_NEVER.
+	 * CONNECTION_NEVER, as without it (NULL).
 	 */
 	uint64_t (*settle)(void *arg);
 	/*

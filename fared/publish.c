@@ -159,7 +159,8 @@ static void publish_begin(struct publish *p, uint64_t now_ns)
 
 	for (uint32_t s = 0; s < p->n_sinks; s++) {
 		again |= p->again_ns[s] && now_ns >= p->again_ns[s];
-		p->sinks[s].begin(p->sinks[s].arg, now_ns);
+		if (p->sinks[s].begin)
+			p->sinks[s].begin(p->sinks[s].arg, now_ns);
 	}
 	if (again)
 		path_table_mark_all(p->table);

@@ -251,8 +251,7 @@ static uint64_t shm_sink_commit(void *arg)
 
 struct sink shm_sink_as_sink(struct shm_sink *s)
 {
-	return (struct sink){.name = "shared memory",
-			     .arg = s,
+	return (struct sink){.arg = s,
 			     .link = shm_sink_link,
 			     .begin = shm_sink_begin,
 			     .pair = shm_sink_take,

@@ -37,9 +37,8 @@ struct sink_link {
 };
 
 struct sink {
-	const char *name;
 	void *arg;
-	/* A local sub-port's state, also outside of turns; may be NULL. */
+	/* A local sub-port's state, also outside of turns; may be NULL, as may begin. */
 	void (*link)(void *arg, const struct sink_link *link);
 	void (*begin)(void *arg, uint64_t now_ns);
 	/* 0, or -errno: not taken; it is offered again when it changes, or when commit() says */

@@ -223,18 +223,6 @@ static int zebra_sink_on_connected(void *arg, int fd, uint64_t now_ns)
 	return 0;
 }
 
-/* zebra says what it can do, and what interfaces there are. */
-static int zebra_sink_on_bytes(void *arg, const uint8_t *bytes, size_t n, uint64_t now_ns,
-			       const char **reason)
-{
-	(void)arg;
-	(void)bytes;
-	(void)n;
-	(void)now_ns;
-	(void)reason;
-	return 0;
-}
-
 /* zebra removes what it was given. */
 static void zebra_sink_forget_given(struct zebra_sink *s)
 {
@@ -257,18 +245,6 @@ static void zebra_sink_on_lost(void *arg, const char *reason, uint64_t now_ns)
 	s->on_state(s->arg, false, reason);
 }
 
-static void zebra_sink_on_tick(void *arg, uint64_t now_ns)
-{
-	(void)arg;
-	(void)now_ns;
-}
-
-static uint64_t zebra_sink_settle(void *arg)
-{
-	(void)arg;
-	return CONNECTION_NEVER;
-}
-
 /* ---- the sink -------------------------------------------------------------- */
 
 static void zebra_sink_link(void *arg, const struct sink_link *link)
@@ -278,12 +254,6 @@ static void zebra_sink_link(void *arg, const struct sink_link *link)
 	s->links.of[link->gpu][link->plane][link->sub_port] =
 		(struct zebra_link){link->ifindex, link->is_up ? link->speed_bps : 0};
 	zebra_peers_due(s);
-}
-
-static void zebra_sink_begin(void *arg, uint64_t now_ns)
-{
-	(void)arg;
-	(void)now_ns;
 }
 
 static int zebra_sink_pair(void *arg, const struct sink_pair *pair)
@@ -332,10 +302,8 @@ static uint64_t zebra_sink_commit(void *arg)
 
 struct sink zebra_sink_as_sink(struct zebra_sink *s)
 {
-	return (struct sink){.name = "zebra",
-			     .arg = s,
+	return (struct sink){.arg = s,
 			     .link = zebra_sink_link,
-			     .begin = zebra_sink_begin,
 			     .pair = zebra_sink_pair,
 			     .forget = zebra_sink_forget,
 			     .commit = zebra_sink_commit};
@@ -377,13 +345,9 @@ void zebra_sink_destroy(struct zebra_sink *s)
 
 static void zebra_sink_connect(struct zebra_sink *s)
 {
-	static const struct connection_handlers mine = {
-		.on_connected = zebra_sink_on_connected,
-		.on_bytes = zebra_sink_on_bytes,
-		.on_lost = zebra_sink_on_lost,
-		.on_tick = zebra_sink_on_tick,
-		.settle = zebra_sink_settle,
-	};
+	/* what zebra says of itself and of interfaces is of no use here */
+	static const struct connection_handlers mine = {.on_connected = zebra_sink_on_connected,
+							.on_lost = zebra_sink_on_lost};
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 
 	_Static_assert(sizeof(address.sun_path) >= sizeof(s->config->zserv_path), "it fits");

@@ -368,8 +368,7 @@ static uint64_t on_commit(void *arg)
 
 static void add_recorder(struct recorder *r)
 {
-	const struct sink sink = {.name = "recorder",
-				  .arg = r,
+	const struct sink sink = {.arg = r,
 				  .begin = on_begin,
 				  .pair = on_sink_pair,
 				  .forget = on_sink_forget,
