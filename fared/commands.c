@@ -8,7 +8,6 @@
 #include "config.h"
 #include "drain_file.h"
 #include "fare_limits.h"
-#include "base/utf8.h"
 #include "why.h"
 #include "why_all.h"
 
@@ -50,12 +49,11 @@ static void record_drained(struct commands *c, const struct control_client *clie
 			   uint32_t n_paths)
 {
 	struct event event = event_of(EVENT_DRAIN, rule->has_plane ? (int)rule->plane : -1);
+	char reason[sizeof(event.reason)];
 
-	snprintf(event.subject, sizeof(event.subject), "%.*s",
-		 utf8_fit(what, sizeof(event.subject) - 1), what);
-	snprintf(event.to, sizeof(event.to), "%s", drained ? "drained" : "undrained");
-	snprintf(event.reason, sizeof(event.reason), "asked for by uid=%u pid=%d paths=%u",
+	snprintf(reason, sizeof(reason), "asked for by uid=%u pid=%d paths=%u",
 		 (unsigned)client->uid, (int)client->pid, n_paths);
+	event_fill(&event, what, NULL, drained ? "drained" : "undrained", reason);
 	events_add(c->events, &event, c->report.now_ns, c->wall_ns);
 }
 

@@ -319,9 +319,7 @@ static void record_started(struct daemon *d)
 {
 	struct event e = event_of(EVENT_STARTED, -1);
 
-	strcpy(e.subject, "fared");
-	strcpy(e.to, "started");
-	strcpy(e.reason, "version " FARE_VERSION);
+	event_fill(&e, "fared", NULL, "started", "version " FARE_VERSION);
 	daemon_add_event(d, &e);
 }
 
@@ -337,9 +335,8 @@ static void settle_trial(struct daemon *d)
 		trial_file_remove(d->config);
 		return;
 	}
-	strcpy(e.subject, "file");
-	strcpy(e.to, "not in force");
-	strcpy(e.reason, "its reload was not confirmed; farectl reload puts it in force");
+	event_fill(&e, "file", NULL, "not in force",
+		   "its reload was not confirmed; farectl reload puts it in force");
 	daemon_add_event(d, &e);
 }
 

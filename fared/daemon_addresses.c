@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* daemon_addresses.c - see daemon_internal.h: what addresses.h calls back into */
-#include <stdio.h>
-
-#include "base/address.h"
 #include "daemon_internal.h"
 
 static void record_address(struct daemon *d, int plane, const char *subject,
@@ -16,14 +13,10 @@ static void record_address(struct daemon *d, int plane, const char *subject,
 		[ADDRESS_DUPLICATE] = "address duplicate",
 		[ADDRESS_MISSING] = "address missing",
 	};
-	struct event e = {.priority = fault > ADDRESS_OK && fault != ADDRESS_TENTATIVE ? LOG_WARNING
-										       : LOG_NOTICE,
-			  .plane = plane,
-			  .topic = "link"};
+	bool is_bad = fault > ADDRESS_OK && fault != ADDRESS_TENTATIVE;
+	struct event e = event_of(is_bad ? EVENT_LINK_LOST : EVENT_LINK_CHANGED, plane);
 
-	snprintf(e.subject, sizeof(e.subject), "%s", subject);
-	snprintf(e.to, sizeof(e.to), "%s", names[fault]);
-	snprintf(e.reason, sizeof(e.reason), "%s", reason);
+	event_fill(&e, subject, NULL, names[fault], reason);
 	daemon_add_event(d, &e);
 }
 

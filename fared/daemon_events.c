@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* daemon_events.c - see daemon_internal.h: what links and the path table call back into */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/address.h"
 #include "daemon_internal.h"
 #include "report.h"
 #include "sink.h"
@@ -44,12 +41,11 @@ void daemon_on_event(void *arg, const struct event *e)
 	json_decref(json);
 }
 
-static void path_state_text(char *out, size_t size, enum fare_verdict verdict, uint64_t bps)
+static const char *path_state_text(char out[48], enum fare_verdict verdict, uint64_t bps)
 {
 	if (bps)
-		snprintf(out, size, "%s %.6g Gb/s", fare_verdict_name(verdict), (double)bps / 1e9);
-	else
-		snprintf(out, size, "%s", fare_verdict_name(verdict));
+		snprintf(out, 48, "%s %.6g Gb/s", fare_verdict_name(verdict), (double)bps / 1e9);
+	return bps ? out : fare_verdict_name(verdict);
 }
 
 static enum event_kind kind_of_change(const struct daemon *d, const struct path_change *change)
@@ -68,17 +64,15 @@ void daemon_on_change(void *arg, const struct path_change *change)
 {
 	struct daemon *d = arg;
 	struct event e = event_of(kind_of_change(d, change), (int)change->plane);
-	char peer[ADDRESS_TEXT_MAX];
+	char pair[DAEMON_PAIR_MAX], from[48], to[48];
 
 	/* a peer's other planes begin without a route, and get theirs a moment later */
 	if (change->is_new && change->new_verdict == FARE_VERDICT_NO_ROUTE)
 		return;
-	snprintf(e.subject, sizeof(e.subject), "%s->%s", d->config->gpus[change->local_gpu].name,
-		 address_format(&change->peer, peer));
-	if (!change->is_new)
-		path_state_text(e.from, sizeof(e.from), change->old_verdict, change->old_bps);
-	path_state_text(e.to, sizeof(e.to), change->new_verdict, change->new_bps);
-	snprintf(e.reason, sizeof(e.reason), "%s", change->reason);
+	event_fill(&e, daemon_pair_text(d, change->local_gpu, &change->peer, pair),
+		   change->is_new ? ""
+				  : path_state_text(from, change->old_verdict, change->old_bps),
+		   path_state_text(to, change->new_verdict, change->new_bps), change->reason);
 	daemon_add_event(d, &e);
 }
 
@@ -86,16 +80,14 @@ void daemon_on_forget(void *arg, uint32_t pair)
 {
 	struct event e = event_of(EVENT_PEER_FORGOTTEN, -1);
 	struct daemon *d = arg;
-	char text[ADDRESS_TEXT_MAX];
+	char text[DAEMON_PAIR_MAX];
 	struct in6_addr peer;
 	uint32_t gpu;
 
 	if (!path_table_pair(d->table, pair, &gpu, &peer))
 		return;
-	snprintf(e.subject, sizeof(e.subject), "%s->%s", d->config->gpus[gpu].name,
-		 address_format(&peer, text));
-	snprintf(e.to, sizeof(e.to), "forgotten");
-	snprintf(e.reason, sizeof(e.reason), "no route to it over any plane for long");
+	event_fill(&e, daemon_pair_text(d, gpu, &peer, text), NULL, "forgotten",
+		   "no route to it over any plane for long");
 	daemon_add_event(d, &e);
 	publish_forget(d->publish, pair);
 	daemon_health_forget(d->health, pair);
@@ -123,20 +115,17 @@ static void daemon_on_link(void *arg, uint32_t gpu, uint32_t plane, uint32_t sub
 				       bps};
 	struct daemon *d = arg;
 	struct event e = event_of(kind_of_link(d, gpu, plane, sub_port, state, bps), (int)plane);
+	char up[32];
 
 	path_table_link(d->table, gpu, plane, sub_port, state == LINKS_UP, bps);
 	addresses_link(d->addresses, gpu, plane, sub_port, ifindex);
 	publish_link(d->publish, &link);
 	daemon_health_link(d->health, gpu, plane, sub_port, ifindex, state, bps);
-	snprintf(e.subject, sizeof(e.subject), "%s",
-		 d->config->gpus[gpu].planes[plane].sub_ports[sub_port].dev);
-	if (old != state)
-		snprintf(e.from, sizeof(e.from), "%s", links_state_name(old));
-	snprintf(e.to, sizeof(e.to), "%s", links_state_name(state));
-	if (state == LINKS_UP)
-		snprintf(e.to, sizeof(e.to), "up %.6g Gb/s", (double)bps / 1e9);
-	snprintf(e.reason, sizeof(e.reason), "%s",
-		 old != state ? "its device or carrier" : "its speed");
+	snprintf(up, sizeof(up), "up %.6g Gb/s", (double)bps / 1e9);
+	event_fill(&e, d->config->gpus[gpu].planes[plane].sub_ports[sub_port].dev,
+		   old != state ? links_state_name(old) : "",
+		   state == LINKS_UP ? up : links_state_name(state),
+		   old != state ? "its device or carrier" : "its speed");
 	daemon_add_event(d, &e);
 }
 
@@ -145,15 +134,15 @@ static void on_mtu(void *arg, uint32_t gpu, uint32_t plane, uint32_t sub_port, u
 {
 	struct event e = event_of(mtu < old ? EVENT_LINK_LESS : EVENT_LINK_CHANGED, (int)plane);
 	struct daemon *d = arg;
+	char from[24], to[24];
 
 	daemon_health_mtu(d->health, gpu, plane, sub_port, mtu);
 	if (!old || !mtu) /* a device that comes or goes */
 		return;
-	snprintf(e.subject, sizeof(e.subject), "%s",
-		 d->config->gpus[gpu].planes[plane].sub_ports[sub_port].dev);
-	snprintf(e.from, sizeof(e.from), "mtu %u", old);
-	snprintf(e.to, sizeof(e.to), "mtu %u", mtu);
-	snprintf(e.reason, sizeof(e.reason), "its MTU");
+	snprintf(from, sizeof(from), "mtu %u", old);
+	snprintf(to, sizeof(to), "mtu %u", mtu);
+	event_fill(&e, d->config->gpus[gpu].planes[plane].sub_ports[sub_port].dev, from, to,
+		   "its MTU");
 	daemon_add_event(d, &e);
 }
 

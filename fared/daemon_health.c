@@ -74,20 +74,18 @@ static void record_transition(struct daemon *d, uint32_t gpu, const struct in6_a
 {
 	struct event e =
 		event_of(is_lost(change) ? EVENT_PROBE_DOWN : EVENT_PROBE_STATE, (int)plane);
-	char text[ADDRESS_TEXT_MAX];
+	char pair[DAEMON_PAIR_MAX];
 
-	snprintf(e.subject, sizeof(e.subject), "%s->%s", d->config->gpus[gpu].name,
-		 address_format(peer, text));
+	daemon_pair_text(d, gpu, peer, pair);
 	/* a reply overdue by a moment is common; only what follows from it is an event */
 	if (is_noise(change) && !is_lost(change)) {
-		log_line(d->log, LOG_DEBUG, e.topic, "%s plane=%u %s -> %s reason=\"%s\"",
-			 e.subject, plane, probe_state_name(change->old_state),
+		log_line(d->log, LOG_DEBUG, e.topic, "%s plane=%u %s -> %s reason=\"%s\"", pair,
+			 plane, probe_state_name(change->old_state),
 			 probe_state_name(change->new_state), change->reason);
 		return;
 	}
-	snprintf(e.from, sizeof(e.from), "%s", probe_state_name(change->old_state));
-	snprintf(e.to, sizeof(e.to), "%s", probe_state_name(change->new_state));
-	snprintf(e.reason, sizeof(e.reason), "%s", change->reason);
+	event_fill(&e, pair, probe_state_name(change->old_state),
+		   probe_state_name(change->new_state), change->reason);
 	probe_numbers_text(&change->numbers, e.evidence, sizeof(e.evidence));
 	daemon_add_event(d, &e);
 }
@@ -118,15 +116,12 @@ static void on_gray(void *arg, uint32_t gpu, const struct in6_addr *peer, uint32
 {
 	struct event e = event_of(gray ? EVENT_PROBE_GRAY : EVENT_PROBE_STATE, (int)plane);
 	struct daemon_health *h = arg;
-	char text[ADDRESS_TEXT_MAX];
+	char pair[DAEMON_PAIR_MAX], port[32];
 
-	snprintf(e.subject, sizeof(e.subject), "%s->%s", h->daemon->config->gpus[gpu].name,
-		 address_format(peer, text));
-	snprintf(e.from, sizeof(e.from), "%s sub-port %u", is_local ? "local" : "remote", sub_port);
-	snprintf(e.to, sizeof(e.to), "%s", gray ? "gray" : "in use");
-	snprintf(e.reason, sizeof(e.reason), "%s",
-		 gray ? "it loses probes and the plane's other sub-ports do not"
-		      : "probes pass on it again");
+	snprintf(port, sizeof(port), "%s sub-port %u", is_local ? "local" : "remote", sub_port);
+	event_fill(&e, daemon_pair_text(h->daemon, gpu, peer, pair), port, gray ? "gray" : "in use",
+		   gray ? "it loses probes and the plane's other sub-ports do not"
+			: "probes pass on it again");
 	daemon_add_event(h->daemon, &e);
 }
 
@@ -153,12 +148,9 @@ static void record_notices(struct daemon_health *h, enum event_kind kind, uint32
 			   const struct in6_addr *peer, const char *to, const char *reason)
 {
 	struct event e = event_of(kind, -1);
-	char text[ADDRESS_TEXT_MAX];
+	char pair[DAEMON_PAIR_MAX];
 
-	snprintf(e.subject, sizeof(e.subject), "%s->%s", h->daemon->config->gpus[gpu].name,
-		 address_format(peer, text));
-	snprintf(e.to, sizeof(e.to), "%s", to);
-	snprintf(e.reason, sizeof(e.reason), "%s", reason);
+	event_fill(&e, daemon_pair_text(h->daemon, gpu, peer, pair), NULL, to, reason);
 	daemon_add_event(h->daemon, &e);
 }
 

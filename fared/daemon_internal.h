@@ -16,9 +16,11 @@
 
 #include <ev.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <time.h>
 
 #include "addresses.h"
+#include "base/address.h"
 #include "base/clock.h"
 #include "bgp_source.h"
 #include "config.h"
@@ -91,6 +93,19 @@ struct daemon {
 static inline void daemon_add_event(struct daemon *d, const struct event *event)
 {
 	events_add(d->events, event, clock_now_ns(), clock_ns(CLOCK_REALTIME));
+}
+
+#define DAEMON_PAIR_MAX (sizeof(((struct config_gpu *)0)->name) + ADDRESS_TEXT_MAX + 2)
+
+/* "GPU->PEER" */
+static inline const char *daemon_pair_text(const struct daemon *d, uint32_t gpu,
+					   const struct in6_addr *peer, char out[DAEMON_PAIR_MAX])
+{
+	char text[ADDRESS_TEXT_MAX];
+
+	snprintf(out, DAEMON_PAIR_MAX, "%s->%s", d->config->gpus[gpu].name,
+		 address_format(peer, text));
+	return out;
 }
 
 /* daemon_sources.c */

@@ -43,10 +43,7 @@ static void daemon_reload_event(struct daemon *d, enum event_kind kind, const ch
 {
 	struct event e = event_of(kind, -1);
 
-	snprintf(e.subject, sizeof(e.subject), "%s", subject);
-	snprintf(e.to, sizeof(e.to), "%s", to);
-	snprintf(e.reason, sizeof(e.reason), "%.*s", utf8_fit(reason, sizeof(e.reason) - 1),
-		 reason);
+	event_fill(&e, subject, NULL, to, reason);
 	daemon_add_event(d, &e);
 }
 

@@ -18,11 +18,11 @@
 static bool is_away(const struct daemon *d, enum path_source source, struct event *e)
 {
 	struct path_source_view view;
+	char reason[sizeof(e->reason)];
 
 	path_table_source(d->table, source, &view);
-	snprintf(e->subject, sizeof(e->subject), "%s", path_source_name(source));
-	snprintf(e->to, sizeof(e->to), "%s", path_source_state_name(view.state));
-	snprintf(e->reason, sizeof(e->reason), "%s; farectl doctor says what to do", view.reason);
+	snprintf(reason, sizeof(reason), "%s; farectl doctor says what to do", view.reason);
+	event_fill(e, path_source_name(source), NULL, path_source_state_name(view.state), reason);
 	return view.configured && view.state != BGP_SOURCE_UP;
 }
 
@@ -43,31 +43,27 @@ static bool are_ports_held(const struct daemon *d, struct event *e)
 
 	if (!p || !p->subject[0])
 		return false;
-	snprintf(e->subject, sizeof(e->subject), "%s", p->subject);
-	snprintf(e->to, sizeof(e->to), "not taken");
-	snprintf(e->reason, sizeof(e->reason), "%s", p->reason);
+	event_fill(e, p->subject, NULL, "not taken", p->reason);
 	return true;
 }
 
 static bool is_segment_full(const struct daemon *d, struct event *e)
 {
+	char reason[sizeof(e->reason)];
 	struct publish_stats stats;
 
 	publish_stats(d->publish, &stats);
-	snprintf(e->subject, sizeof(e->subject), SHM_NAME);
-	snprintf(e->to, sizeof(e->to), "full");
-	snprintf(e->reason, sizeof(e->reason),
+	snprintf(reason, sizeof(reason),
 		 "applications do not learn of new peers; making it anew each minute fails: %s",
 		 strerror(-stats.renewal_error));
+	event_fill(e, SHM_NAME, NULL, "full", reason);
 	return stats.renewal_error;
 }
 
 static bool is_rule_unkept(const struct daemon *d, struct event *e)
 {
-	snprintf(e->subject, sizeof(e->subject), "fared-rule");
-	snprintf(e->to, sizeof(e->to), "ended");
-	snprintf(
-		e->reason, sizeof(e->reason),
+	event_fill(
+		e, "fared-rule", NULL, "ended",
 		"killed? the rules of kernel_routes stay as they are, and after fared: restart it");
 	return d->rule_is_unkept;
 }

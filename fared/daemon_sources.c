@@ -54,7 +54,7 @@ static const char *odd_bandwidth(const struct daemon *d, const struct bgp_path_e
 static void record_odd_bandwidth(struct daemon *d, const struct bgp_path_event *event)
 {
 	struct event e = event_of(EVENT_BANDWIDTH_ODD, event->plane);
-	const char *reason, *odd, *was = NULL;
+	const char *reason, *old_reason, *odd, *was = NULL;
 	char peer[ADDRESS_TEXT_MAX];
 	struct path_view view;
 	uint32_t pair;
@@ -64,18 +64,16 @@ static void record_odd_bandwidth(struct daemon *d, const struct bgp_path_event *
 	odd = odd_bandwidth(d, event, event->bandwidth_kind, event->advertised_bps, &reason);
 	if (!odd)
 		return;
-	snprintf(e.reason, sizeof(e.reason), "%s", reason);
 	if (path_table_find(d->table, event->local_gpu, &event->peer, &pair) &&
 	    path_table_view(d->table, pair, event->plane, &view)) {
 		const struct path_received *old = &view.received[PATH_SOURCE_BMP];
 
 		if (old->known && old->reachable)
-			was = odd_bandwidth(d, event, old->kind, old->bps, &reason);
+			was = odd_bandwidth(d, event, old->kind, old->bps, &old_reason);
 	}
 	if (was && !strcmp(was, odd))
 		return;
-	snprintf(e.subject, sizeof(e.subject), "%s", address_format(&event->peer, peer));
-	snprintf(e.to, sizeof(e.to), "%s", odd);
+	event_fill(&e, address_format(&event->peer, peer), NULL, odd, reason);
 	daemon_add_event(d, &e);
 }
 
@@ -103,16 +101,14 @@ static void on_state(void *arg, enum bgp_source_state state, const char *reason)
 		event_of(state == BGP_SOURCE_DOWN ? EVENT_SOURCE_LOST : EVENT_SOURCE_STATE, -1);
 	const struct hook *hook = arg;
 	struct daemon *d = hook->daemon;
-	struct path_source_view old;
+	struct path_source_view old, now;
 
 	path_table_source(d->table, hook->source, &old);
 	path_table_source_state(d->table, hook->source, state, reason, clock_now_ns());
-	snprintf(e.subject, sizeof(e.subject), "%s", path_source_name(hook->source));
-	snprintf(e.from, sizeof(e.from), "%s", path_source_state_name(old.state));
-	snprintf(e.to, sizeof(e.to), "%s", path_source_state_name(state));
-	path_table_source(d->table, hook->source, &old);
-	snprintf(e.reason, sizeof(e.reason), "%s", old.reason);
-	if (strcmp(e.from, e.to))
+	path_table_source(d->table, hook->source, &now);
+	event_fill(&e, path_source_name(hook->source), path_source_state_name(old.state),
+		   path_source_state_name(state), now.reason);
+	if (old.state != state)
 		daemon_add_event(d, &e);
 }
 
@@ -136,18 +132,14 @@ static const char *frr_version(const struct daemon *d, const struct config *conf
 /* Each attempt that fails calls: only what is new is an event. */
 static void on_kernel_state(void *arg, bool is_connected, const char *reason)
 {
-	struct event e = {.priority = is_connected ? LOG_NOTICE : LOG_WARNING,
-			  .plane = -1,
-			  .topic = "source",
-			  .subject = "kernel routes"};
+	struct event e = event_of(is_connected ? EVENT_SOURCE_STATE : EVENT_SOURCE_LOST, -1);
 	struct daemon *d = arg;
 
 	if (is_connected == d->kernel_is_connected)
 		return;
 	d->kernel_is_connected = is_connected;
-	snprintf(e.from, sizeof(e.from), "%s", is_connected ? "down" : "up");
-	snprintf(e.to, sizeof(e.to), "%s", is_connected ? "up" : "down");
-	snprintf(e.reason, sizeof(e.reason), "%s", reason);
+	event_fill(&e, "kernel routes", is_connected ? "down" : "up", is_connected ? "up" : "down",
+		   reason);
 	daemon_add_event(d, &e);
 }
 
@@ -249,8 +241,8 @@ static const struct bgp_source_handlers source_handlers = {
 };
 
 /*
- * Starts both sources as config says. At the start of the daemon a zebra that cannot be connected
- * to costs the cross-check, and no more; a reload (all_or_none) then changes nothing.
+ * At the start of the daemon a zebra that cannot be connected to costs the cross-check, and no
+ * more; a reload (all_or_none) then changes nothing.
  */
 int daemon_start_sources(struct daemon *d, struct config *config, bool all_or_none)
 {

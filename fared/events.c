@@ -7,6 +7,8 @@
 #include <string.h>
 #include <syslog.h>
 
+#include "base/utf8.h"
+
 static const struct {
 	const char *topic;
 	int priority;
@@ -44,6 +46,21 @@ struct event event_of(enum event_kind kind, int plane)
 
 	snprintf(e.topic, sizeof(e.topic), "%s", events_kinds[kind].topic);
 	return e;
+}
+
+static void event_put(char *out, size_t size, const char *text)
+{
+	if (text)
+		snprintf(out, size, "%.*s", utf8_fit(text, size - 1), text);
+}
+
+void event_fill(struct event *e, const char *subject, const char *from, const char *to,
+		const char *reason)
+{
+	event_put(e->subject, sizeof(e->subject), subject);
+	event_put(e->from, sizeof(e->from), from);
+	event_put(e->to, sizeof(e->to), to);
+	event_put(e->reason, sizeof(e->reason), reason);
 }
 
 bool events_has_topic(const char *topic)

@@ -74,6 +74,9 @@ struct events;
 bool events_has_topic(const char *topic);
 /* One of that kind, to be filled in. plane: -1: of none. */
 struct event event_of(enum event_kind kind, int plane);
+/* Fills in its texts, cut between characters to fit; NULL: none. */
+void event_fill(struct event *e, const char *subject, const char *from, const char *to,
+		const char *reason);
 
 /* on_event is called by events_flush(), oldest first; the event is borrowed for the call. */
 int events_create(struct events **out, void (*on_event)(void *arg, const struct event *event),

@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "base/address.h"
-#include "health_loop.h"
 #include "roce_ports.h"
 #include "sbfd_wire.h"
 #include "socket_owner.h"
@@ -19,9 +18,7 @@ static void probe_ports_event(struct probe_ports *p, enum event_kind kind, const
 {
 	struct event e = event_of(kind, -1);
 
-	snprintf(e.subject, sizeof(e.subject), "%s", subject);
-	snprintf(e.to, sizeof(e.to), "%s", to);
-	snprintf(e.reason, sizeof(e.reason), "%s", reason);
+	event_fill(&e, subject, NULL, to, reason);
 	p->on_event(p->arg, &e);
 }
 
