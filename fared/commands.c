@@ -9,7 +9,6 @@
 #include "drain_file.h"
 #include "fare_limits.h"
 #include "why.h"
-#include "why_all.h"
 
 static json_t *not_permitted(enum control_role role)
 {

@@ -9,7 +9,6 @@
 #include "bmp_source.h"
 #include "config.h"
 #include "control.h"
-#include "why_all.h"
 
 __attribute__((format(printf, 2, 3))) static void add_line(json_t *lines, const char *format, ...)
 {
@@ -101,37 +100,35 @@ static const char *downs_text(uint64_t n, char *out, size_t size)
 	return n == 0 ? "never down" : n == 1 ? "went down once" : out;
 }
 
-static void add_probe(const struct report *r, const struct path_view *v, json_t *lines)
+static void add_probe(const struct report *r, const struct prober_view *p, json_t *lines)
 {
 	char downs[48], evidence[120];
-	struct prober_view p;
 
-	if (!r->prober ||
-	    !prober_path(r->prober, v->local_gpu, &v->peer, v->plane, r->now_ns, &p)) {
+	if (!p) {
 		add_line(lines, "  probes:     %s",
 			 r->prober ? "none sent yet" : "off (health.enabled)");
 		return;
 	}
-	add_line(lines, "  probes:     %s for %.1f s%s: %s", probe_state_name(p.state),
-		 report_age_s(r, p.since_ns), p.wanted ? "" : " (not sent while there is no route)",
-		 p.reason);
+	add_line(lines, "  probes:     %s for %.1f s%s: %s", probe_state_name(p->state),
+		 report_age_s(r, p->since_ns),
+		 p->wanted ? "" : " (not sent while there is no route)", p->reason);
 	add_line(lines,
 		 "              %.2f%% of the last %u lost; round trip p50 %.3g ms, p99 %.3g ms; "
 		 "%llu sent, %s%s",
-		 p.loss_ppm / 1e4, p.n_window, (double)p.rtt_p50_ns / 1e6,
-		 (double)p.rtt_p99_ns / 1e6, (unsigned long long)p.n_sent,
-		 downs_text(p.n_downs, downs, sizeof(downs)),
-		 p.third_party ? "; a foreign reflector (no arrival reports)" : "");
-	if (p.trial_wanted)
+		 p->loss_ppm / 1e4, p->n_window, (double)p->rtt_p50_ns / 1e6,
+		 (double)p->rtt_p99_ns / 1e6, (unsigned long long)p->n_sent,
+		 downs_text(p->n_downs, downs, sizeof(downs)),
+		 p->third_party ? "; a foreign reflector (no arrival reports)" : "");
+	if (p->trial_wanted)
 		add_line(lines,
 			 "              sub-port out of use: %u of %u tries in a row answered",
-			 p.trial_passes, p.trial_wanted);
-	probe_numbers_text(&p.last_down, evidence, sizeof(evidence));
+			 p->trial_passes, p->trial_wanted);
+	probe_numbers_text(&p->last_down, evidence, sizeof(evidence));
 	if (evidence[0])
 		add_line(lines, "              last down: %s", evidence);
-	if (p.hold_ms)
+	if (p->hold_ms)
 		add_line(lines, "              held down for another %u ms: it has been flapping",
-			 p.hold_ms);
+			 p->hold_ms);
 }
 
 /* "256 bytes"; 0: less. */
@@ -154,26 +151,23 @@ static void add_small(uint32_t small, const uint16_t *mtu, const char *whose, js
 				 mtu_text(mtu[s], text));
 }
 
-static void add_mtu(const struct report *r, const struct path_view *v, json_t *lines)
+static void add_mtu(const struct prober_view *p, json_t *lines)
 {
 	char text[32];
-	struct prober_view p;
 
-	if (!r->prober ||
-	    !prober_path(r->prober, v->local_gpu, &v->peer, v->plane, r->now_ns, &p) ||
-	    !p.mtu_wanted)
+	if (!p || !p->mtu_wanted)
 		return;
-	if (p.mtu_is_proven)
-		add_line(lines, "  path MTU:   found %s, wanted %u", mtu_text(p.mtu_carried, text),
-			 p.mtu_wanted);
+	if (p->mtu_is_proven)
+		add_line(lines, "  path MTU:   found %s, wanted %u", mtu_text(p->mtu_carried, text),
+			 p->mtu_wanted);
 	else
 		add_line(lines, "  path MTU:   %s, wanted %u",
-			 p.mtu_carried < p.mtu_wanted
+			 p->mtu_carried < p->mtu_wanted
 				 ? "less than wanted; what passes is being found"
 				 : "not probed (no answer that reports sizes)",
-			 p.mtu_wanted);
-	add_small(p.small_local, p.mtu_local, "local", lines);
-	add_small(p.small_remote, p.mtu_remote, "the peer's", lines);
+			 p->mtu_wanted);
+	add_small(p->small_local, p->mtu_local, "local", lines);
+	add_small(p->small_remote, p->mtu_remote, "the peer's", lines);
 }
 
 static void add_peer_notice(const struct path_view *v, json_t *lines)
@@ -183,20 +177,17 @@ static void add_peer_notice(const struct path_view *v, json_t *lines)
 			 (double)v->noticed_bps / 1e9);
 }
 
-static void add_crossed(const struct report *r, const struct path_view *v, json_t *lines)
+static void add_crossed(const struct prober_view *p, const struct path_view *v, json_t *lines)
 {
-	struct prober_view p;
-
-	if (!v->probe.crossed ||
-	    !prober_path(r->prober, v->local_gpu, &v->peer, v->plane, r->now_ns, &p))
+	if (!v->probe.crossed || !p)
 		return;
-	if (p.crossed_plane < 0)
+	if (p->crossed_plane < 0)
 		add_line(lines, "  crossed:    replies come in by a device that is no sub-port");
 	else
 		add_line(lines, "  crossed:    %s plane %d (sub-port %d)",
-			 p.is_crossed_there ? "the peer receives this plane's probes on"
-					    : "replies come in over",
-			 p.crossed_plane, __builtin_ctz(v->probe.crossed));
+			 p->is_crossed_there ? "the peer receives this plane's probes on"
+					     : "replies come in over",
+			 p->crossed_plane, __builtin_ctz(v->probe.crossed));
 }
 
 static void add_kernel_route(const struct path_view *v, json_t *lines)
@@ -225,6 +216,11 @@ static void add_sessions(const struct report *r, const struct path_view *v, json
 
 static void add_path(const struct report *r, const struct path_view *v, json_t *lines)
 {
+	struct prober_view view;
+	const struct prober_view *p = r->prober && prober_path(r->prober, v->local_gpu, &v->peer,
+							       v->plane, r->now_ns, &view)
+					      ? &view
+					      : NULL;
 	char peer[ADDRESS_TEXT_MAX];
 
 	add_line(lines, "%s -> %s, plane %u: %s, usable %.6g Gb/s",
@@ -240,10 +236,10 @@ static void add_path(const struct report *r, const struct path_view *v, json_t *
 		add_received(r, v, s, lines);
 	add_sessions(r, v, lines);
 	add_kernel_route(v, lines);
-	add_crossed(r, v, lines);
+	add_crossed(p, v, lines);
 	add_ports(r, lines);
-	add_probe(r, v, lines);
-	add_mtu(r, v, lines);
+	add_probe(r, p, lines);
+	add_mtu(p, lines);
 	add_peer_notice(v, lines);
 	if (v->route_source == PATH_FROM_ADOPTED)
 		add_line(lines, "  adopted:    %.6g Gb/s, as the former daemon published it",

@@ -13,5 +13,15 @@
 
 /* NULL: out of memory. A peer or plane that nobody knows is an error reply. */
 json_t *why_reply(const struct report *r, const struct control_request *request);
+/*
+ * All that is wrong now, grouped by its cause, the worst first: a cause each, with how many paths
+ * it takes or lessens, and what to look at next (why_all.c). NULL: out of memory.
+ */
+json_t *why_all_reply(const struct report *r);
+/*
+ * Why no source has shown that peer: what is wrong with BMP, or what it has shown instead. "": not
+ * known.
+ */
+void why_all_missing(const struct report *r, char *out, size_t size);
 
 #endif

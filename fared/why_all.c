@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * why_all.c - see why_all.h
+ * why_all.c - see why.h: all that is wrong now, grouped by its cause
  *
  * Paths with one reason are one cause: of a plane, or, where all planes of a peer have it, of all
  * planes. What is wrong with a source or a BGP session explains paths, so their own causes are left
  * out then.
  */
-#include "why_all.h"
+#include "why.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "why_all.h"
+#include "why.h"
 
 #include <check.h>
 #include <ev.h>
