@@ -6,6 +6,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "base/address.h"
 #include "hash_table.h"
 
 struct path_key {
@@ -128,18 +129,11 @@ int rib_neighbor(const struct rib *rib, const struct in6_addr *address)
 	return -ENOENT;
 }
 
+/* ::/0 means IPv6: IPv4 is only mapped into it for our own convenience */
 static bool rib_prefix_holds(const struct bgp_prefix *prefix, const struct in6_addr *address)
 {
-	unsigned whole = prefix->length / 8, rest = prefix->length % 8;
-	uint8_t mask = (uint8_t)(0xff << (8 - rest));
-
-	/* ::/0 means IPv6: IPv4 is only mapped into it for our own convenience */
-	if (IN6_IS_ADDR_V4MAPPED(address) && prefix->length < 96)
-		return false;
-	if (prefix->length > 128 || memcmp(prefix->address.s6_addr, address->s6_addr, whole) != 0)
-		return false;
-	return rest == 0 ||
-	       ((prefix->address.s6_addr[whole] ^ address->s6_addr[whole]) & mask) == 0;
+	return prefix->length <= 128 && (!IN6_IS_ADDR_V4MAPPED(address) || prefix->length >= 96) &&
+	       address_in_prefix(address, &prefix->address, prefix->length);
 }
 
 bool rib_is_own(const struct rib *rib, const struct in6_addr *address)

@@ -48,12 +48,8 @@ struct addresses {
 
 static bool in_subnet(const struct entry *e, const struct in6_addr *address)
 {
-	unsigned whole = e->length / 8, rest = e->length % 8;
-
-	if (IN6_IS_ADDR_V4MAPPED(&e->own) != IN6_IS_ADDR_V4MAPPED(address) ||
-	    memcmp(e->subnet.s6_addr, address->s6_addr, whole))
-		return false;
-	return !rest || !((e->subnet.s6_addr[whole] ^ address->s6_addr[whole]) >> (8 - rest));
+	return IN6_IS_ADDR_V4MAPPED(&e->own) == IN6_IS_ADDR_V4MAPPED(address) &&
+	       address_in_prefix(address, &e->subnet, e->length);
 }
 
 static enum address_fault fault_of(const struct entry *e)

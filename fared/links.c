@@ -73,17 +73,12 @@ struct links {
 
 const char *links_state_name(enum links_state state)
 {
-	switch (state) {
-	case LINKS_UP:
-		return "up";
-	case LINKS_NO_CARRIER:
-		return "no-carrier";
-	case LINKS_DOWN:
-		return "admin-down";
-	case LINKS_ABSENT:
-		break;
-	}
-	return "absent";
+	static const char *const names[] = {[LINKS_UP] = "up",
+					    [LINKS_NO_CARRIER] = "no-carrier",
+					    [LINKS_DOWN] = "admin-down",
+					    [LINKS_ABSENT] = "absent"};
+
+	return names[state];
 }
 
 /* ---- speed --------------------------------------------------------------- */

@@ -149,17 +149,12 @@ void path_table_source(const struct path_table *t, enum path_source source,
 
 const char *path_route_source_name(enum path_route_source route_source)
 {
-	switch (route_source) {
-	case PATH_FROM_BMP:
-		return "bmp";
-	case PATH_FROM_ZSERV:
-		return "zserv";
-	case PATH_FROM_ADOPTED:
-		return "adopted";
-	case PATH_FROM_NONE:
-		break;
-	}
-	return "none";
+	static const char *const names[] = {[PATH_FROM_NONE] = "none",
+					    [PATH_FROM_BMP] = "bmp",
+					    [PATH_FROM_ZSERV] = "zserv",
+					    [PATH_FROM_ADOPTED] = "adopted"};
+
+	return names[route_source];
 }
 
 const char *path_source_name(enum path_source source)
@@ -169,13 +164,9 @@ const char *path_source_name(enum path_source source)
 
 const char *path_source_state_name(enum bgp_source_state state)
 {
-	switch (state) {
-	case BGP_SOURCE_UP:
-		return "up";
-	case BGP_SOURCE_SYNCING:
-		return "syncing";
-	case BGP_SOURCE_DOWN:
-		break;
-	}
-	return "down";
+	static const char *const names[] = {[BGP_SOURCE_DOWN] = "down",
+					    [BGP_SOURCE_SYNCING] = "syncing",
+					    [BGP_SOURCE_UP] = "up"};
+
+	return names[state];
 }

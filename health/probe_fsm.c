@@ -228,34 +228,22 @@ void probe_numbers_text(const struct probe_numbers *n, char *out, size_t size)
 
 const char *probe_state_name(enum probe_state state)
 {
-	switch (state) {
-	case PROBE_UNPROVEN:
-		return "unproven";
-	case PROBE_UP:
-		return "up";
-	case PROBE_SUSPECT:
-		return "suspect";
-	case PROBE_DOWN:
-		return "down";
-	case PROBE_RECOVERING:
-		return "recovering";
-	}
-	return "unknown";
+	static const char *const names[] = {[PROBE_UNPROVEN] = "unproven",
+					    [PROBE_UP] = "up",
+					    [PROBE_SUSPECT] = "suspect",
+					    [PROBE_DOWN] = "down",
+					    [PROBE_RECOVERING] = "recovering"};
+
+	return names[state];
 }
 
 const char *probe_where_name(enum probe_where where)
 {
-	switch (where) {
-	case PROBE_LOCAL:
-		return "local";
-	case PROBE_REMOTE:
-		return "remote";
-	case PROBE_IN_FABRIC:
-		return "in-fabric";
-	case PROBE_UNLOCATED:
-		return "remote or in-fabric";
-	case PROBE_NOWHERE:
-		break;
-	}
-	return "nowhere";
+	static const char *const names[] = {[PROBE_NOWHERE] = "nowhere",
+					    [PROBE_LOCAL] = "local",
+					    [PROBE_REMOTE] = "remote",
+					    [PROBE_IN_FABRIC] = "in-fabric",
+					    [PROBE_UNLOCATED] = "remote or in-fabric"};
+
+	return names[where];
 }
