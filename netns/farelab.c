@@ -108,7 +108,7 @@ static int command_down(const struct options *o, int argc, char **argv)
 	bool found;
 
 	(void)o, (void)argc;
-	if (lab_down(argv[0], &found))
+	if (lab_down(argv[0], LAB_DOWN_ANY, 0, &found))
 		return 1;
 	if (!found)
 		print_error("there is no lab %s; `farelab list` says which are", argv[0]);
@@ -133,7 +133,7 @@ static void sweep_lab(const char *name, const char *phase, void *arg)
 
 	if (strcmp(phase, "dead"))
 		return;
-	if (lab_down_dead(name, &found))
+	if (lab_down(name, LAB_DOWN_DEAD, 0, &found))
 		*(int *)arg = 1;
 	else if (found)
 		print_error("removed what was left of %s", name);

@@ -115,9 +115,7 @@ int lab_tear_down(const char *name, bool *found)
 	return rc ? rc : remove_tree(dir);
 }
 
-enum down_only { DOWN_ANY, DOWN_DEAD, DOWN_OWNED };
-
-static int down(const char *name, enum down_only only, pid_t owner, bool *found)
+int lab_down(const char *name, enum lab_down_which which, pid_t owner, bool *found)
 {
 	int fd, rc = 0;
 
@@ -131,8 +129,8 @@ static int down(const char *name, enum down_only only, pid_t owner, bool *found)
 		print_error("cannot lock lab %s: %s (are you root?)", name, strerror(-fd));
 		return fd;
 	}
-	if ((only == DOWN_DEAD && lab_record_up(name, NULL)) ||
-	    (only == DOWN_OWNED && !lab_record_owned(name, owner))) {
+	if ((which == LAB_DOWN_DEAD && lab_record_up(name, NULL)) ||
+	    (which == LAB_DOWN_OWNED && !lab_record_owned(name, owner))) {
 		lab_record_unlock(name, fd, false);
 		return 0;
 	}
@@ -142,21 +140,6 @@ static int down(const char *name, enum down_only only, pid_t owner, bool *found)
 		print_error("lab %s is not wholly removed: %s; run `farelab sweep`", name,
 			    strerror(-rc));
 	return rc;
-}
-
-int lab_down(const char *name, bool *found)
-{
-	return down(name, DOWN_ANY, 0, found);
-}
-
-int lab_down_dead(const char *name, bool *found)
-{
-	return down(name, DOWN_DEAD, 0, found);
-}
-
-int lab_down_owned(const char *name, pid_t owner, bool *found)
-{
-	return down(name, DOWN_OWNED, owner, found);
 }
 
 int lab_open(const char *name, struct lab *out)

@@ -53,14 +53,13 @@ struct lab_up_options {
  * saying why. */
 int lab_up(const struct lab_up_options *options, struct lab *out);
 
+enum lab_down_which { LAB_DOWN_ANY, LAB_DOWN_DEAD, LAB_DOWN_OWNED };
+
 /*
- * Removes every trace of NAME; 0 also if there was nothing to remove (*found says). lab_down()
- * takes a lab in any state; the second only one that is dead; the third only one that names this
- * process as an owner.
+ * Removes every trace of NAME: of a lab in any state; only of one that is dead; only of one that
+ * names that process as an owner. 0 also if there was nothing to remove (*found says).
  */
-int lab_down(const char *name, bool *found);
-int lab_down_dead(const char *name, bool *found);
-int lab_down_owned(const char *name, pid_t owner, bool *found);
+int lab_down(const char *name, enum lab_down_which which, pid_t owner, bool *found);
 
 /* Reads the lab NAME that is up, rate and ECN threshold as faults.h left them; -ENOENT after saying
  * so. */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "base/clock.h"
@@ -133,27 +134,70 @@ static int map_slots(const struct lab *lab, unsigned n, struct pfc_slot **out)
 	return rc;
 }
 
+/* Of all ports. */
+static int change_slots(const struct lab *lab, unsigned n,
+			void (*change)(struct pfc_slot *s, const struct topology_pfc *pfc,
+				       unsigned n))
+{
+	const unsigned n_slots = 2 * plan_links(&lab->topology);
+	struct pfc_slot *slots;
+	int rc = map_slots(lab, n_slots, &slots);
+
+	if (rc)
+		return rc;
+	for (unsigned i = 0; i < n_slots; i++)
+		change(&slots[i], &lab->topology.pfc, n);
+	munmap(slots, n_slots * sizeof(*slots));
+	return 0;
+}
+
+static void set_headroom(struct pfc_slot *s, const struct topology_pfc *pfc, unsigned bytes)
+{
+	(void)pfc;
+	s->limit_bytes = s->xoff_bytes + bytes;
+}
+
 int pfc_lab_set_headroom(const struct lab *lab, unsigned bytes)
 {
-	const unsigned n = 2 * plan_links(&lab->topology);
 	struct lab with = *lab;
-	struct pfc_slot *slots;
 	int rc = 0;
 
 	with.topology.pfc.headroom_bytes = bytes;
 	for (unsigned k = 0; !rc && k < plan_links(&lab->topology); k++)
 		rc = pfc_lab_check(&with, plan_link_mbps(&lab->topology, k));
-	if (!rc)
-		rc = map_slots(lab, n, &slots);
-	if (rc)
-		return rc;
-	for (unsigned i = 0; i < n; i++)
-		slots[i].limit_bytes = slots[i].xoff_bytes + bytes;
-	munmap(slots, n * sizeof(*slots));
-	return 0;
+	return rc ? rc : change_slots(lab, bytes, set_headroom);
+}
+
+static void set_watchdog(struct pfc_slot *s, const struct topology_pfc *pfc, unsigned ms)
+{
+	(void)pfc;
+	s->watchdog_ns = ms * NS_PER_MS;
 }
 
 int pfc_lab_set_watchdog(const struct lab *lab, unsigned ms)
+{
+	return change_slots(lab, ms, set_watchdog);
+}
+
+static void set_xoff(struct pfc_slot *s, const struct topology_pfc *pfc, unsigned bytes)
+{
+	int64_t headroom = s->limit_bytes - s->xoff_bytes;
+
+	s->xoff_bytes = bytes;
+	s->xon_bytes = (int64_t)bytes * pfc->xon_bytes / pfc->xoff_bytes;
+	s->limit_bytes = bytes + headroom;
+	s->peak = s->bytes;
+}
+
+int pfc_lab_set_xoff(const struct lab *lab, unsigned bytes)
+{
+	if (bytes)
+		return change_slots(lab, bytes, set_xoff);
+	print_error("xoff is 1 byte or more");
+	return -EINVAL;
+}
+
+int pfc_lab_slots(const struct lab *lab, struct pfc_slot **out)
 {
 	const unsigned n = 2 * plan_links(&lab->topology);
 	struct pfc_slot *slots;
@@ -161,54 +205,11 @@ int pfc_lab_set_watchdog(const struct lab *lab, unsigned ms)
 
 	if (rc)
 		return rc;
-	for (unsigned i = 0; i < n; i++)
-		slots[i].watchdog_ns = ms * NS_PER_MS;
+	*out = malloc(n * sizeof(**out));
+	if (*out)
+		memcpy(*out, slots, n * sizeof(**out));
 	munmap(slots, n * sizeof(*slots));
-	return 0;
-}
-
-int pfc_lab_set_xoff(const struct lab *lab, unsigned bytes)
-{
-	const struct topology_pfc *pfc = &lab->topology.pfc;
-	const unsigned n = 2 * plan_links(&lab->topology);
-	struct pfc_slot *slots;
-	int rc = bytes ? map_slots(lab, n, &slots) : -EINVAL;
-
-	if (!bytes)
-		print_error("xoff is 1 byte or more");
-	if (rc)
-		return rc;
-	for (unsigned i = 0; i < n; i++) {
-		int64_t headroom = slots[i].limit_bytes - slots[i].xoff_bytes;
-
-		slots[i].xoff_bytes = bytes;
-		slots[i].xon_bytes = (int64_t)bytes * pfc->xon_bytes / pfc->xoff_bytes;
-		slots[i].limit_bytes = bytes + headroom;
-		slots[i].peak = slots[i].bytes;
-	}
-	munmap(slots, n * sizeof(*slots));
-	return 0;
-}
-
-int pfc_lab_slots(const struct lab *lab, struct pfc_slot **out)
-{
-	unsigned n = 2 * plan_links(&lab->topology);
-	struct pfc_slot *slots = calloc(n, sizeof(*slots));
-	struct pfc_maps maps;
-	int rc = slots ? open_maps(lab, &maps) : -ENOMEM;
-
-	if (rc) {
-		free(slots);
-		return rc;
-	}
-	for (unsigned i = 0; !rc && i < n; i++)
-		rc = tcx_map_read(maps.slots, i, &slots[i]);
-	pfc_maps_close(&maps);
-	if (rc)
-		free(slots);
-	else
-		*out = slots;
-	return rc;
+	return *out ? 0 : -ENOMEM;
 }
 
 static json_t *port_json(const struct plan_link *link, bool leaf_end, const struct pfc_slot *s,

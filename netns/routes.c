@@ -7,33 +7,16 @@
 #include <netlink/netlink.h>
 #include <netlink/route/nexthop.h>
 #include <netlink/route/route.h>
-#include <stdlib.h>
 
-struct routes {
-	struct nl_cache *cache;
-};
-
-int routes_read(struct routes **out)
+int routes_read(struct nl_cache **out)
 {
-	struct routes *r = calloc(1, sizeof(*r));
 	struct nl_sock *sock = nl_socket_alloc();
-	int rc = r && sock ? nl_connect(sock, NETLINK_ROUTE) : -NLE_NOMEM;
+	int rc = sock ? nl_connect(sock, NETLINK_ROUTE) : -NLE_NOMEM;
 
 	if (!rc)
-		rc = rtnl_route_alloc_cache(sock, AF_UNSPEC, 0, &r->cache);
+		rc = rtnl_route_alloc_cache(sock, AF_UNSPEC, 0, out);
 	nl_socket_free(sock);
-	if (!rc) {
-		*out = r;
-		return 0;
-	}
-	free(r);
-	return rc == -NLE_NOMEM ? -ENOMEM : -EIO;
-}
-
-void routes_free(struct routes *routes)
-{
-	nl_cache_free(routes->cache);
-	free(routes);
+	return rc == -NLE_NOMEM ? -ENOMEM : rc ? -EIO : 0;
 }
 
 static unsigned live_nexthops(struct rtnl_route *route)
@@ -48,14 +31,14 @@ static unsigned live_nexthops(struct rtnl_route *route)
 	return live;
 }
 
-unsigned routes_nexthops(const struct routes *routes, const char *address)
+unsigned routes_nexthops(struct nl_cache *routes, const char *address)
 {
 	struct nl_addr *wanted;
 	unsigned n = 0;
 
 	if (nl_addr_parse(address, AF_UNSPEC, &wanted))
 		return 0;
-	for (struct nl_object *o = nl_cache_get_first(routes->cache); o; o = nl_cache_get_next(o)) {
+	for (struct nl_object *o = nl_cache_get_first(routes); o; o = nl_cache_get_next(o)) {
 		struct rtnl_route *route = (struct rtnl_route *)o;
 
 		if (rtnl_route_get_table(route) == RT_TABLE_MAIN &&

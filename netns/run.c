@@ -39,7 +39,7 @@ static void supervise(int from_front)
 	 * as one lives. */
 	if (news.group)
 		kill(-news.group, SIGKILL);
-	_exit(news.lab[0] && lab_down_owned(news.lab, getpid(), &found) ? 1 : 0);
+	_exit(news.lab[0] && lab_down(news.lab, LAB_DOWN_OWNED, getpid(), &found) ? 1 : 0);
 }
 
 static int run_notify(int to_supervisor, const char *lab, pid_t group)
@@ -157,7 +157,8 @@ int run_command(struct lab_up_options *options, double wait_s, char *const argv[
 		return result;
 	if (!options->name && topology_load(options->topology_path, &topology, error))
 		return 1;
-	if (lab_down_owned(options->name ? options->name : topology.name, getpid(), &found))
+	if (lab_down(options->name ? options->name : topology.name, LAB_DOWN_OWNED, getpid(),
+		     &found))
 		return 1;
 	return result;
 }

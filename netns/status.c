@@ -2,6 +2,7 @@
 #include "status.h"
 
 #include <errno.h>
+#include <netlink/cache.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -166,7 +167,7 @@ static void check_bgp(const struct reading *l)
 }
 
 /* Does the kernel forward over as many sub-links as it should? */
-static void check_kernel(const struct reading *l, const struct routes *routes, struct plan_gpu peer,
+static void check_kernel(const struct reading *l, struct nl_cache *routes, struct plan_gpu peer,
 			 bool six)
 {
 	const struct topology *t = &l->lab->topology;
@@ -247,7 +248,7 @@ static int read_inside(const struct reading *l)
 {
 	const struct topology *t = &l->lab->topology;
 	const struct plan_host host = {PLAN_SERVER, l->server};
-	struct routes *routes;
+	struct nl_cache *routes;
 	int home, fd, rc = enter(l->lab, host, &home, &fd);
 
 	if (rc)
@@ -262,7 +263,7 @@ static int read_inside(const struct reading *l)
 					     (struct plan_gpu){k / t->gpus_per_server,
 							       k % t->gpus_per_server},
 					     six);
-		routes_free(routes);
+		nl_cache_free(routes);
 	}
 	netns_leave(home);
 	return rc;
