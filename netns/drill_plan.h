@@ -4,19 +4,7 @@
  *
  * Owns nothing. In: YAML, a topology, a seed. Out: steps in the order of their time. Pure; any
  * thread.
- *
- *	name: cables                             for people
- *	steps:                                   any of farelab's fail, heal, gray, rate,
- *	                                         throttle and reload, without the lab's name
- *	  - {at_s: 1, do: fail subport s1 1 0}
- *	  - {at_s: 2.5, do: heal subport s1 1 0}
- *	random:                                  instead of steps, or after them; drill_random.h
- *	  faults: 20                             how many
- *	  every_s: 3                             one begins in each such stretch of time
- *	  hold_s: 1.5                            and is healed about that long after
- *	  kinds: [subport, plane, leaf, leaf-gray, leaf-gray-one-way, leaf-loss, bgpd, zebra,
- *	          fared, reload]                 a kind named twice is drawn twice as often; a
- *	                                         reload is another one where others are healed
+ * farelab(8), DRILL PLANS, has the keys.
  *
  * The process that runs a plan heals at the end what the plan breaks and does not heal.
  */

@@ -37,7 +37,7 @@ static const struct kind {
 struct fault {
 	const struct kind *kind;
 	unsigned server, gpu, plane, sub;
-	double from_s, until_s; /* healed then */
+	double until_s; /* healed then */
 };
 
 /* SplitMix64. */
@@ -189,7 +189,6 @@ static int draw_one(const struct drill_random *r, const struct topology *t, uint
 			.gpu = draw(state, t->gpus_per_server),
 			.plane = draw(state, t->planes),
 			.sub = draw(state, t->sub_ports),
-			.from_s = from_s,
 			.until_s = from_s + r->hold_s / 2 + draw_s(state, r->hold_s),
 		};
 

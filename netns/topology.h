@@ -5,58 +5,7 @@
  * Owns the meaning of the keys: their defaults, their ranges, and how they bound one another. In:
  * the bytes of a file. Out: one struct of plain numbers, or one line that names the file, the line
  * and the key at fault. Pure: nothing is opened, nothing is kept. Any thread.
- *
- *	name: demo                 lab's name where --name is not given
- *	servers: 4                 GPU servers (required)
- *	gpus_per_server: 1
- *	planes: 4                  (required)
- *	sub_ports: 2               sub-links from a GPU to one plane (required)
- *	rate_mbps: 200             shaped rate of a sub-link, both ways; 0 leaves it unshaped
- *	rates:                     sub-links with another rate; of several that fit, the last counts
- *	  - {plane: 2, rate_mbps: 50}
- *	  - {server: 1, gpu: 0, plane: 0, sub_port: 1, rate_mbps: 10}
- *	                           server, gpu, plane, sub_port: absent, it is for all of them
- *	announce_rates: false      BGP carries sub-links' rates, not how many are live; always true
- *	                           with rates
- *	leaves_per_plane: 1        more: two tiers; servers in equal runs, s0 first
- *	spines_per_plane: 0        each linked once to each leaf of its plane
- *	spine_rate_mbps: ...       shaped rate of such a link; absent: the plane does not block
- *	pods: 1                    more: three tiers; leaves and spines of a plane in equal runs,
- *	                           each leaf linked to the spines of its pod alone, superspine k of
- *	                           a plane, of as many as a pod has spines, to spine k of each pod
- *	superspine_rate_mbps: ...  shaped rate of such a link; absent: the plane does not block
- *	ecn_threshold_kb: 0        leaves mark what finds so many KiB in a queue; 0: nothing
- *	ecn_max_kb: ...            not all of it, but more with the queue, and all from so many
- *	                           KiB on; absent: all from the threshold on
- *	ecn_max_percent: 100       share that is marked just below ecn_max_kb
- *	pfc: {xoff_bytes: 65536}   queues of data do not drop, but pause those who send (PFC,
- *	                           emulated by an agent):
- *	  class: 3                 the priority that PFC frames have for it
- *	  xoff_bytes: ...          a port asks for a pause from so many bytes on (required)
- *	  xon_bytes: ...           and ends it at so many; absent: half of xoff_bytes
- *	  headroom_bytes: ...      room for what comes after that; absent: what rate_mbps needs;
- *	                           0: none, on purpose
- *	  watchdog_ms: 0           a pause of that length is a storm: PFC is ignored; 0: none
- *	lb: kernel                 how leaves spread over equal next hops: ecmp, bth, flowlet,
- *	                           spray, adaptive; kernel: by its own hash
- *	lb_seed: ...               of ecmp, bth and flowlet, the same at all leaves; absent: each
- *	                           has its own
- *	lb_gap_us: 500             flowlet: the pause after which a flow may go elsewhere
- *	queue_bytes: 1048576       limit of the shaper's queue
- *	bucket_frames: 0           so many frames pass a shaper at once after a pause, and
- *	                           super-packets are cut up before it; 0: 128 KiB, and they are
- *	                           not; absent, with pfc: 2
- *	priority_band: true        shapers send network control (DSCP 48) before all else
- *	mtu: 4200
- *	ipv4: true                 false, with ipv6: no IPv4 on any link or loopback, none in BGP
- *	ipv6: false                true: IPv6 addresses, BGP, BMP
- *	unnumbered: false          true: links have link-local addresses alone, all leaves' the
- *	                           same (but with ibgp); BGP sessions by device, with both families
- *	ibgp: false                true: one AS; leaves and spines are route reflectors
- *	bgp_timers: {keepalive_s: 1, hold_s: 3}
- *	probe_interval_ms: 10      fared's health.interval_ms; absent: fared's own default
- *	probe_multiplier: 5        fared's health.multiplier; absent: fared's own default
- *	graceful_restart_s: 20     how long a neighbour keeps the routes of a dead bgpd; 0: off
+ * farelab(8), TOPOLOGY FILES, has the keys.
  */
 #ifndef TOPOLOGY_H
 #define TOPOLOGY_H
