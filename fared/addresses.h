@@ -11,7 +11,6 @@
 #ifndef ADDRESSES_H
 #define ADDRESSES_H
 
-#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
 

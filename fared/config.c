@@ -2,7 +2,6 @@
 /* config.c - see config.h: what the values mean, and whether they make sense together */
 #include "config.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

@@ -31,7 +31,6 @@
 
 #include <jansson.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "control_request.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "path_route.h"
 
-#include <stddef.h>
-
 #include "path_planted.h"
 
 struct search {

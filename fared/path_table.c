@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* As long as a path without a reply yet is not judged by probes (daemon_health.c, unproven_ns). */
 #define FIRST_REPLY_NS UINT64_C(1000000000)

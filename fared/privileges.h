@@ -13,7 +13,6 @@
 #define PRIVILEGES_H
 
 #include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 struct privileges {

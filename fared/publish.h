@@ -9,7 +9,6 @@
 #ifndef PUBLISH_H
 #define PUBLISH_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 

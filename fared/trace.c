@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "trace.h"
 
-#include <string.h>
-
 void trace_begin(struct trace *t, uint32_t gpu, const struct in6_addr *peer, uint32_t plane,
 		 uint32_t count)
 {

@@ -11,8 +11,6 @@
 #ifndef HEALTH_LOOP_H
 #define HEALTH_LOOP_H
 
-#include <stdint.h>
-
 struct ev_loop;
 struct health_loop;
 struct prober;

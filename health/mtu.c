@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "mtu.h"
 
-#include <string.h>
+#include <stddef.h>
 
 #include "health_limits.h"
 #include "health_planted.h"

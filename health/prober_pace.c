@@ -171,7 +171,6 @@ static uint64_t judged_ns(const struct prober_peer *peer, uint32_t plane, uint64
 	return j->news || judge_is_reported_dead(&peer->judge, plane, now) ? now : j->decide_ns;
 }
 
-/* When the path is to be looked at again: for its next probe, or because a reply is overdue. */
 void prober_schedule(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now)
 {
 	const struct prober_path *path = &peer->paths[plane];

@@ -75,7 +75,6 @@ static void view(const struct prober *p, const struct prober_peer *peer, uint32_
 	view_mtu(path, out);
 }
 
-/* Tells of a transition (change), or of a step of the ramp if there was one. */
 void prober_show(struct prober *p, struct prober_peer *peer, uint32_t plane, uint64_t now,
 		 const struct probe_fsm_change *change)
 {

@@ -7,7 +7,6 @@
 #include "base/token_bucket.h"
 #include "health_limits.h"
 #include "nonces.h"
-#include "roce_ports.h"
 #include "udp.h"
 
 #define REQUIRED_RX_US 1000

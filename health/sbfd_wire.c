@@ -2,7 +2,6 @@
 #include "sbfd_wire.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/octets.h"
 

@@ -13,7 +13,6 @@
 #include "base/address.h"
 #include "base/dgram.h"
 #include "roce_ports.h"
-#include "sbfd_wire.h"
 #include "udp_age.h"
 
 /* a thousand peers' probes at once, of 1 KiB each with what the kernel adds, four times over */

@@ -9,7 +9,6 @@
 #define DATA_FILE_H
 
 #include <limits.h>
-#include <stddef.h>
 
 #define DATA_FILE_ERROR_MAX (2 * PATH_MAX)
 

@@ -10,7 +10,6 @@
 #ifndef PROCESS_H
 #define PROCESS_H
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <sys/types.h>
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "frr_config.h"
 
-#include <arpa/inet.h>
-#include <string.h>
-
 #include "base/address.h"
 
 /* What a session runs over. The last carries the routes of both families, the others their own. */

@@ -6,7 +6,6 @@
  * scrape asks the daemon over its control socket, on the one thread that there is, at most once a
  * second: scrapers wait for each other.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <getopt.h>
 #include <microhttpd.h>
