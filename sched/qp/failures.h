@@ -28,7 +28,7 @@ enum failure {
  * path's.
  */
 enum failure failure_of_completion(unsigned status, int *error);
-/* Of post_write, post_send, post_read: 0 or -errno. An errno not in the table is the path's. */
+/* Of post: 0 or -errno. An errno not in the table is the path's. */
 enum failure failure_of_post(int err);
 /* Of qp_create, qp_connect, qp_move, qp_spread, control_send: the same. None is a message's. */
 enum failure failure_of_call(int err);

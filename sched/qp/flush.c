@@ -45,7 +45,8 @@ bool flush_allows(struct transfer *t, struct message *m)
 static int post_read(struct transfer *t, struct outlet *q)
 {
 	uint32_t i = chunk_alloc(&t->chunks, NO_MESSAGE, FLUSH_BYTES);
-	struct qp_read r = {.wr_id = i,
+	struct qp_work r = {.op = QP_OP_READ,
+			    .wr_id = i,
 			    .data = t->records.tx + t->records.tx_bytes - FLUSH_BYTES,
 			    .lkey = t->records.tx_mr.lkey,
 			    .length = FLUSH_BYTES,
@@ -55,7 +56,7 @@ static int post_read(struct transfer *t, struct outlet *q)
 
 	if (i == NO_CHUNK)
 		return -ENOBUFS;
-	err = lanes_post_read(t->attr.lanes, q->lane, q->qp, &r);
+	err = lanes_post(t->attr.lanes, q->lane, q->qp, &r);
 	if (err)
 		chunk_free(&t->chunks, i);
 	return err;

@@ -221,32 +221,20 @@ bool lanes_has_room(const struct lanes *lanes, unsigned l, unsigned qp, bool is_
 			     lane->posted_bytes < lane->room_bytes);
 }
 
-static int posted(struct lane *lane, struct lane_qp *q, uint32_t bytes, int err)
+int lanes_post(struct lanes *lanes, unsigned l, unsigned qp, const struct qp_work *work)
 {
+	struct lane *lane = &lanes->lane[l];
+	struct lane_qp *q = &lane->qps[qp];
+	int err = lane_ep(lane)->provider->post(q->qp, work);
+
 	if (err)
 		return err;
 	if (!q->posted++)
 		q->progress_ns = lane_now_ns(lane);
-	q->posted_bytes += bytes;
-	lane->posted_bytes += bytes;
+	q->posted_bytes += work->length;
+	lane->posted_bytes += work->length;
 	lane_export_posted(lane);
 	return 0;
-}
-
-int lanes_post_write(struct lanes *lanes, unsigned l, unsigned qp, const struct qp_write *write)
-{
-	struct lane *lane = &lanes->lane[l];
-	struct lane_qp *q = &lane->qps[qp];
-
-	return posted(lane, q, write->length, lane_ep(lane)->provider->post_write(q->qp, write));
-}
-
-int lanes_post_read(struct lanes *lanes, unsigned l, unsigned qp, const struct qp_read *read)
-{
-	struct lane *lane = &lanes->lane[l];
-	struct lane_qp *q = &lane->qps[qp];
-
-	return posted(lane, q, read->length, lane_ep(lane)->provider->post_read(q->qp, read));
 }
 
 bool lanes_on_completion(struct lanes *lanes, unsigned l, unsigned qp, uint32_t bytes)

@@ -26,8 +26,7 @@ struct lanes;
 struct peer_link;
 struct port_peer;
 struct qp_dcqcn;
-struct qp_read;
-struct qp_write;
+struct qp_work;
 struct run_item;
 
 struct lanes_attr {
@@ -114,9 +113,8 @@ bool lanes_is_confirmed(const struct lanes *lanes, unsigned lane);
 bool lanes_has_room(const struct lanes *lanes, unsigned lane, unsigned qp, bool is_record);
 /* Of the lane as a whole. */
 bool lanes_lane_has_room(const struct lanes *lanes, unsigned lane);
-/* The provider's post_write() and post_read(). What was posted counts until it completes. */
-int lanes_post_write(struct lanes *lanes, unsigned lane, unsigned qp, const struct qp_write *write);
-int lanes_post_read(struct lanes *lanes, unsigned lane, unsigned qp, const struct qp_read *read);
+/* The provider's post(). What was posted counts until it completes. */
+int lanes_post(struct lanes *lanes, unsigned lane, unsigned qp, const struct qp_work *work);
 /*
  * Something of that length completed, with success or not. False: nothing was posted on that QP.
  * If it failed, lanes_on_failure() follows once the completion is dealt with.

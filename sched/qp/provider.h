@@ -158,39 +158,26 @@ enum qp_wr_flags {
 	QP_WR_LATER = 1 << 2,
 };
 
-/* One RDMA WRITE. data is borrowed and must not change until completion. length may be 0. */
-struct qp_write {
-	uint64_t wr_id;
-	const void *data;
-	uint32_t lkey;
-	uint32_t length; /* bytes, 0..2^31 */
-	uint64_t remote_addr;
-	uint32_t rkey;
-	uint32_t imm;	/* host order; sent big-endian */
-	unsigned flags; /* enum qp_wr_flags */
+enum qp_op {
+	QP_OP_WRITE,
+	QP_OP_SEND, /* into the oldest receive that the other end has posted */
+	/* copies from remote_addr to data, whose content is undefined until completion */
+	QP_OP_READ,
 };
 
-/* One SEND, into the oldest receive that the other end has posted. data as above. */
-struct qp_send {
-	uint64_t wr_id;
-	const void *data;
-	uint32_t lkey;
-	uint32_t length;
-	uint32_t imm;
-	unsigned flags;
-};
-
-/*
- * One RDMA READ: copies length bytes at remote_addr to data. The content of data is undefined until
- * completion.
- */
-struct qp_read {
+/* A work request. data is borrowed and must not change until completion; a READ alone writes it. */
+struct qp_work {
+	enum qp_op op;
 	uint64_t wr_id;
 	void *data;
-	uint32_t lkey;
-	uint32_t length;
+	uint32_t lkey;	 /* of the region in which data lies */
+	uint32_t length; /* bytes, 0..2^31 */
+	/* WRITE, READ */
 	uint64_t remote_addr;
 	uint32_t rkey;
+	/* WRITE, SEND */
+	uint32_t imm;	/* host order; sent big-endian */
+	unsigned flags; /* enum qp_wr_flags */
 };
 
 /* Memory for one SEND that arrives. data is borrowed until the completion. */
@@ -453,14 +440,12 @@ struct qp_provider {
 	 */
 	void (*qp_destroy)(struct qp *qp);
 	/*
-	 * Queues a write. 0, -ENOBUFS (the queue is full: wait for completions), -EINVAL, -ENOTCONN
-	 * (not in RTS), -EAGAIN (verbs: the peer is being asked for the rkey on its device; try
-	 * again soon), -EACCES (verbs: the peer answered that it has no such region).
+	 * Queues work; all of a QP completes in the order of posting. 0, -ENOBUFS (the queue is
+	 * full: wait for completions), -EINVAL, -ENOTCONN (not in RTS), -EAGAIN (verbs: the peer is
+	 * being asked for the rkey on its device; try again soon), -EACCES (verbs: the peer
+	 * answered that it has no such region).
 	 */
-	int (*post_write)(struct qp *qp, const struct qp_write *write);
-	/* The same; all three complete in the order in which they were posted. */
-	int (*post_send)(struct qp *qp, const struct qp_send *send);
-	int (*post_read)(struct qp *qp, const struct qp_read *read);
+	int (*post)(struct qp *qp, const struct qp_work *work);
 	/*
 	 * Queues a receive, in any state before ERR. 0, -ENOBUFS (attr.receives are posted or were
 	 * not polled yet), -EINVAL, -ENOTCONN.

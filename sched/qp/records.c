@@ -137,17 +137,17 @@ int record_post(struct transfer *t, const struct outlet *q, uint32_t i)
 					   .is_void = m->status != 0,
 					   .is_message = m->is_send};
 	uint64_t there = m->record_number % t->records.ring.slots * slot_bytes(t);
-	struct qp_write w = {.wr_id = i,
-			     .data = record_here(t, m),
-			     .lkey = t->records.tx_mr.lkey,
-			     .length = t->chunks.at[i].length,
-			     .remote_addr = t->records.peer_addr + there,
-			     .rkey = t->records.peer_rkey,
-			     .imm = (uint32_t)m->record_number,
-			     .flags = QP_WR_IMM | (m->is_followed ? QP_WR_LATER : 0)};
+	struct qp_work w = {.wr_id = i,
+			    .data = record_here(t, m),
+			    .lkey = t->records.tx_mr.lkey,
+			    .length = t->chunks.at[i].length,
+			    .remote_addr = t->records.peer_addr + there,
+			    .rkey = t->records.peer_rkey,
+			    .imm = (uint32_t)m->record_number,
+			    .flags = QP_WR_IMM | (m->is_followed ? QP_WR_LATER : 0)};
 
 	ring_fill(record_here(t, m), &record);
-	return lanes_post_write(t->attr.lanes, q->lane, q->qp, &w);
+	return lanes_post(t->attr.lanes, q->lane, q->qp, &w);
 }
 
 /* ---- receiving ---- */

@@ -66,7 +66,7 @@ void record_free_number(struct transfer *t, struct message *m);
 void record_keep(struct transfer *t, const struct message *m, const void *data);
 /* Bytes of the message's record on the wire. */
 uint32_t record_bytes(const struct message *m);
-/* Posts the record of chunk i's message, which has a number. Returns what post_write() does. */
+/* Posts the record of chunk i's message, which has a number. Returns what lanes_post() does. */
 int record_post(struct transfer *t, const struct outlet *q, uint32_t i);
 
 #endif

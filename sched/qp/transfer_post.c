@@ -49,27 +49,17 @@ static int post_data(struct transfer *t, struct outlet *q, uint32_t i, unsigned 
 {
 	const struct chunk *c = &t->chunks.at[i];
 	const struct message *m = &t->messages[c->message];
-	uint64_t remote_addr = m->write.remote_addr + c->offset;
-	uint32_t lkey = m->lkey;
-	uint8_t *data = m->write.n_pieces ? pieces_at(t, m, c->offset, &lkey)
-					  : (uint8_t *)(uintptr_t)m->write.data + c->offset;
+	struct qp_work work = {.op = m->is_read ? QP_OP_READ : QP_OP_WRITE,
+			       .wr_id = i,
+			       .lkey = m->lkey,
+			       .length = c->length,
+			       .remote_addr = m->write.remote_addr + c->offset,
+			       .rkey = m->write.rkey,
+			       .flags = m->is_read ? 0 : flags};
 
-	if (m->is_read)
-		return lanes_post_read(t->attr.lanes, q->lane, q->qp,
-				       &(struct qp_read){.wr_id = i,
-							 .data = data,
-							 .lkey = lkey,
-							 .length = c->length,
-							 .remote_addr = remote_addr,
-							 .rkey = m->write.rkey});
-	return lanes_post_write(t->attr.lanes, q->lane, q->qp,
-				&(struct qp_write){.wr_id = i,
-						   .data = data,
-						   .lkey = lkey,
-						   .length = c->length,
-						   .remote_addr = remote_addr,
-						   .rkey = m->write.rkey,
-						   .flags = flags});
+	work.data = m->write.n_pieces ? pieces_at(t, m, c->offset, &work.lkey)
+				      : (uint8_t *)(uintptr_t)m->write.data + c->offset;
+	return lanes_post(t->attr.lanes, q->lane, q->qp, &work);
 }
 
 static uint32_t take_pending(struct transfer *t, struct outlet *q)

@@ -134,7 +134,7 @@ static void answer_order_free(struct target *t, const struct roce_packet *p)
 					     .stats = &stats,
 					     .on_complete = count,
 					     .arg = &completed};
-	struct rc_work w = {
+	struct qp_work w = {
 		.data = t->source, .lkey = t->source_mr.lkey, .length = sizeof(t->source)};
 	struct roce_packet out[RC_BURST_PACKETS];
 	enum qp_wc_status status;
@@ -180,10 +180,10 @@ static void answer(struct target *t, const struct roce_packet *p)
 					     .stats = &stats,
 					     .on_complete = count,
 					     .arg = &completed};
-	struct rc_work work[] = {
+	struct qp_work work[] = {
 		{.data = t->source, .lkey = t->source_mr.lkey, .length = 1024},
-		{.op = RC_READ, .data = t->memory + GUARD, .lkey = t->mr.lkey, .length = REGION},
-		{.op = RC_SEND, .data = t->source, .lkey = t->source_mr.lkey, .length = 5}};
+		{.op = QP_OP_READ, .data = t->memory + GUARD, .lkey = t->mr.lkey, .length = REGION},
+		{.op = QP_OP_SEND, .data = t->source, .lkey = t->source_mr.lkey, .length = 5}};
 	struct roce_packet out[RC_BURST_PACKETS];
 	struct rc_requester r;
 	enum qp_wc_status status;

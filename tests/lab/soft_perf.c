@@ -212,21 +212,17 @@ static void progress(struct side *s)
 static void post(struct side *s, unsigned qp, uint64_t slot, uint32_t bytes, unsigned flags)
 {
 	uint64_t offset = ((uint64_t)qp * s->o->depth + slot) * s->o->bytes;
-	struct qp_write w = {.wr_id = qp,
-			     .data = s->memory + offset,
-			     .lkey = s->mr.lkey,
-			     .length = bytes,
-			     .remote_addr = s->remote_base + offset,
-			     .rkey = s->remote_rkey,
-			     .imm = bytes,
-			     .flags = flags};
-	struct qp_read r = {.wr_id = qp,
+	bool is_read = reads(s->o);
+	struct qp_work w = {.op = is_read ? QP_OP_READ : QP_OP_WRITE,
+			    .wr_id = qp,
 			    .data = s->memory + offset,
 			    .lkey = s->mr.lkey,
 			    .length = bytes,
 			    .remote_addr = s->remote_base + offset,
-			    .rkey = s->remote_rkey};
-	int err = reads(s->o) ? P->post_read(s->qp[qp], &r) : P->post_write(s->qp[qp], &w);
+			    .rkey = s->remote_rkey,
+			    .imm = bytes,
+			    .flags = is_read ? 0 : flags};
+	int err = P->post(s->qp[qp], &w);
 
 	if (err)
 		die("post", err);

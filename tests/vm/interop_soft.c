@@ -192,11 +192,11 @@ static void renew_forgotten(struct soft *s)
 static int soft_write(struct soft *s, uint32_t offset, uint32_t length, uint32_t rkey,
 		      const uint32_t *imm, uint64_t seed)
 {
-	struct qp_write w = {.data = s->source,
-			     .lkey = s->source_mr.lkey,
-			     .length = length,
-			     .remote_addr = s->remote.addr + offset,
-			     .rkey = rkey};
+	struct qp_work w = {.data = s->source,
+			    .lkey = s->source_mr.lkey,
+			    .length = length,
+			    .remote_addr = s->remote.addr + offset,
+			    .rkey = rkey};
 	struct qp_wc wc;
 
 	for (uint32_t i = 0; i < length && i < INTEROP_BYTES; i++)
@@ -205,7 +205,7 @@ static int soft_write(struct soft *s, uint32_t offset, uint32_t length, uint32_t
 		w.flags = QP_WR_IMM;
 		w.imm = *imm;
 	}
-	if (s->p->post_write(s->qp, &w) || !complete(s, false, &wc))
+	if (s->p->post(s->qp, &w) || !complete(s, false, &wc))
 		return -1;
 	return (int)wc.status;
 }
@@ -265,7 +265,8 @@ static void post_recv(struct soft *s, uint32_t offset, uint32_t length)
 
 static void post_send(struct soft *s, uint32_t length, bool with_imm, uint64_t seed)
 {
-	struct qp_send w = {.data = s->source,
+	struct qp_work w = {.op = QP_OP_SEND,
+			    .data = s->source,
 			    .lkey = s->source_mr.lkey,
 			    .length = length,
 			    .imm = 0xabc00000u + length % 251,
@@ -273,7 +274,7 @@ static void post_send(struct soft *s, uint32_t length, bool with_imm, uint64_t s
 
 	for (uint32_t i = 0; i < length; i++)
 		s->source[i] = interop_byte(seed, i);
-	check(s, s->p->post_send(s->qp, &w) == 0, "posting a send", length);
+	check(s, s->p->post(s->qp, &w) == 0, "posting a send", length);
 }
 
 static int done(struct soft *s)
@@ -362,14 +363,15 @@ static void receives_matter(struct soft *s)
 
 static int soft_read(struct soft *s, uint32_t offset, uint32_t length, uint32_t rkey)
 {
-	struct qp_read r = {.data = s->target,
+	struct qp_work r = {.op = QP_OP_READ,
+			    .data = s->target,
 			    .lkey = s->target_mr.lkey,
 			    .length = length,
 			    .remote_addr = s->remote.addr + offset,
 			    .rkey = rkey};
 
 	memset(s->target, 0, length);
-	check(s, s->p->post_read(s->qp, &r) == 0, "posting a read", length);
+	check(s, s->p->post(s->qp, &r) == 0, "posting a read", length);
 	return done(s);
 }
 

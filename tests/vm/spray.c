@@ -113,16 +113,16 @@ static bool transfer(struct end *a, struct end *b, unsigned n)
 	struct qp_wc wc;
 
 	while ((completed < n || told < n) && clock_now_s() < end) {
-		struct qp_write w = {.wr_id = posted,
-				     .data = a->memory + (size_t)posted * CHUNK,
-				     .lkey = a->mr.lkey,
-				     .length = CHUNK,
-				     .remote_addr = (uintptr_t)b->memory + (size_t)posted * CHUNK,
-				     .rkey = b->mr.rkey,
-				     .imm = posted,
-				     .flags = QP_WR_IMM};
+		struct qp_work w = {.wr_id = posted,
+				    .data = a->memory + (size_t)posted * CHUNK,
+				    .lkey = a->mr.lkey,
+				    .length = CHUNK,
+				    .remote_addr = (uintptr_t)b->memory + (size_t)posted * CHUNK,
+				    .rkey = b->mr.rkey,
+				    .imm = posted,
+				    .flags = QP_WR_IMM};
 
-		if (posted < n && posted < completed + 4 && !P->post_write(a->qp, &w))
+		if (posted < n && posted < completed + 4 && !P->post(a->qp, &w))
 			posted++;
 		poll(fds, 2, 10);
 		P->endpoint_progress(a->ep);

@@ -163,15 +163,15 @@ static inline void pair_close(struct pair *p)
 static inline void pair_write(struct pair *p, unsigned i, const uint8_t *data, uint32_t length,
 			      uint32_t lkey, uint64_t remote_addr, uint32_t rkey, unsigned flags)
 {
-	struct qp_write w = {.data = data,
-			     .lkey = lkey,
-			     .length = length,
-			     .remote_addr = remote_addr,
-			     .rkey = rkey,
-			     .flags = flags};
+	struct qp_work w = {.data = (void *)(uintptr_t)data,
+			    .lkey = lkey,
+			    .length = length,
+			    .remote_addr = remote_addr,
+			    .rkey = rkey,
+			    .flags = flags};
 	int err;
 
-	while ((err = p->v->post_write(p->qp[0][i], &w)) == -EAGAIN || err == -ENOBUFS)
+	while ((err = p->v->post(p->qp[0][i], &w)) == -EAGAIN || err == -ENOBUFS)
 		pair_turn(p);
 	pair_check(err);
 }

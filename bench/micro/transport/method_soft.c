@@ -131,49 +131,35 @@ static int soft_open_send(struct transport_end *end, void **state)
 	return soft_begin(end, state, end->slots / end->qps + 1);
 }
 
+static int post_work(struct soft_method *s, unsigned slot, struct qp_work work)
+{
+	int err;
+
+	work.wr_id = slot;
+	work.data = s->end->memory + slot * s->end->stride;
+	work.lkey = s->mr.lkey;
+	work.length = (uint32_t)s->end->bytes;
+	work.remote_addr = s->theirs.base + slot * s->end->stride;
+	work.rkey = s->theirs.rkey;
+	err = P->post(s->qp[slot % s->end->qps], &work);
+	return err == -ENOBUFS ? -EAGAIN : err;
+}
+
 static int soft_post(void *state, unsigned slot)
 {
-	struct soft_method *s = state;
-	size_t offset = slot * s->end->stride;
-	struct qp_write w = {.wr_id = slot,
-			     .data = s->end->memory + offset,
-			     .lkey = s->mr.lkey,
-			     .length = (uint32_t)s->end->bytes,
-			     .remote_addr = s->theirs.base + offset,
-			     .rkey = s->theirs.rkey};
-	int err = P->post_write(s->qp[slot % s->end->qps], &w);
-
-	return err == -ENOBUFS ? -EAGAIN : err;
+	return post_work(state, slot, (struct qp_work){.op = QP_OP_WRITE});
 }
 
 static int soft_post_read(void *state, unsigned slot)
 {
-	struct soft_method *s = state;
-	size_t offset = slot * s->end->stride;
-	struct qp_read r = {.wr_id = slot,
-			    .data = s->end->memory + offset,
-			    .lkey = s->mr.lkey,
-			    .length = (uint32_t)s->end->bytes,
-			    .remote_addr = s->theirs.base + offset,
-			    .rkey = s->theirs.rkey};
-	int err = P->post_read(s->qp[slot % s->end->qps], &r);
-
-	return err == -ENOBUFS ? -EAGAIN : err;
+	return post_work(state, slot, (struct qp_work){.op = QP_OP_READ});
 }
 
 /* The slot goes along as immediate: a receive is whichever was posted first. */
 static int soft_post_send(void *state, unsigned slot)
 {
-	struct soft_method *s = state;
-	struct qp_send w = {.wr_id = slot,
-			    .data = s->end->memory + slot * s->end->stride,
-			    .lkey = s->mr.lkey,
-			    .length = (uint32_t)s->end->bytes,
-			    .imm = slot,
-			    .flags = QP_WR_IMM};
-	int err = P->post_send(s->qp[slot % s->end->qps], &w);
-
-	return err == -ENOBUFS ? -EAGAIN : err;
+	return post_work(state, slot,
+			 (struct qp_work){.op = QP_OP_SEND, .imm = slot, .flags = QP_WR_IMM});
 }
 
 /* A message arrived in a receive: to its place, its stamp (the last word) behind all else. */

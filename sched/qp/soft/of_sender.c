@@ -55,12 +55,12 @@ static int of_sender_make_room(struct of_sender *s, uint32_t n)
 				       (uint32_t)packets);
 }
 
-int of_sender_post(struct of_sender *s, const struct rc_work *work)
+int of_sender_post(struct of_sender *s, const struct qp_work *work)
 {
 	uint32_t n = work->length / s->config.path_mtu + (work->length % s->config.path_mtu != 0);
 	struct rc_request *w;
 
-	if (work->op != RC_WRITE)
+	if (work->op != QP_OP_WRITE)
 		return -EOPNOTSUPP;
 	if (s->tail - s->head >= RC_QUEUE_DEPTH)
 		return -ENOBUFS;

@@ -54,10 +54,10 @@ int of_sender_init(struct of_sender *s, const struct rc_requester_config *config
 void of_sender_fini(struct of_sender *s); /* completes nothing */
 
 /*
- * Queues a write (RC_WRITE). -ENOBUFS: the queue is full. -EOPNOTSUPP: another operation, which
+ * Queues a write (QP_OP_WRITE). -ENOBUFS: the queue is full. -EOPNOTSUPP: another operation, which
  * would need order. -ENOMEM.
  */
-int of_sender_post(struct of_sender *s, const struct rc_work *work);
+int of_sender_post(struct of_sender *s, const struct qp_work *work);
 
 /*
  * The packets to send now, at most max; and how many of them were handed to the network. As

@@ -68,7 +68,7 @@ void rc_requester_fini(struct rc_requester *r)
 	memset(r, 0, sizeof(*r));
 }
 
-int rc_requester_post(struct rc_requester *r, const struct rc_work *work)
+int rc_requester_post(struct rc_requester *r, const struct qp_work *work)
 {
 	struct rc_request *w;
 
@@ -84,8 +84,8 @@ int rc_requester_post(struct rc_requester *r, const struct rc_work *work)
 	w->n_packets = work->length / r->config.path_mtu + (work->length % r->config.path_mtu != 0);
 	if (!w->n_packets)
 		w->n_packets = 1;
-	w->is_row = work->op == RC_WRITE && !(work->flags & QP_WR_IMM);
-	r->n_reads += work->op == RC_READ;
+	w->is_row = work->op == QP_OP_WRITE && !(work->flags & QP_WR_IMM);
+	r->n_reads += work->op == QP_OP_READ;
 	r->end += w->n_packets;
 	r->end_byte += work->length;
 	return 0;
@@ -128,9 +128,9 @@ static uint8_t opcode_of(const struct rc_request *w, uint64_t i)
 	 * WRITEs'
 	 */
 	bool first = i == 0, last = i + 1 == w->n_packets, imm = w->work.flags & QP_WR_IMM;
-	uint8_t base = w->work.op == RC_SEND ? ROCE_SEND_FIRST : ROCE_WRITE_FIRST;
+	uint8_t base = w->work.op == QP_OP_SEND ? ROCE_SEND_FIRST : ROCE_WRITE_FIRST;
 
-	if (w->work.op == RC_READ)
+	if (w->work.op == QP_OP_READ)
 		return ROCE_READ_REQUEST;
 	if (w->is_row)
 		return ROCE_WRITE_ONLY;
@@ -147,7 +147,7 @@ static uint64_t psn_after(const struct rc_requester *r, const struct rc_request 
 {
 	uint64_t end;
 
-	if (w->work.op != RC_READ)
+	if (w->work.op != QP_OP_READ)
 		return psn + 1;
 	end = ((psn - w->first_psn) / r->read_packets + 1) * r->read_packets;
 	return w->first_psn + (end < w->n_packets ? end : w->n_packets);
@@ -169,11 +169,11 @@ static void make_packet(const struct rc_requester *r, const struct rc_request *w
 		.dma_bytes = (uint32_t)left,
 		.imm = w->work.imm,
 	};
-	if (w->is_row || w->work.op == RC_READ) {
+	if (w->is_row || w->work.op == QP_OP_READ) {
 		out->remote_addr += offset;
 		out->dma_bytes = bytes;
 	}
-	if (bytes && w->work.op != RC_READ) {
+	if (bytes && w->work.op != QP_OP_READ) {
 		out->payload = (const uint8_t *)w->work.data + offset;
 		out->payload_bytes = bytes;
 	}
@@ -190,7 +190,7 @@ static unsigned reads_outstanding(const struct rc_requester *r)
 
 		if (w->first_psn >= r->next)
 			break;
-		if (w->work.op != RC_READ)
+		if (w->work.op != QP_OP_READ)
 			continue;
 		for (; from < r->next && from < w->first_psn + w->n_packets; n++)
 			from = psn_after(r, w, from);
@@ -257,7 +257,7 @@ enum qp_wc_status rc_requester_burst(struct rc_requester *r, struct roce_packet 
 
 		uint64_t after = psn_after(r, w, psn),
 			 cost = byte_of(r, w, after) - byte_of(r, w, psn);
-		bool is_read = w->work.op == RC_READ;
+		bool is_read = w->work.op == QP_OP_READ;
 
 		/*
 		 * a request for remote memory may be for more than a burst; and one for more than a
@@ -321,8 +321,8 @@ void rc_requester_sent(struct rc_requester *r, unsigned n_packets, uint64_t now_
 		uint64_t after = psn_after(r, w, r->next);
 
 		r->config.stats->retransmitted_packets += r->next < r->sent;
-		asks |= w->work.op == RC_READ;
-		if (w->work.op != RC_READ)
+		asks |= w->work.op == QP_OP_READ;
+		if (w->work.op != QP_OP_READ)
 			r->config.stats->tx_bytes += byte_of(r, w, after) - byte_of(r, w, r->next);
 		r->next = after;
 		if (after == w->first_psn + w->n_packets)
@@ -393,7 +393,7 @@ static void rc_requester_advance(struct rc_requester *r, uint64_t psn, uint64_t 
 		if (psn < w->first_psn + w->n_packets)
 			break;
 		r->head++;
-		r->n_reads -= w->work.op == RC_READ;
+		r->n_reads -= w->work.op == QP_OP_READ;
 		r->config.on_complete(r->config.arg, w->work.wr_id, QP_WC_SUCCESS, w->work.length);
 	}
 	if (r->head == r->tail)
@@ -418,7 +418,7 @@ static uint64_t first_read(const struct rc_requester *r)
 	for (uint64_t i = r->head; r->n_reads && i != r->tail; i++) {
 		const struct rc_request *w = request_at(r, i);
 
-		if (w->work.op == RC_READ)
+		if (w->work.op == QP_OP_READ)
 			return w->first_psn > r->una ? w->first_psn : r->una;
 	}
 	return NO_PSN;

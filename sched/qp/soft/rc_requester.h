@@ -75,22 +75,8 @@ struct rc_requester_config {
 	void *arg;
 };
 
-enum rc_op { RC_WRITE, RC_SEND, RC_READ };
-
-/* Posted work: a qp_write, qp_send or qp_read. Only a READ writes to data. */
-struct rc_work {
-	enum rc_op op;
-	uint64_t wr_id;
-	void *data;
-	uint32_t lkey; /* of the region in which data lies */
-	uint32_t length;
-	uint64_t remote_addr;
-	uint32_t rkey, imm;
-	unsigned flags;
-};
-
 struct rc_request {
-	struct rc_work work;
+	struct qp_work work;
 	uint64_t first_psn;  /* unwrapped */
 	uint64_t first_byte; /* payload bytes posted before this */
 	uint32_t n_packets;  /* PSNs */
@@ -133,7 +119,7 @@ void rc_requester_fini(struct rc_requester *r); /* completes nothing */
  * Queues work. Its data is used as long as lkey names it, which is checked whenever packets are
  * made. -ENOBUFS: queue full; -ENOMEM.
  */
-int rc_requester_post(struct rc_requester *r, const struct rc_work *work);
+int rc_requester_post(struct rc_requester *r, const struct qp_work *work);
 
 /*
  * The packets to send now, at most max; *n is 0: nothing to send, or too little for a burst. Their

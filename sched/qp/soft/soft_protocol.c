@@ -92,7 +92,7 @@ void soft_protocol_destroy(struct qp *qp)
 
 /* ---- requests of this end ---- */
 
-int soft_protocol_post(struct qp *qp, const struct rc_work *work)
+int soft_protocol_post(struct qp *qp, const struct qp_work *work)
 {
 	return qp->order_free ? of_sender_post(&qp->order_free->tx, work)
 			      : rc_requester_post(&qp->requester, work);

@@ -21,7 +21,7 @@ void soft_protocol_set_paths(struct qp *qp, const struct soft_path *paths, unsig
 
 /* ---- requests of this end ---- */
 /* 0, -ENOBUFS, -EOPNOTSUPP, -ENOMEM. */
-int soft_protocol_post(struct qp *qp, const struct rc_work *work);
+int soft_protocol_post(struct qp *qp, const struct qp_work *work);
 /* As rc_requester_burst() and rc_requester_sent(). The socket is that of the batch's path. */
 enum qp_wc_status soft_protocol_burst(struct qp *qp, struct roce_packet *out, unsigned max,
 				      unsigned *n);

@@ -372,7 +372,7 @@ int soft_qp_spread(struct qp *qp, const struct qp_path *paths, unsigned n)
 	return 0;
 }
 
-static int accept_work(struct qp *qp, const struct rc_work *work)
+static int accept_work(struct qp *qp, const struct qp_work *work)
 {
 	int err;
 
@@ -391,7 +391,7 @@ static int accept_work(struct qp *qp, const struct rc_work *work)
 	return err;
 }
 
-static int soft_qp_post(struct qp *qp, const struct rc_work *work)
+int soft_qp_post(struct qp *qp, const struct qp_work *work)
 {
 	bool idle = qp->is_held || qp->is_deferred ||
 		    (qp->state == SOFT_QP_RTS && soft_protocol_is_idle(qp));
@@ -418,53 +418,6 @@ static int soft_qp_post(struct qp *qp, const struct rc_work *work)
 	}
 	run_soon(qp);
 	return err;
-}
-
-int soft_qp_post_write(struct qp *qp, const struct qp_write *w)
-{
-	struct rc_work work = {
-		.op = RC_WRITE,
-		.wr_id = w->wr_id,
-		.data = (void *)(uintptr_t)w->data,
-		.lkey = w->lkey,
-		.length = w->length,
-		.remote_addr = w->remote_addr,
-		.rkey = w->rkey,
-		.imm = w->imm,
-		.flags = w->flags,
-	};
-
-	return soft_qp_post(qp, &work);
-}
-
-int soft_qp_post_send(struct qp *qp, const struct qp_send *s)
-{
-	struct rc_work work = {
-		.op = RC_SEND,
-		.wr_id = s->wr_id,
-		.data = (void *)(uintptr_t)s->data,
-		.lkey = s->lkey,
-		.length = s->length,
-		.imm = s->imm,
-		.flags = s->flags,
-	};
-
-	return soft_qp_post(qp, &work);
-}
-
-int soft_qp_post_read(struct qp *qp, const struct qp_read *r)
-{
-	struct rc_work work = {
-		.op = RC_READ,
-		.wr_id = r->wr_id,
-		.data = r->data,
-		.lkey = r->lkey,
-		.length = r->length,
-		.remote_addr = r->remote_addr,
-		.rkey = r->rkey,
-	};
-
-	return soft_qp_post(qp, &work);
 }
 
 int soft_qp_post_recv(struct qp *qp, const struct qp_recv *recv)

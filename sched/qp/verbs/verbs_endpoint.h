@@ -291,9 +291,7 @@ bool verbs_qp_refused(const struct qp *qp);
 int verbs_qp_move(struct qp *qp, uint16_t sub_port, uint16_t udp_source_port);
 void verbs_qp_error(struct qp *qp);
 void verbs_qp_destroy(struct qp *qp);
-int verbs_qp_post_write(struct qp *qp, const struct qp_write *write);
-int verbs_qp_post_send(struct qp *qp, const struct qp_send *send);
-int verbs_qp_post_read(struct qp *qp, const struct qp_read *read);
+int verbs_qp_post(struct qp *qp, const struct qp_work *work);
 int verbs_qp_post_recv(struct qp *qp, const struct qp_recv *recv);
 int verbs_qp_poll_all(struct qp_endpoint *ep, struct qp_wc *wc, int max);
 /* A job of the QP's came back from its worker. */

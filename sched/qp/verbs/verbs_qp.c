@@ -390,76 +390,53 @@ static int find_rkey(struct qp *qp, uint32_t key, uint32_t *rkey)
 	return err;
 }
 
-/* wr lacks its memory, and, if it is not a SEND, key is the peer's name of its. */
-static int verbs_qp_post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_sge *sge, uint32_t lkey,
-			 uint32_t key)
+static enum ibv_wr_opcode opcode_of(const struct qp_work *w)
 {
+	if (w->op == QP_OP_READ)
+		return IBV_WR_RDMA_READ;
+	if (w->op == QP_OP_SEND)
+		return w->flags & QP_WR_IMM ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND;
+	return w->flags & QP_WR_IMM ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE;
+}
+
+int verbs_qp_post(struct qp *qp, const struct qp_work *w)
+{
+	static const unsigned known[] = {[QP_OP_WRITE] = QP_WR_IMM | QP_WR_MORE | QP_WR_LATER,
+					 [QP_OP_SEND] = QP_WR_IMM,
+					 [QP_OP_READ] = 0};
 	unsigned last = (qp->first + qp->n_work) % VERBS_SEND_DEPTH;
-	bool is_send = wr->opcode == IBV_WR_SEND || wr->opcode == IBV_WR_SEND_WITH_IMM;
-	struct ibv_send_wr *bad;
-	uint64_t wr_id = wr->wr_id;
+	struct ibv_sge sge = {.addr = (uintptr_t)w->data, .length = w->length};
+	/* wr_id: the order says which; RECV_ID is what matters */
+	struct ibv_send_wr wr = {.opcode = opcode_of(w), .imm_data = htonl(w->imm)}, *bad;
 	int err;
 
+	if (w->flags & ~known[w->op])
+		return -EINVAL;
 	if (qp->state != VERBS_QP_READY || qp->error)
 		return -ENOTCONN;
 	if (qp->n_work == VERBS_SEND_DEPTH)
 		return -ENOBUFS;
-	if (sge->length > 1u << 31)
+	if (w->length > 1u << 31)
 		return -EINVAL;
-	if (sge->length) {
-		if (verbs_region_lkey(qp->ep, lkey, qp->handle, &sge->lkey))
+	if (w->length) {
+		if (verbs_region_lkey(qp->ep, w->lkey, qp->handle, &sge.lkey))
 			return -EINVAL;
-		err = is_send ? 0 : find_rkey(qp, key, &wr->wr.rdma.rkey);
+		wr.wr.rdma.remote_addr = w->remote_addr;
+		err = w->op == QP_OP_SEND ? 0 : find_rkey(qp, w->rkey, &wr.wr.rdma.rkey);
 		if (err)
 			return err;
-		wr->sg_list = sge;
-		wr->num_sge = 1;
+		wr.sg_list = &sge;
+		wr.num_sge = 1;
 	}
-	wr->wr_id = 0; /* the order says which; RECV_ID is what matters */
-	err = ibv_post_send(qp->ibv, wr, &bad);
+	err = ibv_post_send(qp->ibv, &wr, &bad);
 	if (err)
 		return err == ENOMEM ? -ENOBUFS : -err;
-	qp->wr_ids[last] = wr_id;
-	qp->lengths[last] = sge->length;
+	qp->wr_ids[last] = w->wr_id;
+	qp->lengths[last] = w->length;
 	qp->n_work++;
-	if (wr->opcode != IBV_WR_RDMA_READ)
-		qp->ep->stats.tx_bytes += sge->length;
+	if (w->op != QP_OP_READ)
+		qp->ep->stats.tx_bytes += w->length;
 	return 0;
-}
-
-int verbs_qp_post_write(struct qp *qp, const struct qp_write *w)
-{
-	struct ibv_sge sge = {.addr = (uintptr_t)w->data, .length = w->length};
-	struct ibv_send_wr wr = {.wr_id = w->wr_id,
-				 .opcode = w->flags & QP_WR_IMM ? IBV_WR_RDMA_WRITE_WITH_IMM
-								: IBV_WR_RDMA_WRITE,
-				 .imm_data = htonl(w->imm),
-				 .wr.rdma.remote_addr = w->length ? w->remote_addr : 0};
-
-	return w->flags & ~(unsigned)(QP_WR_IMM | QP_WR_MORE | QP_WR_LATER)
-		       ? -EINVAL
-		       : verbs_qp_post(qp, &wr, &sge, w->lkey, w->rkey);
-}
-
-int verbs_qp_post_send(struct qp *qp, const struct qp_send *s)
-{
-	struct ibv_sge sge = {.addr = (uintptr_t)s->data, .length = s->length};
-	struct ibv_send_wr wr = {.wr_id = s->wr_id,
-				 .opcode =
-					 s->flags & QP_WR_IMM ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND,
-				 .imm_data = htonl(s->imm)};
-
-	return s->flags & ~(unsigned)QP_WR_IMM ? -EINVAL : verbs_qp_post(qp, &wr, &sge, s->lkey, 0);
-}
-
-int verbs_qp_post_read(struct qp *qp, const struct qp_read *r)
-{
-	struct ibv_sge sge = {.addr = (uintptr_t)r->data, .length = r->length};
-	struct ibv_send_wr wr = {.wr_id = r->wr_id,
-				 .opcode = IBV_WR_RDMA_READ,
-				 .wr.rdma.remote_addr = r->length ? r->remote_addr : 0};
-
-	return verbs_qp_post(qp, &wr, &sge, r->lkey, r->rkey);
 }
 
 int verbs_qp_post_recv(struct qp *qp, const struct qp_recv *r)

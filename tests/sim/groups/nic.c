@@ -900,48 +900,15 @@ static void qp_destroy(struct qp *qp)
 	qp_free(qp);
 }
 
-static int post_write(struct qp *qp, const struct qp_write *w)
+static int post(struct qp *qp, const struct qp_work *work)
 {
-	struct rc_work work = {.op = RC_WRITE,
-			       .wr_id = w->wr_id,
-			       .data = (void *)(uintptr_t)w->data,
-			       .lkey = w->lkey,
-			       .length = w->length,
-			       .remote_addr = w->remote_addr,
-			       .rkey = w->rkey,
-			       .imm = w->imm,
-			       .flags = w->flags};
 	int err;
 
 	if (qp->state != NIC_RTS)
 		return -ENOTCONN;
-	if (!mr_table_local_ok(&qp->ep->regions, w->lkey, w->data, w->length))
+	if (!mr_table_local_ok(&qp->ep->regions, work->lkey, work->data, work->length))
 		return -EINVAL;
-	err = qp->of_tx ? of_sender_post(qp->of_tx, &work)
-			: rc_requester_post(&qp->requester, &work);
-	if (err)
-		return err;
-	transmit(qp);
-	device_rearm(qp->ep);
-	return 0;
-}
-
-static int post_read(struct qp *qp, const struct qp_read *r)
-{
-	struct rc_work work = {.op = RC_READ,
-			       .wr_id = r->wr_id,
-			       .lkey = r->lkey,
-			       .data = r->data,
-			       .length = r->length,
-			       .remote_addr = r->remote_addr,
-			       .rkey = r->rkey};
-	int err;
-
-	if (qp->state != NIC_RTS)
-		return -ENOTCONN;
-	if (!mr_table_local_ok(&qp->ep->regions, r->lkey, r->data, r->length))
-		return -EINVAL;
-	err = rc_requester_post(&qp->requester, &work);
+	err = qp->of_tx ? of_sender_post(qp->of_tx, work) : rc_requester_post(&qp->requester, work);
 	if (err)
 		return err;
 	transmit(qp);
@@ -1008,8 +975,7 @@ const struct qp_provider qp_soft_provider = {
 	.qp_kick = qp_kick,
 	.qp_error = qp_error,
 	.qp_destroy = qp_destroy,
-	.post_write = post_write,
-	.post_read = post_read,
+	.post = post,
 	.poll = poll_completions,
 	.control_send = control_send,
 };
@@ -1032,8 +998,7 @@ const struct qp_provider nic_device_provider = {
 	.qp_kick = qp_kick,
 	.qp_error = qp_error,
 	.qp_destroy = qp_destroy,
-	.post_write = post_write,
-	.post_read = post_read,
+	.post = post,
 	.poll = poll_completions,
 	.control_send = control_send,
 };

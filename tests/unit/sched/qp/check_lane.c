@@ -205,12 +205,12 @@ static struct {
 	uint64_t wr_id;
 } swallowed;
 
-static int swallow_write(struct qp *qp, const struct qp_write *w)
+static int swallow_write(struct qp *qp, const struct qp_work *w)
 {
 	struct lane_qp *q = &group->lanes->lane[0].qps[0];
 
 	if (!swallowed.is_armed || qp != q->qp)
-		return qp_soft_provider.post_write(qp, w);
+		return qp_soft_provider.post(qp, w);
 	swallowed.is_armed = false;
 	swallowed.q = q;
 	swallowed.wr_id = w->wr_id;
@@ -240,7 +240,7 @@ static void connect_swallowing(void)
 	memset(&swallowed, 0, sizeof(swallowed));
 	connect_trusted();
 	failing = qp_soft_provider;
-	failing.post_write = swallow_write;
+	failing.post = swallow_write;
 	failing.qp_error = note_error;
 	failing.poll = poll_swallowed;
 	domain[0]->ep.provider = &failing;

@@ -187,16 +187,16 @@ START_TEST(wrong_keys_let_no_backoff_grow)
 }
 END_TEST
 
-static int refuse_write(struct qp *qp, const struct qp_write *w)
+static int refuse_write(struct qp *qp, const struct qp_work *w)
 {
 	(void)qp;
 	(void)w;
 	return -EACCES;
 }
 
-static int break_once(struct qp *qp, const struct qp_write *w)
+static int break_once(struct qp *qp, const struct qp_work *w)
 {
-	return n_posts++ ? qp_soft_provider.post_write(qp, w) : -EIO;
+	return n_posts++ ? qp_soft_provider.post(qp, w) : -EIO;
 }
 
 /* A device that takes no work is its path's failure: the lane ends, and the message arrives. */
@@ -204,7 +204,7 @@ START_TEST(a_qp_that_takes_no_posts_ends_its_lane)
 {
 	struct qp_provider provider = qp_soft_provider;
 
-	provider.post_write = break_once;
+	provider.post = break_once;
 	open_both();
 	open_group();
 	TURN_UNTIL(n_connected && n_accepted);
@@ -233,7 +233,7 @@ START_TEST(what_ends_at_once_completes_once)
 	open_group();
 	TURN_UNTIL(n_connected && n_accepted);
 	if (_i == 1) {
-		provider.post_write = refuse_write;
+		provider.post = refuse_write;
 		domain[0]->ep.provider = &provider;
 	}
 	max = group->options.max_messages;
@@ -271,7 +271,7 @@ START_TEST(a_record_that_is_refused_ends_the_group)
 	open_both();
 	open_group();
 	TURN_UNTIL(n_connected && n_accepted);
-	provider.post_write = refuse_write;
+	provider.post = refuse_write;
 	domain[0]->ep.provider = &provider;
 	ck_assert_int_eq(fare_group_write(group, &w), 0);
 	TURN_UNTIL(n_completed == 1);
@@ -282,10 +282,10 @@ END_TEST
 
 static struct qp_wc held;
 
-static int count_writes(struct qp *qp, const struct qp_write *w)
+static int count_writes(struct qp *qp, const struct qp_work *w)
 {
 	n_posts++;
-	return qp_soft_provider.post_write(qp, w);
+	return qp_soft_provider.post(qp, w);
 }
 
 /* A message of one chunk: data and record leave together, one round trip. */
@@ -294,7 +294,7 @@ START_TEST(a_small_message_takes_its_record_along)
 	struct qp_provider provider = qp_soft_provider;
 	struct fare_write w;
 
-	provider.post_write = count_writes;
+	provider.post = count_writes;
 	open_both();
 	open_group();
 	TURN_UNTIL(n_connected && n_accepted);
@@ -311,7 +311,7 @@ START_TEST(a_small_message_takes_its_record_along)
 }
 END_TEST
 
-static int take_nothing(struct qp *qp, const struct qp_write *w)
+static int take_nothing(struct qp *qp, const struct qp_work *w)
 {
 	(void)qp;
 	(void)w;
@@ -324,7 +324,7 @@ START_TEST(what_was_not_posted_is_released_at_once)
 	struct qp_provider provider = qp_soft_provider;
 	struct fare_write w;
 
-	provider.post_write = take_nothing;
+	provider.post = take_nothing;
 	open_both();
 	open_group();
 	TURN_UNTIL(n_connected && n_accepted);
@@ -349,7 +349,7 @@ START_TEST(what_is_late_already_does_not_leave)
 	struct qp_provider provider = qp_soft_provider;
 	struct fare_write w;
 
-	provider.post_write = count_writes;
+	provider.post = count_writes;
 	open_both();
 	open_group();
 	TURN_UNTIL(n_connected && n_accepted);
@@ -396,7 +396,7 @@ START_TEST(a_pair_that_was_taken_is_not_replayed)
 		ck_assert_int_ge(qp_soft_provider.endpoint_progress(domain[0]->ep.handle), 0);
 	while (_i == 1 && !n_received)
 		look(1);
-	provider.post_write = count_writes;
+	provider.post = count_writes;
 	domain[0]->ep.provider = &provider;
 	n_posts = 0;
 	if (_i == 1)

@@ -66,7 +66,7 @@ static unsigned burst(struct roce_packet *out, unsigned max)
 
 static void post(uint64_t id, uint32_t bytes, unsigned flags)
 {
-	struct rc_work w = {.wr_id = id,
+	struct qp_work w = {.wr_id = id,
 			    .data = source,
 			    .lkey = own_mr.lkey,
 			    .length = bytes,
@@ -132,13 +132,13 @@ END_TEST
 
 START_TEST(only_writes_need_no_order)
 {
-	struct rc_work w = {.op = RC_SEND};
+	struct qp_work w = {.op = QP_OP_SEND};
 
 	start(64 * MTU, 64 * MTU, 1);
 	ck_assert_int_eq(of_sender_post(&s, &w), -EOPNOTSUPP);
-	w.op = RC_READ;
+	w.op = QP_OP_READ;
 	ck_assert_int_eq(of_sender_post(&s, &w), -EOPNOTSUPP);
-	w.op = RC_WRITE;
+	w.op = QP_OP_WRITE;
 	for (unsigned i = 0; i < RC_QUEUE_DEPTH; i++)
 		ck_assert_int_eq(of_sender_post(&s, &w), 0);
 	ck_assert_int_eq(of_sender_post(&s, &w), -ENOBUFS);
@@ -470,7 +470,7 @@ static void post_more(struct world *w)
 {
 	while (w->posted < ITEMS && draw(6)) {
 		const struct item *it = &w->items[w->posted];
-		struct rc_work work = {.wr_id = w->posted,
+		struct qp_work work = {.wr_id = w->posted,
 				       .data = source + it->offset,
 				       .lkey = own_mr.lkey,
 				       .length = it->length,
@@ -547,7 +547,7 @@ START_TEST(spraying_over_uneven_paths_repeats_nothing)
 	start(64 * MTU, 8 * MTU, 3);
 	of_receiver_init(&w->rx, MTU, FIRST, &stats);
 	for (unsigned i = 0; i < 100; i++) {
-		struct rc_work work = {.wr_id = i,
+		struct qp_work work = {.wr_id = i,
 				       .data = source,
 				       .lkey = own_mr.lkey,
 				       .length = 10 * MTU,

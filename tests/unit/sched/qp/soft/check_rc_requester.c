@@ -66,7 +66,7 @@ static unsigned burst(struct rc_requester *r, struct roce_packet *out, unsigned 
 
 static void post(struct rc_requester *r, uint64_t id, uint32_t bytes, unsigned flags)
 {
-	struct rc_work w = {.wr_id = id,
+	struct qp_work w = {.wr_id = id,
 			    .data = source,
 			    .lkey = own_mr.lkey,
 			    .length = bytes,
@@ -146,7 +146,7 @@ END_TEST
 START_TEST(a_batch_that_notifies_nobody_is_a_row)
 {
 	struct roce_packet p[RC_BURST_PACKETS];
-	struct rc_work w = {.data = source, .length = 2 * MTU + 1, .remote_addr = 1000, .rkey = 5};
+	struct qp_work w = {.data = source, .length = 2 * MTU + 1, .remote_addr = 1000, .rkey = 5};
 	struct rc_requester r;
 
 	start(&r, 1 << 16, 1 << 16, 1);
@@ -394,7 +394,7 @@ END_TEST
 
 static void post_read(struct rc_requester *r, uint64_t id, uint32_t bytes)
 {
-	struct rc_work w = {.op = RC_READ,
+	struct qp_work w = {.op = QP_OP_READ,
 			    .wr_id = id,
 			    .data = source,
 			    .lkey = own_mr.lkey,
@@ -494,7 +494,7 @@ START_TEST(responses_land_in_order_and_a_missing_one_is_asked_for_again)
 	struct qp_mr mr;
 	struct rc_requester r;
 	uint32_t psn = 0xfffffd;
-	struct rc_work w = {.op = RC_READ, .wr_id = 7, .data = to, .length = 3 * MTU + 1};
+	struct qp_work w = {.op = QP_OP_READ, .wr_id = 7, .data = to, .length = 3 * MTU + 1};
 
 	memset(from, 0x33, sizeof(from));
 	start(&r, 64 * MTU, 64 * MTU, 7);
@@ -571,14 +571,14 @@ START_TEST(memory_that_is_gone_is_not_read)
 	static uint8_t other[4 * MTU];
 	struct roce_packet p[RC_BURST_PACKETS];
 	struct rc_requester r;
-	struct rc_work w = {.wr_id = 2, .data = other, .length = sizeof(other)};
+	struct qp_work w = {.wr_id = 2, .data = other, .length = sizeof(other)};
 	struct qp_mr mr, again;
 	unsigned n;
 
 	start(&r, 64 * MTU, 64 * MTU, 7);
 	ck_assert_int_eq(mr_table_add(&own_regions, other, sizeof(other), 0, 3, &mr), 0);
 	w.lkey = mr.lkey;
-	w.op = _i / 3 ? RC_READ : RC_WRITE;
+	w.op = _i / 3 ? QP_OP_READ : QP_OP_WRITE;
 	if (_i % 3 == BEHIND_OTHERS)
 		post(&r, 1, 2 * MTU, 0);
 	ck_assert_int_eq(rc_requester_post(&r, &w), 0);
@@ -680,7 +680,7 @@ END_TEST
 
 START_TEST(the_queue_is_bounded)
 {
-	struct rc_work w = {.length = 0};
+	struct qp_work w = {.length = 0};
 	struct rc_requester r;
 
 	start(&r, 1 << 16, 1 << 16, 1);
@@ -748,7 +748,7 @@ static struct roce_packet *channel_get(struct in_flight *channel, uint64_t step)
 
 /* What is posted: number i of it works on bytes [offset, offset + length) of source and target. */
 struct item {
-	enum rc_op op;
+	enum qp_op op;
 	uint64_t offset;
 	uint32_t length;
 	bool imm;
@@ -769,7 +769,7 @@ struct world {
 
 static bool takes_receive(const struct item *it)
 {
-	return it->op == RC_SEND || it->imm;
+	return it->op == QP_OP_SEND || it->imm;
 }
 
 static void plan(struct world *w, uint64_t *total)
@@ -778,11 +778,11 @@ static void plan(struct world *w, uint64_t *total)
 	for (unsigned i = 0; i < ITEMS; i++) {
 		struct item *it = &w->items[i];
 
-		it->op = (enum rc_op)draw(3);
+		it->op = (enum qp_op)draw(3);
 		it->length = draw(5) == 0 ? 0 : draw(4) == 0 ? MTU * (1 + draw(5)) : draw(3000);
-		if (it->op == RC_SEND && !w->has_receives)
+		if (it->op == QP_OP_SEND && !w->has_receives)
 			it->length = 0;
-		it->imm = it->op != RC_READ && draw(3) == 0;
+		it->imm = it->op != QP_OP_READ && draw(3) == 0;
 		it->offset = *total;
 		*total += it->length;
 	}
@@ -804,8 +804,8 @@ static void post_more(struct world *w)
 	while (w->posted < ITEMS && draw(4)) {
 		const struct item *it = &w->items[w->posted];
 		uint8_t *from = source + it->offset, *to = w->target + it->offset;
-		bool is_read = it->op == RC_READ;
-		struct rc_work work = {
+		bool is_read = it->op == QP_OP_READ;
+		struct qp_work work = {
 			.op = it->op,
 			.wr_id = w->posted,
 			.data = is_read ? to : from,

@@ -19,12 +19,12 @@ static const struct {
 
 START_TEST(a_megabyte_arrives)
 {
-	struct qp_write w;
+	struct qp_work w;
 	struct qp_stats stats;
 
 	open_pair(shapes[_i].a, shapes[_i].b, shapes[_i].mtu, attr_of(16, 7, shapes[_i].window));
 	w = write_of(7, 0, BYTES - 3, QP_WR_IMM);
-	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	ck_assert_int_eq(P->post(qa, &w), 0);
 	RUN_UNTIL(n_wa == 1 && n_wb == 1);
 	ck_assert_int_eq(wa[0].status, QP_WC_SUCCESS);
 	ck_assert_uint_eq(wa[0].wr_id, 7);
@@ -50,9 +50,9 @@ START_TEST(many_small_writes_complete_in_order)
 
 	open_default();
 	while (n_wa < 1000) {
-		struct qp_write w = write_of(posted, posted * 1000, posted % 999, QP_WR_IMM);
+		struct qp_work w = write_of(posted, posted * 1000, posted % 999, QP_WR_IMM);
 
-		if (posted < 1000 && !P->post_write(qa, &w))
+		if (posted < 1000 && !P->post(qa, &w))
 			posted++;
 		else
 			run_once();
@@ -71,34 +71,34 @@ END_TEST
 
 START_TEST(the_queue_reports_full_and_drains)
 {
-	struct qp_write w;
+	struct qp_work w;
 	unsigned posted = 0, refused = 0;
 	int err;
 
 	open_default();
 	w = write_of(1, 0, 4096, 0);
 	while (posted < 5000 && !refused) {
-		err = P->post_write(qa, &w);
+		err = P->post(qa, &w);
 		refused += err == -ENOBUFS;
 		ck_assert(err == 0 || err == -ENOBUFS);
 		posted += !err;
 	}
 	ck_assert_uint_eq(refused, 1);
 	RUN_UNTIL(n_wa == (int)posted);
-	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	ck_assert_int_eq(P->post(qa, &w), 0);
 	close_pair();
 }
 END_TEST
 
 START_TEST(a_qp_in_error_takes_and_sends_nothing)
 {
-	struct qp_write w;
+	struct qp_work w;
 	struct qp_stats before, after;
 
 	open_pair("::ffff:127.0.0.2", "::ffff:127.0.0.3", 4096, attr_of(10, 1, 0));
 	w = write_of(1, 0, 100000, QP_WR_IMM);
-	ck_assert_int_eq(P->post_write(qa, &w), 0); /* its first packets wait in b's socket now */
-	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	ck_assert_int_eq(P->post(qa, &w), 0); /* its first packets wait in b's socket now */
+	ck_assert_int_eq(P->post(qa, &w), 0);
 	P->qp_error(qb);
 	P->qp_error(qb);
 	P->endpoint_stats(b, &before);
@@ -112,21 +112,21 @@ START_TEST(a_qp_in_error_takes_and_sends_nothing)
 	for (unsigned i = 0; i < 100000; i++)
 		ck_assert_uint_eq(to[i], 0);
 	ck_assert_int_eq(n_wb, 0);
-	ck_assert_int_eq(P->post_write(qa, &w), -ENOTCONN);
-	ck_assert_int_eq(P->post_write(qb, &w), -ENOTCONN);
+	ck_assert_int_eq(P->post(qa, &w), -ENOTCONN);
+	ck_assert_int_eq(P->post(qb, &w), -ENOTCONN);
 	close_pair();
 }
 END_TEST
 
 START_TEST(a_local_error_flushes)
 {
-	struct qp_write w;
+	struct qp_work w;
 
 	open_default();
 	w = write_of(1, 0, BYTES, 0);
-	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	ck_assert_int_eq(P->post(qa, &w), 0);
 	w.wr_id = 2;
-	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	ck_assert_int_eq(P->post(qa, &w), 0);
 	P->qp_error(qa);
 	ck_assert_int_eq(P->qp_status(qa), 0); /* it was told to */
 	RUN_UNTIL(n_wa == 2);
@@ -138,19 +138,19 @@ END_TEST
 
 START_TEST(a_wrong_rkey_is_refused)
 {
-	struct qp_write w;
+	struct qp_work w;
 
 	open_default();
 	w = write_of(1, 0, 5000, 0);
 	w.rkey ^= 1;
-	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	ck_assert_int_eq(P->post(qa, &w), 0);
 	w = write_of(2, 0, 5000, 0);
-	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	ck_assert_int_eq(P->post(qa, &w), 0);
 	RUN_UNTIL(n_wa == 2);
 	ck_assert_int_eq(wa[0].status, QP_WC_REM_ACCESS_ERR);
 	ck_assert_int_eq(wa[1].status, QP_WC_FLUSH_ERR);
 	ck_assert_uint_eq(to[0], 0);
-	ck_assert_int_eq(P->post_write(qb, &w), -ENOTCONN); /* that end is in error too */
+	ck_assert_int_eq(P->post(qb, &w), -ENOTCONN); /* that end is in error too */
 	ck_assert_int_eq(P->qp_status(qa), 0); /* not at once: the sender is to hear why, first */
 	ck_assert_int_eq(P->qp_status(qb), 0);
 	for (int side = 0; side < 2; side++) {
@@ -166,22 +166,22 @@ END_TEST
 
 START_TEST(what_was_promised_is_checked_at_the_post)
 {
-	struct qp_write w;
+	struct qp_work w;
 	struct qp_attr attr = attr_of(16, 7, 0);
 	struct qp_remote r = {.address = address("::ffff:127.0.0.3"), .qpn = 1u << 24};
 	struct qp *q;
 
 	open_default();
 	w = write_of(1, 1, BYTES, 0);
-	ck_assert_int_eq(P->post_write(qa, &w), -EINVAL);
+	ck_assert_int_eq(P->post(qa, &w), -EINVAL);
 	w = write_of(1, 0, 4, 0);
 	w.lkey ^= 1;
-	ck_assert_int_eq(P->post_write(qa, &w), -EINVAL);
+	ck_assert_int_eq(P->post(qa, &w), -EINVAL);
 	w = write_of(1, 0, 4, 0x80);
-	ck_assert_int_eq(P->post_write(qa, &w), -EINVAL);
+	ck_assert_int_eq(P->post(qa, &w), -EINVAL);
 	ck_assert_int_eq(P->qp_create(a, &attr, &q), 0);
 	w = write_of(1, 0, 4, 0);
-	ck_assert_int_eq(P->post_write(q, &w), -ENOTCONN);
+	ck_assert_int_eq(P->post(q, &w), -ENOTCONN);
 	ck_assert_int_eq(P->qp_connect(q, &r), -EINVAL);
 	attr.udp_source_port = 1000;
 	ck_assert_int_eq(P->qp_create(a, &attr, &q), -EINVAL);
@@ -274,7 +274,7 @@ START_TEST(several_endpoints_share_an_address)
 	struct qp_endpoint *first[2];
 	struct qp_attr attr = attr_of(16, 7, 0);
 	struct qp_control c = {.plane = 1, .sub_port = 1, .data = "probe", .length = 5};
-	struct qp_write w;
+	struct qp_work w;
 
 	first[0] = endpoint(ends[_i][0], 4096);
 	first[1] = endpoint(ends[_i][1], 4096);
@@ -292,7 +292,7 @@ START_TEST(several_endpoints_share_an_address)
 	join(qa, qb, ends[_i][0], ends[_i][1]);
 	register_memory();
 	w = write_of(1, 0, BYTES, QP_WR_IMM);
-	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	ck_assert_int_eq(P->post(qa, &w), 0);
 	RUN_UNTIL(n_wa == 1 && n_wb == 1);
 	ck_assert_int_eq(wa[0].status, QP_WC_SUCCESS);
 	ck_assert_mem_eq(from, to, BYTES);
@@ -405,7 +405,7 @@ static void must_be_acknowledged_or_readable(unsigned n_writes)
 START_TEST(a_conversation_of_callers_that_spin_is_acknowledged)
 {
 	struct qp_stats stats[2];
-	struct qp_write w, reply;
+	struct qp_work w, reply;
 	struct qp_mr back;
 
 	open_patient();
@@ -414,25 +414,25 @@ START_TEST(a_conversation_of_callers_that_spin_is_acknowledged)
 		spin();
 	for (unsigned i = 1; i <= 206; i++) {
 		w = write_of(i, 0, 64, QP_WR_IMM);
-		reply = (struct qp_write){.wr_id = i,
-					  .data = to,
-					  .lkey = mb.lkey,
-					  .length = 64,
-					  .remote_addr = (uintptr_t)from + 4096,
-					  .rkey = back.rkey,
-					  .flags = QP_WR_IMM};
-		ck_assert_int_eq(P->post_write(qa, &w), 0);
+		reply = (struct qp_work){.wr_id = i,
+					 .data = to,
+					 .lkey = mb.lkey,
+					 .length = 64,
+					 .remote_addr = (uintptr_t)from + 4096,
+					 .rkey = back.rkey,
+					 .flags = QP_WR_IMM};
+		ck_assert_int_eq(P->post(qa, &w), 0);
 		while (n_received(wb, n_wb) < i)
 			spin();
 		must_be_acknowledged_or_readable(i);
-		ck_assert_int_eq(P->post_write(qb, &reply), 0);
+		ck_assert_int_eq(P->post(qb, &reply), 0);
 		while (n_received(wa, n_wa) < i)
 			spin();
 		for (unsigned k = 0; k < 10; k++) /* whoever spins finds nothing most times */
 			spin();
 	}
 	w = write_of(207, 0, 64, QP_WR_IMM);
-	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	ck_assert_int_eq(P->post(qa, &w), 0);
 	while (n_received(wb, n_wb) < 207)
 		spin();
 	RUN_UNTIL(n_wa == 207 + 206 && n_wb == 206 + 207);
@@ -501,20 +501,20 @@ static void converse(unsigned n, uint32_t back_rkey)
 	unsigned want_b = n_received(wb, n_wb), want_a = n_received(wa, n_wa);
 
 	for (unsigned i = 1; i <= n; i++) {
-		struct qp_write w = write_of(i, 0, 16, QP_WR_IMM);
-		struct qp_write reply = {.wr_id = i,
-					 .data = to,
-					 .lkey = mb.lkey,
-					 .length = 16,
-					 .remote_addr = (uintptr_t)from + 4096,
-					 .rkey = back_rkey,
-					 .flags = QP_WR_IMM};
+		struct qp_work w = write_of(i, 0, 16, QP_WR_IMM);
+		struct qp_work reply = {.wr_id = i,
+					.data = to,
+					.lkey = mb.lkey,
+					.length = 16,
+					.remote_addr = (uintptr_t)from + 4096,
+					.rkey = back_rkey,
+					.flags = QP_WR_IMM};
 
-		ck_assert_int_eq(P->post_write(qa, &w), 0);
+		ck_assert_int_eq(P->post(qa, &w), 0);
 		spin_one(a, wa, &n_wa);
 		for (want_b++; n_received(wb, n_wb) < want_b; n_wb += P->poll(b, wb + n_wb, 1))
 			ck_assert_int_ge(P->endpoint_progress(b), 0);
-		ck_assert_int_eq(P->post_write(qb, &reply), 0);
+		ck_assert_int_eq(P->post(qb, &reply), 0);
 		spin_one(b, wb, &n_wb);
 		for (want_a++; n_received(wa, n_wa) < want_a; n_wa += P->poll(a, wa + n_wa, 1))
 			ck_assert_int_ge(P->endpoint_progress(a), 0);
@@ -556,14 +556,14 @@ END_TEST
  */
 START_TEST(one_call_takes_a_message_in_and_acknowledges_it)
 {
-	struct qp_write w;
+	struct qp_work w;
 
 	acknowledge_now = true;
 	open_default();
 	for (unsigned i = 0; i < 100; i++)
 		spin();
 	w = write_of(1, 0, 64, QP_WR_IMM);
-	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	ck_assert_int_eq(P->post(qa, &w), 0);
 	while (!n_wb) {
 		ck_assert_int_ge(P->endpoint_progress(b), 0);
 		n_wb += P->poll(b, wb, 1);
@@ -581,7 +581,7 @@ END_TEST
 START_TEST(moving_and_kicking_lose_nothing)
 {
 	struct qp_attr any = attr_of(16, 7, 0);
-	struct qp_write w;
+	struct qp_work w;
 	struct qp *q;
 
 	open_default();
@@ -589,7 +589,7 @@ START_TEST(moving_and_kicking_lose_nothing)
 	ck_assert_int_eq(P->qp_create(a, &any, &q), 0);
 	ck_assert_int_eq(P->qp_move(q, 0, 0), -EINVAL);
 	w = write_of(1, 0, BYTES, QP_WR_IMM);
-	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	ck_assert_int_eq(P->post(qa, &w), 0);
 	ck_assert_int_eq(P->qp_move(qa, 2, 0), -EINVAL);
 	ck_assert_int_eq(P->qp_move(qa, 0, 0), -ENODEV);
 	ck_assert_int_eq(P->qp_move(qa, 1, 0), 0);
@@ -605,7 +605,7 @@ START_TEST(an_early_peer_waits_for_connect)
 {
 	struct qp_attr attr = attr_of(12, 7, 0);
 	struct qp_remote to_y, to_x;
-	struct qp_write w;
+	struct qp_work w;
 	struct qp *x, *y;
 
 	open_default();
@@ -617,7 +617,7 @@ START_TEST(an_early_peer_waits_for_connect)
 		.address = address("::ffff:127.0.0.2"), .qpn = P->qp_num(x), .psn = P->qp_psn(x)};
 	ck_assert_int_eq(P->qp_connect(x, &to_y), 0);
 	w = write_of(5, 0, 64, 0);
-	ck_assert_int_eq(P->post_write(x, &w), 0);
+	ck_assert_int_eq(P->post(x, &w), 0);
 	run_once();
 	ck_assert_int_eq(P->qp_connect(y, &to_x), 0);
 	RUN_UNTIL(n_wa == 1);
@@ -649,14 +649,15 @@ static struct qp_recv recv_of(uint64_t id, uint32_t offset, uint32_t bytes)
 
 static int post_send(uint64_t id, uint32_t offset, uint32_t bytes, unsigned flags)
 {
-	struct qp_send s = {.wr_id = id,
+	struct qp_work s = {.op = QP_OP_SEND,
+			    .wr_id = id,
 			    .data = from + offset,
 			    .lkey = ma.lkey,
 			    .length = bytes,
 			    .imm = 9,
 			    .flags = flags};
 
-	return P->post_send(qa, &s);
+	return P->post(qa, &s);
 }
 
 START_TEST(sends_land_in_posted_receives)
@@ -760,16 +761,16 @@ static const struct {
 
 START_TEST(a_read_brings_the_peers_memory)
 {
-	struct qp_read r = {.wr_id = 5, .length = read_shapes[_i].bytes};
+	struct qp_work r = {.op = QP_OP_READ, .wr_id = 5, .length = read_shapes[_i].bytes};
 
 	open_readable(0, 0, read_shapes[_i].mtu);
 	r.data = to; /* b reads from a, while it writes beside it */
 	r.lkey = mb.lkey;
 	r.remote_addr = (uintptr_t)from;
 	r.rkey = ma.rkey;
-	ck_assert_int_eq(P->post_read(qb, &r), 0);
+	ck_assert_int_eq(P->post(qb, &r), 0);
 	r.wr_id = 6;
-	ck_assert_int_eq(P->post_read(qb, &r), 0);
+	ck_assert_int_eq(P->post(qb, &r), 0);
 	RUN_UNTIL(n_wb == 2);
 	ck_assert_int_eq(wb[0].status, 0);
 	ck_assert_int_eq(wb[1].status, 0);
@@ -784,14 +785,14 @@ END_TEST
 
 START_TEST(a_read_of_what_is_not_open_is_refused)
 {
-	struct qp_read r = {.wr_id = 5, .length = 100};
+	struct qp_work r = {.op = QP_OP_READ, .wr_id = 5, .length = 100};
 
 	open_default(); /* from may not be read by peers, to may only be written */
 	r.data = to;
 	r.lkey = mb.lkey;
 	r.remote_addr = (uintptr_t)from;
 	r.rkey = ma.rkey;
-	ck_assert_int_eq(P->post_read(qb, &r), 0);
+	ck_assert_int_eq(P->post(qb, &r), 0);
 	RUN_UNTIL(n_wb == 1);
 	ck_assert_int_eq(wb[0].status, QP_WC_REM_ACCESS_ERR);
 	ck_assert_uint_eq(to[0], 0);

@@ -102,10 +102,10 @@ START_TEST(ends_that_differ_agree_on_the_smaller)
 {
 	struct qp_attr attr = attr_of(16, 7, 0);
 	bool order_free = _i / 2 == 1;
-	struct qp_read read = {.wr_id = 3, .length = BYTES};
+	struct qp_work read = {.op = QP_OP_READ, .wr_id = 3, .length = BYTES};
 	struct qp_mr readable;
 	struct qp_stats stats;
-	struct qp_write w;
+	struct qp_work w;
 
 	both_order_free = attr.order_free = order_free;
 	set_mtu(65536);
@@ -118,7 +118,7 @@ START_TEST(ends_that_differ_agree_on_the_smaller)
 	join(qa, qb, "::ffff:127.0.0.2", "::ffff:127.0.0.3");
 	register_memory();
 	w = write_of(1, 0, BYTES, QP_WR_IMM);
-	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	ck_assert_int_eq(P->post(qa, &w), 0);
 	RUN_UNTIL(n_wa == 1 && n_wb == 1);
 	ck_assert_int_eq(wa[0].status, QP_WC_SUCCESS);
 	ck_assert_mem_eq(from, to, BYTES);
@@ -134,7 +134,7 @@ START_TEST(ends_that_differ_agree_on_the_smaller)
 	read.lkey = mb.lkey;
 	read.remote_addr = (uintptr_t)from;
 	read.rkey = readable.rkey;
-	ck_assert_int_eq(P->post_read(qb, &read), 0);
+	ck_assert_int_eq(P->post(qb, &read), 0);
 	RUN_UNTIL(n_wb == 2);
 	ck_assert_int_eq(wb[1].status, QP_WC_SUCCESS);
 	ck_assert_mem_eq(from, to, BYTES);
@@ -154,7 +154,7 @@ static uint32_t payload_by_lo(void)
 START_TEST(a_packet_that_is_too_long_is_lost)
 {
 	struct qp_attr attr = attr_of(16, 7, 0);
-	struct qp_write w;
+	struct qp_work w;
 	struct qp_stats stats;
 	uint64_t changes;
 
@@ -164,16 +164,16 @@ START_TEST(a_packet_that_is_too_long_is_lost)
 	ck_assert_uint_eq(payload_by_lo(), 4096);
 	ck_assert_uint_eq(P->endpoint_mtus(a)->payload[0][0], QP_MTU_UNKNOWN);
 	w = write_of(1, 0, 4096, 0);
-	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	ck_assert_int_eq(P->post(qa, &w), 0);
 	RUN_UNTIL(n_wa == 1);
 	changes = P->endpoint_mtus(a)->changes;
 	set_mtu(1500);
 	w = write_of(2, 0, 0, 0);
-	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	ck_assert_int_eq(P->post(qa, &w), 0);
 	RUN_UNTIL(n_wa == 2);
 	ck_assert_int_eq(wa[1].status, QP_WC_SUCCESS); /* an empty one fits */
 	w = write_of(3, 0, 100000, 0);
-	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	ck_assert_int_eq(P->post(qa, &w), 0);
 	RUN_UNTIL(payload_by_lo() == 1024);
 	ck_assert_uint_gt(P->endpoint_mtus(a)->changes, changes);
 	P->endpoint_stats(a, &stats);

@@ -14,7 +14,7 @@ START_TEST(another_source_port_loses_nothing)
 	struct qp_control c = {.remote = address("::ffff:127.0.0.3"), .plane = 1, .sub_port = 1};
 	struct qp_attr taken = attr_of(16, 7, 0);
 	struct qp_stats s;
-	struct qp_write w;
+	struct qp_work w;
 	struct qp *q;
 	uint16_t old;
 
@@ -23,7 +23,7 @@ START_TEST(another_source_port_loses_nothing)
 	taken.udp_source_port = 50500;
 	ck_assert_int_eq(P->qp_create(a, &taken, &q), 0);
 	w = write_of(1, 0, BYTES, QP_WR_IMM);
-	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	ck_assert_int_eq(P->post(qa, &w), 0);
 	ck_assert_int_eq(P->qp_move(qa, 1, 1000), -EINVAL);
 	ck_assert_int_eq(P->qp_move(qa, 1, 50500), 0); /* shared with q */
 	ck_assert_uint_eq(P->qp_source_port(qa), 50500);
@@ -62,7 +62,7 @@ static const struct {
 START_TEST(a_megabyte_sprayed_over_ports_arrives)
 {
 	struct qp_path paths[QP_MAX_PATHS];
-	struct qp_write w;
+	struct qp_work w;
 	struct qp_stats stats;
 
 	open_order_free(free_shapes[_i].mtu, free_shapes[_i].window);
@@ -71,7 +71,7 @@ START_TEST(a_megabyte_sprayed_over_ports_arrives)
 	ck_assert_int_eq(P->qp_spread(qa, paths, free_shapes[_i].paths), 0);
 	for (unsigned i = 0; i < 8; i++) {
 		w = write_of(i, i * BYTES / 8, BYTES / 8 - 1, i % 2 ? QP_WR_IMM : 0);
-		ck_assert_int_eq(P->post_write(qa, &w), 0);
+		ck_assert_int_eq(P->post(qa, &w), 0);
 	}
 	RUN_UNTIL(n_wa == 8 && n_wb == 4);
 	for (unsigned i = 0; i < 8; i++) {
@@ -111,12 +111,12 @@ START_TEST(paths_change_under_way)
 {
 	struct qp_path paths[] = {{1, 50200}, {1, 50201}, {1, 50202}};
 	struct qp_path bad[] = {{1, 50300}, {1, 50300}, {2, 50301}, {1, 1000}, {0, 50302}};
-	struct qp_write w;
+	struct qp_work w;
 
 	open_order_free(4096, 0);
 	w = write_of(1, 0, BYTES, QP_WR_IMM);
 	ck_assert_int_eq(P->qp_spread(qa, paths, 3), 0);
-	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	ck_assert_int_eq(P->post(qa, &w), 0);
 	ck_assert_int_eq(P->qp_spread(qa, paths + 1, 2), 0);
 	ck_assert_int_eq(P->qp_spread(qa, bad, 2), -EINVAL);
 	ck_assert_int_eq(P->qp_spread(qa, bad + 2, 1), -EINVAL);
@@ -139,8 +139,8 @@ START_TEST(order_free_is_for_both_or_neither)
 {
 	struct qp_attr attr = attr_of(16, 7, 0);
 	struct qp_remote r = {.address = address("::ffff:127.0.0.3"), .qpn = 77};
-	struct qp_send send = {.length = 0};
-	struct qp_read read = {.length = 0};
+	struct qp_work send = {.op = QP_OP_SEND};
+	struct qp_work read = {.op = QP_OP_READ};
 	struct qp *q;
 
 	open_order_free(4096, 0);
@@ -155,28 +155,28 @@ START_TEST(order_free_is_for_both_or_neither)
 	attr.order_free = true;
 	attr.receives = 1;
 	ck_assert_int_eq(P->qp_create(a, &attr, &q), -EINVAL);
-	ck_assert_int_eq(P->post_send(qa, &send), -EOPNOTSUPP);
-	ck_assert_int_eq(P->post_read(qa, &read), -EOPNOTSUPP);
+	ck_assert_int_eq(P->post(qa, &send), -EOPNOTSUPP);
+	ck_assert_int_eq(P->post(qa, &read), -EOPNOTSUPP);
 	close_pair();
 }
 END_TEST
 
 START_TEST(order_free_refusals_find_the_guilty)
 {
-	struct qp_write w;
+	struct qp_work w;
 
 	open_order_free(4096, 0);
 	w = write_of(1, 0, 5000, QP_WR_IMM);
-	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	ck_assert_int_eq(P->post(qa, &w), 0);
 	w = write_of(2, 0, 5000, 0);
 	w.rkey ^= 1;
-	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	ck_assert_int_eq(P->post(qa, &w), 0);
 	w = write_of(3, 0, 5000, QP_WR_IMM);
-	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	ck_assert_int_eq(P->post(qa, &w), 0);
 	RUN_UNTIL(n_wa == 3);
 	ck_assert_int_eq(wa[1].status, QP_WC_REM_ACCESS_ERR);
 	ck_assert_int_eq(wa[2].status, QP_WC_FLUSH_ERR);
-	ck_assert_int_eq(P->post_write(qb, &w), -ENOTCONN);
+	ck_assert_int_eq(P->post(qb, &w), -ENOTCONN);
 	close_pair();
 }
 END_TEST
@@ -184,12 +184,12 @@ END_TEST
 START_TEST(order_free_silence_ends)
 {
 	struct qp_attr attr = attr_of(10, 1, 0);
-	struct qp_write w;
+	struct qp_work w;
 
 	both_order_free = attr.order_free = true;
 	open_pair("::ffff:127.0.0.2", "::ffff:127.0.0.3", 4096, attr);
 	w = write_of(1, 0, 100000, QP_WR_IMM);
-	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	ck_assert_int_eq(P->post(qa, &w), 0);
 	P->qp_error(qb);
 	RUN_UNTIL(n_wa == 1);
 	ck_assert_int_eq(wa[0].status, QP_WC_RETRY_EXC_ERR);

@@ -19,17 +19,17 @@ static void open_refusing(struct qp_attr attr, bool order_free)
 /* With a key that the peer does not know. */
 static void post_bad(struct qp *qp, uint64_t id)
 {
-	struct qp_write w = write_of(id, 0, 64, 0);
+	struct qp_work w = write_of(id, 0, 64, 0);
 
 	if (qp == qb)
-		w = (struct qp_write){.wr_id = id,
-				      .data = to,
-				      .lkey = mb.lkey,
-				      .length = 64,
-				      .remote_addr = (uintptr_t)from,
-				      .rkey = back.rkey};
+		w = (struct qp_work){.wr_id = id,
+				     .data = to,
+				     .lkey = mb.lkey,
+				     .length = 64,
+				     .remote_addr = (uintptr_t)from,
+				     .rkey = back.rkey};
 	w.rkey ^= 1;
-	ck_assert_int_eq(P->post_write(qp, &w), 0);
+	ck_assert_int_eq(P->post(qp, &w), 0);
 }
 
 /* As if the network had lost all that is under way to ep. */
@@ -78,7 +78,7 @@ END_TEST
 /* Nothing new is posted on it; what was waits for the peer's answer until the owner ends it. */
 START_TEST(one_that_refuses_takes_no_more_posts)
 {
-	struct qp_write w = {.wr_id = 2, .length = 64};
+	struct qp_work w = {.wr_id = 2, .length = 64};
 	struct qp_stats stats;
 
 	open_refusing(attr_of(16, 7, 0), _i == 1);
@@ -87,12 +87,12 @@ START_TEST(one_that_refuses_takes_no_more_posts)
 	w.remote_addr = (uintptr_t)from + 4096;
 	w.rkey = back.rkey;
 	post_bad(qa, 1);
-	ck_assert_int_eq(P->post_write(qb, &w), 0);
+	ck_assert_int_eq(P->post(qb, &w), 0);
 	do {
 		ck_assert_int_ge(P->endpoint_progress(b), 0);
 		P->endpoint_stats(b, &stats);
 	} while (!stats.naks_sent);
-	ck_assert_int_eq(P->post_write(qb, &w), -ENOTCONN);
+	ck_assert_int_eq(P->post(qb, &w), -ENOTCONN);
 	ck_assert_int_eq(P->poll(b, wb, 1), 0);
 	ck_assert_int_eq(P->qp_status(qb), 0);
 	P->qp_error(qb);

@@ -133,7 +133,7 @@ START_TEST(a_queue_that_grows_is_no_loss)
 
 	start();
 	for (uint64_t now = 1; now < 20000 * MS; now += MS / 4) {
-		struct rc_work w = {.data = source, .lkey = own_mr.lkey, .length = 16 * MTU};
+		struct qp_work w = {.data = source, .lkey = own_mr.lkey, .length = 16 * MTU};
 		struct roce_packet p[RC_BURST_PACKETS];
 		unsigned n;
 
@@ -176,7 +176,7 @@ END_TEST
 /* A path that dies is given up after as long as ever, however short its round trips were. */
 START_TEST(a_dead_path_is_given_up_in_time)
 {
-	struct rc_work w = {.data = source, .length = MTU};
+	struct qp_work w = {.data = source, .length = MTU};
 	struct roce_packet p[RC_BURST_PACKETS],
 		ack = {.opcode = ROCE_ACK, .syndrome = ROCE_SYNDROME_ACK};
 	bool order_free = _i == 1;

@@ -132,11 +132,11 @@ START_TEST(a_marked_packet_slows_its_sender_down)
 	most = window_of(qa);
 	for (int i = 0; i < 4; i++) {
 		uint64_t begun_ns = clock_now_ns(), most_cnps;
-		struct qp_write w = write_of((uint64_t)i, 0, BYTES, 0);
+		struct qp_work w = write_of((uint64_t)i, 0, BYTES, 0);
 		struct qp_stats here, there;
 
 		mark(qa, 26 << 2 | ecn[i]);
-		ck_assert_int_eq(P->post_write(qa, &w), 0);
+		ck_assert_int_eq(P->post(qa, &w), 0);
 		RUN_UNTIL(n_wa == i + 1);
 		ck_assert_int_eq(wa[i].status, QP_WC_SUCCESS);
 		P->endpoint_stats(a, &here);
@@ -178,11 +178,11 @@ START_TEST(a_marked_packet_lowers_the_rate)
 	most = window_of(qa);
 	for (int i = 0; i < 2; i++) {
 		uint64_t begun_ns = clock_now_ns();
-		struct qp_write w = write_of((uint64_t)i, 0, BYTES, 0);
+		struct qp_work w = write_of((uint64_t)i, 0, BYTES, 0);
 		struct qp_stats here;
 
 		mark(qa, 26 << 2 | (i ? 3 : 2));
-		ck_assert_int_eq(P->post_write(qa, &w), 0);
+		ck_assert_int_eq(P->post(qa, &w), 0);
 		RUN_UNTIL(n_wa == i + 1);
 		ck_assert_int_eq(wa[i].status, QP_WC_SUCCESS);
 		P->endpoint_stats(a, &here);
@@ -206,7 +206,7 @@ END_TEST
 START_TEST(a_rate_that_rises_counts_for_what_waits)
 {
 	struct qp_attr attr = attr_of(16, 7, 0);
-	struct qp_write w;
+	struct qp_work w;
 	struct qp_stats here;
 
 	attr.dcqcn.is_on = true;
@@ -214,7 +214,7 @@ START_TEST(a_rate_that_rises_counts_for_what_waits)
 	open_pair(pairs[0].a, pairs[0].b, 4096, attr);
 	qa->pace->rate.rate_bps = 1000; /* a burst takes minutes */
 	w = write_of(0, 0, BYTES, 0);
-	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	ck_assert_int_eq(P->post(qa, &w), 0);
 	RUN_UNTIL(qa->pace->next_ns);
 	P->endpoint_stats(a, &here);
 	ck_assert_uint_gt(here.tx_packets, 0);
@@ -229,7 +229,7 @@ END_TEST
 /* The answer to a READ slows down who asked: nobody else can. */
 START_TEST(a_marked_answer_slows_the_reader_down)
 {
-	struct qp_read r = {.length = BYTES};
+	struct qp_work r = {.op = QP_OP_READ, .length = BYTES};
 	struct qp_stats stats[2];
 	struct qp_mr readable;
 	uint32_t most;
@@ -242,7 +242,7 @@ START_TEST(a_marked_answer_slows_the_reader_down)
 	r.rkey = readable.rkey;
 	most = window_of(qb);
 	mark(qa, 26 << 2 | 3);
-	ck_assert_int_eq(P->post_read(qb, &r), 0);
+	ck_assert_int_eq(P->post(qb, &r), 0);
 	RUN_UNTIL(n_wb == 1);
 	ck_assert_int_eq(wb[0].status, QP_WC_SUCCESS);
 	ck_assert_uint_lt(window_of(qb), most);

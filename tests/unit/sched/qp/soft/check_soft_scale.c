@@ -30,14 +30,14 @@ static void add_qps(unsigned n, int writes, bool order_free)
 
 	attr.order_free = both_order_free = order_free;
 	while (n--) {
-		struct qp_write w = write_of(1, 0, 100, QP_WR_IMM);
+		struct qp_work w = write_of(1, 0, 100, QP_WR_IMM);
 		struct qp *x, *y;
 
 		ck_assert_int_eq(P->qp_create(a, &attr, &x), 0);
 		ck_assert_int_eq(P->qp_create(b, &attr, &y), 0);
 		join(x, y, "::ffff:127.0.0.2", "::ffff:127.0.0.3");
 		for (unsigned i = 0; i < (unsigned)writes; i++)
-			ck_assert_int_eq(P->post_write(x, &w), 0);
+			ck_assert_int_eq(P->post(x, &w), 0);
 		RUN_UNTIL(n_wa == writes && n_wb == writes);
 		n_wa = n_wb = 0;
 	}
@@ -68,9 +68,9 @@ static uint64_t cost_ns(void)
 		uint64_t begun = clock_now_ns(), took;
 
 		for (unsigned i = 0; i < 64; i++) {
-			struct qp_write w = write_of(1, 0, 64, 0);
+			struct qp_work w = write_of(1, 0, 64, 0);
 
-			ck_assert_int_eq(P->post_write(qa, &w), 0);
+			ck_assert_int_eq(P->post(qa, &w), 0);
 			for (n_wa = 0; !n_wa;) {
 				P->endpoint_progress(b);
 				P->endpoint_progress(a);

@@ -50,17 +50,17 @@ static void flood(unsigned n)
 START_TEST(a_qp_that_ends_when_its_socket_has_room_is_forgotten)
 {
 	struct qp_mr back;
-	struct qp_write bad;
+	struct qp_work bad;
 
 	open_default();
 	ck_assert_int_eq(P->mr_register(a, from, BYTES, QP_ACCESS_REMOTE_WRITE, &back), 0);
-	bad = (struct qp_write){.data = to,
-				.lkey = mb.lkey,
-				.length = 64,
-				.remote_addr = (uintptr_t)from,
-				.rkey = back.rkey ^ 1};
-	ck_assert_int_eq(P->post_write(qb, &bad), 0); /* nobody shapes yet: it is in a's socket */
-	shape("1kbit"); /* its burst, and then a packet in half a minute */
+	bad = (struct qp_work){.data = to,
+			       .lkey = mb.lkey,
+			       .length = 64,
+			       .remote_addr = (uintptr_t)from,
+			       .rkey = back.rkey ^ 1};
+	ck_assert_int_eq(P->post(qb, &bad), 0); /* nobody shapes yet: it is in a's socket */
+	shape("1kbit");				/* its burst, and then a packet in half a minute */
 	while (!qa->responder.dead || soft_link_is_alone(&qa->waiting)) {
 		flood(10000); /* full */
 		ck_assert_int_eq(qa->state, SOFT_QP_RTS);
@@ -93,9 +93,9 @@ START_TEST(qps_that_share_a_full_socket_all_go_on)
 	}
 	dgram_set_buffer(x[0]->socket->fd, SO_SNDBUF, 4096);
 	for (unsigned i = 0; i < 24; i++) {
-		struct qp_write w = write_of(i, i * 40000, 40000, QP_WR_IMM);
+		struct qp_work w = write_of(i, i * 40000, 40000, QP_WR_IMM);
 
-		ck_assert_int_eq(P->post_write(x[i], &w), 0);
+		ck_assert_int_eq(P->post(x[i], &w), 0);
 	}
 	RUN_UNTIL(n_wa == 24 && n_wb == 24);
 	for (unsigned i = 0; i < 24; i++)
@@ -207,9 +207,9 @@ static struct qp *to_receiver(uint8_t dscp, bool order_free)
 
 static void post_empty(struct qp *q)
 {
-	struct qp_write w = {.flags = QP_WR_IMM};
+	struct qp_work w = {.flags = QP_WR_IMM};
 
-	ck_assert_int_eq(P->post_write(q, &w), 0);
+	ck_assert_int_eq(P->post(q, &w), 0);
 }
 
 /*
@@ -296,7 +296,7 @@ START_TEST(a_pool_that_is_taken_stops_nobody)
 {
 	struct sockaddr_in at = {.sin_family = AF_INET};
 	int fds[FARE_SOURCE_PORTS];
-	struct qp_write w;
+	struct qp_work w;
 
 	ck_assert_int_eq(inet_pton(AF_INET, _i ? "0.0.0.0" : "127.0.0.2", &at.sin_addr), 1);
 	for (unsigned i = 0; i < FARE_SOURCE_PORTS; i++) {
@@ -307,7 +307,7 @@ START_TEST(a_pool_that_is_taken_stops_nobody)
 	open_default();
 	ck_assert_uint_ge(P->qp_source_port(qa), FARE_SOURCE_PORT_FIRST + FARE_SOURCE_PORTS);
 	w = write_of(1, 0, 100000, 0);
-	ck_assert_int_eq(P->post_write(qa, &w), 0);
+	ck_assert_int_eq(P->post(qa, &w), 0);
 	RUN_UNTIL(n_wa == 1);
 	ck_assert_int_eq(wa[0].status, QP_WC_SUCCESS);
 	ck_assert_mem_eq(from, to, 100000);

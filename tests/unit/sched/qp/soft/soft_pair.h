@@ -171,9 +171,9 @@ static inline void run_once(void)
 	n_wb += P->poll(b, wb + n_wb, 2048 - n_wb);
 }
 
-static inline struct qp_write write_of(uint64_t id, uint32_t offset, uint32_t bytes, unsigned flags)
+static inline struct qp_work write_of(uint64_t id, uint32_t offset, uint32_t bytes, unsigned flags)
 {
-	return (struct qp_write){
+	return (struct qp_work){
 		.wr_id = id,
 		.data = from + offset,
 		.lkey = ma.lkey,

@@ -165,12 +165,12 @@ START_TEST(regions_come_and_go_while_the_device_is_lost)
 	verbs_mock_restore(device);
 	replace_qps();
 	memset(memory[0], 5, BYTES);
-	struct qp_write w = {.data = memory[0],
-			     .lkey = mr[0].lkey,
-			     .length = BYTES,
-			     .remote_addr = (uintptr_t)more,
-			     .rkey = other.rkey};
-	until(v->post_write(qp[0], &w) == 0);
+	struct qp_work w = {.data = memory[0],
+			    .lkey = mr[0].lkey,
+			    .length = BYTES,
+			    .remote_addr = (uintptr_t)more,
+			    .rkey = other.rkey};
+	until(v->post(qp[0], &w) == 0);
 	until(more[BYTES - 1] == 5);
 }
 END_TEST
@@ -369,7 +369,7 @@ START_TEST(processes_at_an_address_have_ports_of_their_own)
 	struct qp_endpoint_attr attr = attr_of(1);
 	struct qp_control c = {.data = "x", .length = 1, .remote = attr.address};
 	struct qp_endpoint *second;
-	struct qp_write w;
+	struct qp_work w;
 	struct qp *q;
 
 	attr.on_control = count_control;
@@ -387,12 +387,12 @@ START_TEST(processes_at_an_address_have_ports_of_their_own)
 			 0);
 	q = connect_to_third();
 	memset(memory[0], 9, BYTES);
-	w = (struct qp_write){.data = memory[0],
-			      .lkey = mr[0].lkey,
-			      .length = BYTES,
-			      .remote_addr = (uintptr_t)memory[2],
-			      .rkey = mr[2].rkey};
-	until(v->post_write(q, &w) == 0);
+	w = (struct qp_work){.data = memory[0],
+			     .lkey = mr[0].lkey,
+			     .length = BYTES,
+			     .remote_addr = (uintptr_t)memory[2],
+			     .rkey = mr[2].rkey};
+	until(v->post(q, &w) == 0);
 	until(n_wc[0] > before);
 	ck_assert_int_eq(last[0].status, QP_WC_SUCCESS);
 	ck_assert_mem_eq(memory[0], memory[2], BYTES);

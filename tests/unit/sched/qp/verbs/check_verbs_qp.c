@@ -40,21 +40,21 @@ static void look(void)
 		ck_assert_msg(ms_ < LIMIT_MS, "in vain: %s", #condition);                          \
 	} while (0)
 
-static struct qp_write write_of(uint64_t wr_id, uint32_t at, uint32_t length)
+static struct qp_work write_of(uint64_t wr_id, uint32_t at, uint32_t length)
 {
-	return (struct qp_write){.wr_id = wr_id,
-				 .data = memory[0] + at,
-				 .lkey = mr[0].lkey,
-				 .length = length,
-				 .remote_addr = (uintptr_t)memory[1] + at,
-				 .rkey = mr[1].rkey};
+	return (struct qp_work){.wr_id = wr_id,
+				.data = memory[0] + at,
+				.lkey = mr[0].lkey,
+				.length = length,
+				.remote_addr = (uintptr_t)memory[1] + at,
+				.rkey = mr[1].rkey};
 }
 
 static void know_key(void)
 {
-	struct qp_write w = write_of(0, 0, 1);
+	struct qp_work w = write_of(0, 0, 1);
 
-	look_until(v->post_write(qp[0], &w) == 0);
+	look_until(v->post(qp[0], &w) == 0);
 	look_until(n_ids == 1);
 	n_ids = n_arrivals = 0;
 }
@@ -63,7 +63,7 @@ static void know_key(void)
 
 START_TEST(a_qp_takes_work_only_between_connect_and_error)
 {
-	struct qp_write w = write_of(1, 0, 8);
+	struct qp_work w = write_of(1, 0, 8);
 	struct verbs_mock_qp seen;
 	struct qp *fresh = NULL;
 	struct qp_attr attr = {.timeout = 14, .retry_cnt = 6};
@@ -71,13 +71,13 @@ START_TEST(a_qp_takes_work_only_between_connect_and_error)
 	ck_assert_int_eq(v->qp_create(ep[0], &attr, &fresh), 0);
 	ck_assert_uint_eq(verbs_mock_qp(device, v->qp_num(fresh), &seen), 1);
 	ck_assert_int_eq(seen.state, IBV_QPS_INIT);
-	ck_assert_int_eq(v->post_write(fresh, &w), -ENOTCONN);
+	ck_assert_int_eq(v->post(fresh, &w), -ENOTCONN);
 	v->qp_error(fresh);
 	ck_assert_int_eq(v->qp_status(fresh), 0); /* at once: no peer was named to the device */
 	know_key();
-	ck_assert_int_eq(v->post_write(qp[0], &w), 0);
+	ck_assert_int_eq(v->post(qp[0], &w), 0);
 	v->qp_error(qp[0]);
-	ck_assert_int_eq(v->post_write(qp[0], &w), -ENOTCONN);
+	ck_assert_int_eq(v->post(qp[0], &w), -ENOTCONN);
 	look_until(v->qp_status(qp[0]) == 0);
 	ck_assert_uint_eq(verbs_mock_qp(device, v->qp_num(qp[0]), &seen), 1);
 	ck_assert_int_eq(seen.state, IBV_QPS_ERR);
@@ -88,8 +88,8 @@ END_TEST
 START_TEST(work_completes_in_the_order_in_which_it_was_posted)
 {
 	static uint8_t back[64];
-	struct qp_read r = {.wr_id = 3, .data = back, .length = sizeof(back)};
-	struct qp_write w[2] = {write_of(1, 0, 64), write_of(2, 64, 64)};
+	struct qp_work r = {.op = QP_OP_READ, .wr_id = 3, .data = back, .length = sizeof(back)};
+	struct qp_work w[2] = {write_of(1, 0, 64), write_of(2, 64, 64)};
 	struct qp_mr own;
 
 	ck_assert_int_eq(v->mr_register(ep[0], back, sizeof(back), 0, &own), 0);
@@ -101,9 +101,9 @@ START_TEST(work_completes_in_the_order_in_which_it_was_posted)
 	r.lkey = own.lkey;
 	r.remote_addr = (uintptr_t)memory[1] + 64;
 	r.rkey = mr[1].rkey;
-	ck_assert_int_eq(v->post_write(qp[0], &w[0]), 0);
-	ck_assert_int_eq(v->post_write(qp[0], &w[1]), 0);
-	ck_assert_int_eq(v->post_read(qp[0], &r), 0);
+	ck_assert_int_eq(v->post(qp[0], &w[0]), 0);
+	ck_assert_int_eq(v->post(qp[0], &w[1]), 0);
+	ck_assert_int_eq(v->post(qp[0], &r), 0);
 	look_until(n_ids == 3 && n_arrivals == 1);
 	for (unsigned i = 0; i < 3; i++) {
 		ck_assert_uint_eq(ids[i], i + 1);
@@ -120,7 +120,8 @@ START_TEST(a_send_ends_in_the_oldest_receive)
 {
 	static uint8_t at[2][32];
 	struct qp_attr attr = {.timeout = 14, .retry_cnt = 6, .receives = 2};
-	struct qp_send s = {.wr_id = 5, .data = memory[0], .lkey = mr[0].lkey, .length = 32};
+	struct qp_work s = {
+		.op = QP_OP_SEND, .wr_id = 5, .data = memory[0], .lkey = mr[0].lkey, .length = 32};
 	struct qp_mr own;
 
 	for (int end = 0; end < 2; end++)
@@ -138,7 +139,7 @@ START_TEST(a_send_ends_in_the_oldest_receive)
 	}
 	connect_qps();
 	memset(memory[0], 0x5a, 32);
-	ck_assert_int_eq(v->post_send(qp[0], &s), 0);
+	ck_assert_int_eq(v->post(qp[0], &s), 0);
 	look_until(n_ids == 1 && n_arrivals == 1);
 	ck_assert_uint_eq(arrivals[0].wr_id, 70);
 	ck_assert_uint_eq(arrivals[0].byte_len, 32);
@@ -157,11 +158,11 @@ START_TEST(receives_are_posted_again)
 
 	know_key();
 	for (uint32_t i = 0; i < 100; i++) {
-		struct qp_write w = write_of(i, 0, 0);
+		struct qp_work w = write_of(i, 0, 0);
 
 		w.flags = QP_WR_IMM;
 		w.imm = i;
-		ck_assert_int_eq(v->post_write(qp[0], &w), 0);
+		ck_assert_int_eq(v->post(qp[0], &w), 0);
 	}
 	ck_assert_uint_eq(verbs_mock_qp(device, v->qp_num(qp[1]), &seen), 1);
 	ck_assert_uint_eq(seen.n_receives, 0); /* all 16 are used up */
@@ -179,9 +180,9 @@ START_TEST(a_full_queue_is_said_to_be_full)
 	know_key();
 	VERBS_MOCK(device->held = true);
 	for (; !err; n += !err) {
-		struct qp_write w = write_of(n, 0, 8);
+		struct qp_work w = write_of(n, 0, 8);
 
-		err = v->post_write(qp[0], &w);
+		err = v->post(qp[0], &w);
 	}
 	ck_assert_int_eq(err, -ENOBUFS);
 	VERBS_MOCK(device->held = false);
@@ -192,14 +193,14 @@ END_TEST
 START_TEST(a_completion_makes_the_descriptor_readable)
 {
 	struct pollfd p = {.fd = v->endpoint_fd(ep[1]), .events = POLLIN};
-	struct qp_write w = write_of(1, 0, 8);
+	struct qp_work w = write_of(1, 0, 8);
 
 	know_key();
 	for (int i = 0; i < 50; i++)
 		look();
 	ck_assert_int_eq(poll(&p, 1, 0), 0);
 	w.flags = QP_WR_IMM;
-	ck_assert_int_eq(v->post_write(qp[0], &w), 0);
+	ck_assert_int_eq(v->post(qp[0], &w), 0);
 	ck_assert_int_eq(poll(&p, 1, LIMIT_MS), 1);
 	look_until(n_arrivals == 1);
 	for (int i = 0; i < 50; i++)
@@ -233,13 +234,13 @@ END_TEST
 
 static void fail_one(unsigned status)
 {
-	struct qp_write w[3] = {write_of(1, 0, 8), write_of(2, 0, 8), write_of(3, 0, 8)};
+	struct qp_work w[3] = {write_of(1, 0, 8), write_of(2, 0, 8), write_of(3, 0, 8)};
 
 	know_key();
 	VERBS_MOCK(device->held = true);
 	verbs_mock_fail(device, 2, 1, status);
 	for (int i = 0; i < 3; i++)
-		ck_assert_int_eq(v->post_write(qp[0], &w[i]), 0);
+		ck_assert_int_eq(v->post(qp[0], &w[i]), 0);
 	VERBS_MOCK(device->held = false);
 	look_until(n_ids == 3);
 	ck_assert_int_eq(statuses[0], QP_WC_SUCCESS);
@@ -247,7 +248,7 @@ static void fail_one(unsigned status)
 	ck_assert_int_eq(statuses[2], QP_WC_FLUSH_ERR);
 	ck_assert_int_lt(v->qp_status(qp[0]), 0);
 	ck_assert_int_eq(v->qp_status(qp[1]), 0); /* nobody has said so to the peer */
-	ck_assert_int_eq(v->post_write(qp[0], &w[0]), -ENOTCONN);
+	ck_assert_int_eq(v->post(qp[0], &w[0]), -ENOTCONN);
 	replace_qps();
 	check_write(9);
 }
@@ -263,7 +264,7 @@ END_TEST
 
 START_TEST(what_the_peer_refuses_ends_both)
 {
-	struct qp_write w = write_of(1, BYTES - 8, 16); /* beyond the end of both regions */
+	struct qp_work w = write_of(1, BYTES - 8, 16); /* beyond the end of both regions */
 	static uint8_t more[16];
 	struct qp_mr own;
 
@@ -271,7 +272,7 @@ START_TEST(what_the_peer_refuses_ends_both)
 	ck_assert_int_eq(v->mr_register(ep[0], more, sizeof(more), 0, &own), 0);
 	w.data = more;
 	w.lkey = own.lkey;
-	ck_assert_int_eq(v->post_write(qp[0], &w), 0);
+	ck_assert_int_eq(v->post(qp[0], &w), 0);
 	look_until(n_ids == 1 && v->qp_status(qp[0]) < 0 && v->qp_status(qp[1]) < 0);
 	ck_assert_int_eq(statuses[0], QP_WC_REM_ACCESS_ERR);
 	ck_assert_uint_eq(n_arrivals, 0);
@@ -285,7 +286,7 @@ END_TEST
 /* done: the bytes are placed and nobody says so; else the device does nothing at all. */
 static void stop_without_completions(bool done)
 {
-	struct qp_write w = write_of(4, 0, BYTES);
+	struct qp_work w = write_of(4, 0, BYTES);
 
 	know_key();
 	memset(memory[0], 1, BYTES);
@@ -293,7 +294,7 @@ static void stop_without_completions(bool done)
 		verbs_mock_mute(device, 1);
 	else
 		VERBS_MOCK(device->held = device->no_flush = true);
-	ck_assert_int_eq(v->post_write(qp[0], &w), 0);
+	ck_assert_int_eq(v->post(qp[0], &w), 0);
 	for (int i = 0; i < 50; i++)
 		look();
 	ck_assert_uint_eq(n_ids, 0);
@@ -350,11 +351,11 @@ END_TEST
 
 START_TEST(a_queue_that_cannot_be_polled_ends_its_qp)
 {
-	struct qp_write w = write_of(4, 0, 8);
+	struct qp_work w = write_of(4, 0, 8);
 
 	know_key();
 	VERBS_MOCK(device->held = true);
-	ck_assert_int_eq(v->post_write(qp[0], &w), 0);
+	ck_assert_int_eq(v->post(qp[0], &w), 0);
 	verbs_mock_cq_error(device, v->qp_num(qp[0]), false);
 	look_until(v->qp_status(qp[0]) == -EIO);
 	v->qp_error(qp[0]);

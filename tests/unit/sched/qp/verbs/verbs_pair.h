@@ -132,14 +132,14 @@ static inline void tear_down(void)
 /* Memory of end 0 to that of end 1. */
 static inline int post(uint64_t wr_id)
 {
-	struct qp_write w = {.wr_id = wr_id,
-			     .data = memory[0],
-			     .lkey = mr[0].lkey,
-			     .length = BYTES,
-			     .remote_addr = (uintptr_t)memory[1],
-			     .rkey = mr[1].rkey};
+	struct qp_work w = {.wr_id = wr_id,
+			    .data = memory[0],
+			    .lkey = mr[0].lkey,
+			    .length = BYTES,
+			    .remote_addr = (uintptr_t)memory[1],
+			    .rkey = mr[1].rkey};
 
-	return v->post_write(qp[0], &w);
+	return v->post(qp[0], &w);
 }
 
 static inline void check_write(uint8_t pattern)
