@@ -14,8 +14,9 @@
 #include <utlist.h>
 
 struct mr_cache {
-	struct mr_cache_attr attr;
-	unsigned n_regions;
+	const struct qp_provider *provider;
+	struct qp_endpoint *ep;
+	unsigned n_regions, max_regions;
 	struct mr_cache_entry **entries; /* by addr */
 	uintptr_t *reach;
 	unsigned n;		       /* in the table; stale ones are not */
@@ -97,7 +98,7 @@ static struct mr_cache_entry *mr_cache_find(const struct mr_cache *c, uintptr_t 
 
 static void mr_cache_end(struct mr_cache *c, struct mr_cache_entry *e)
 {
-	c->attr.remove(c->attr.arg, &e->mr);
+	c->provider->mr_deregister(c->ep, &e->mr);
 	c->n_regions--;
 	free(e);
 }
@@ -121,7 +122,7 @@ static int mr_cache_add(struct mr_cache *c, void *addr, size_t length, unsigned 
 	struct mr_cache_entry *e;
 	int err;
 
-	if (c->n_regions == c->attr.max_regions && !evict_one(c))
+	if (c->n_regions == c->max_regions && !evict_one(c))
 		return -ENOSPC;
 	e = calloc(1, sizeof(*e));
 	if (!e)
@@ -130,7 +131,7 @@ static int mr_cache_add(struct mr_cache *c, void *addr, size_t length, unsigned 
 	e->length = length;
 	e->access = access;
 	do
-		err = c->attr.add(c->attr.arg, addr, length, access, &e->mr);
+		err = c->provider->mr_register(c->ep, addr, length, access, &e->mr);
 	while ((err == -ENOSPC || err == -ENOMEM) && evict_one(c));
 	if (err) {
 		free(e);
@@ -144,17 +145,19 @@ static int mr_cache_add(struct mr_cache *c, void *addr, size_t length, unsigned 
 
 /* ---- the interface ---- */
 
-int mr_cache_create(struct mr_cache **out, const struct mr_cache_attr *attr)
+int mr_cache_create(struct mr_cache **out, const struct qp_provider *provider,
+		    struct qp_endpoint *ep, unsigned max_regions)
 {
-	struct mr_cache *c;
+	struct mr_cache *c = calloc(1, sizeof(*c));
 
 	*out = NULL;
-	c = calloc(1, sizeof(*c));
 	if (!c)
 		return -ENOMEM;
-	c->attr = *attr;
-	c->entries = calloc(attr->max_regions, sizeof(*c->entries));
-	c->reach = calloc(attr->max_regions, sizeof(*c->reach));
+	c->provider = provider;
+	c->ep = ep;
+	c->max_regions = max_regions;
+	c->entries = calloc(max_regions, sizeof(*c->entries));
+	c->reach = calloc(max_regions, sizeof(*c->reach));
 	if (!c->entries || !c->reach) {
 		mr_cache_destroy(c);
 		return -ENOMEM;

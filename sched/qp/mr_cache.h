@@ -4,8 +4,8 @@
  * transfer.
  *
  * Solely owns the table of regions by address range and rights, and how many users each has. In:
- * ranges that are about to be used, are not used any more, or whose pages change. Out: calls of the
- * owner's functions that register and deregister. Pure. One thread.
+ * ranges that are about to be used, are not used any more, or whose pages change. Out: regions that
+ * the provider has registered. The endpoint's thread.
  *
  * A request is served by any region that covers its range and has all its rights. Ranges are not
  * rounded to pages: otherwise peers could reach bytes beside a region with remote rights. A region
@@ -41,23 +41,16 @@ struct mr_cache_entry {
 	struct mr_cache_entry *next, *prev; /* list of unused regions, or of stale ones */
 };
 
-struct mr_cache_attr {
-	unsigned max_regions; /* at least 1 */
-	/* 0 or -errno, as mr_register of qp/provider.h */
-	int (*add)(void *arg, void *addr, size_t length, unsigned access, struct qp_mr *out);
-	void (*remove)(void *arg, const struct qp_mr *mr);
-	void *arg;
-};
-
-/* 0 or -ENOMEM. attr is copied. */
-int mr_cache_create(struct mr_cache **out, const struct mr_cache_attr *attr);
+/* For regions of that endpoint, at most max_regions (1 or more). 0 or -ENOMEM. */
+int mr_cache_create(struct mr_cache **out, const struct qp_provider *provider,
+		    struct qp_endpoint *ep, unsigned max_regions);
 /* Removes all regions, also those that have users. NULL is fine. */
 void mr_cache_destroy(struct mr_cache *cache);
 /*
  * Gives a region that covers [addr, addr + length) with these rights; the caller is its user until
  * mr_cache_put(). 0, or -EINVAL (the range is empty or wraps around), -ENOSPC (the limit is reached
- * and all regions have users), -ENOMEM, or what add returned. If add returns -ENOSPC or -ENOMEM,
- * unused regions are removed and add is called again.
+ * and all regions have users), -ENOMEM, or what mr_register() returned. If that is -ENOSPC or
+ * -ENOMEM, unused regions are removed and it is called again.
  */
 int mr_cache_get(struct mr_cache *cache, void *addr, size_t length, unsigned access,
 		 struct mr_cache_entry **out);

@@ -99,30 +99,6 @@ int fare_mr_register_dmabuf(struct fare_mr **out, struct fare_domain *domain, in
 
 /* ---- the cache ---- */
 
-static int regions_add(void *arg, void *addr, size_t length, unsigned access, struct qp_mr *out)
-{
-	struct fare_domain *domain = arg;
-
-	return domain->ep.provider->mr_register(domain->ep.handle, addr, length, access, out);
-}
-
-static void take_away(void *arg, const struct qp_mr *mr)
-{
-	struct fare_domain *domain = arg;
-
-	domain->ep.provider->mr_deregister(domain->ep.handle, mr);
-}
-
-static int make_cache(struct fare_domain *domain)
-{
-	const struct mr_cache_attr attr = {.max_regions = CACHED_REGIONS,
-					   .add = regions_add,
-					   .remove = take_away,
-					   .arg = domain};
-
-	return domain->mr_cache ? 0 : mr_cache_create(&domain->mr_cache, &attr);
-}
-
 int fare_mr_get(struct fare_mr **out, struct fare_domain *domain, void *addr, size_t length,
 		unsigned rights)
 {
@@ -134,7 +110,9 @@ int fare_mr_get(struct fare_mr **out, struct fare_domain *domain, void *addr, si
 		*out = NULL;
 	if (err)
 		return err;
-	err = make_cache(domain);
+	if (!domain->mr_cache)
+		err = mr_cache_create(&domain->mr_cache, domain->ep.provider, domain->ep.handle,
+				      CACHED_REGIONS);
 	if (!err)
 		err = mr_cache_get(domain->mr_cache, addr, length, rights, &mr->cached);
 	if (!err)

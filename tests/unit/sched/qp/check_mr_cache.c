@@ -13,9 +13,10 @@ static unsigned n_added, n_removed, device_room;
 static uint32_t next_key;
 static bool live[100000];
 
-static int add(void *arg, void *addr, size_t length, unsigned access, struct qp_mr *out)
+static int add(struct qp_endpoint *ep, void *addr, size_t length, unsigned access,
+	       struct qp_mr *out)
 {
-	(void)arg;
+	(void)ep;
 	(void)addr;
 	(void)length;
 	(void)access;
@@ -27,20 +28,21 @@ static int add(void *arg, void *addr, size_t length, unsigned access, struct qp_
 	return 0;
 }
 
-static void take(void *arg, const struct qp_mr *mr)
+static int take(struct qp_endpoint *ep, const struct qp_mr *mr)
 {
-	(void)arg;
+	(void)ep;
 	ck_assert(live[mr->lkey]); /* once each */
 	live[mr->lkey] = false;
 	n_removed++;
+	return 0;
 }
 
 static void make(unsigned max_regions)
 {
-	const struct mr_cache_attr attr = {.max_regions = max_regions, .add = add, .remove = take};
+	static const struct qp_provider device = {.mr_register = add, .mr_deregister = take};
 
 	device_room = UINT32_MAX;
-	ck_assert_int_eq(mr_cache_create(&cache, &attr), 0);
+	ck_assert_int_eq(mr_cache_create(&cache, &device, NULL, max_regions), 0);
 }
 
 static void tear_down(void)
