@@ -7,9 +7,11 @@
 
 #include "base/octets.h"
 
-#define MAGIC	  0x46415245u /* "FARE" */
-#define VERSION	  8
-#define DCQCN_BIT 2u /* of baseline[0] */
+#define MAGIC	0x46415245u /* "FARE" */
+#define VERSION 8
+/* of the baseline's first octet */
+#define RANDOM_PORTS_BIT 1u
+#define DCQCN_BIT	 2u
 
 static bool has_qps(enum control_type type)
 {
@@ -22,25 +24,53 @@ static bool is_open(enum control_type type)
 }
 
 /* A benchmark's (baseline.h); other groups have no such octets. */
-static void put_dcqcn(struct octets_out *c, const struct control_message *m)
+static void put_dcqcn(struct octets_out *c, const struct qp_dcqcn *d)
 {
-	if (!(m->open.baseline[0] & DCQCN_BIT))
+	if (!d->is_on)
 		return;
-	octets_put(c, m->open.dcqcn.g_ppb, 4);
-	octets_put(c, m->open.dcqcn.timer_us, 4);
-	octets_put(c, m->open.dcqcn.counter_bytes, 4);
-	octets_put(c, m->open.dcqcn.rai_kbps, 4);
+	octets_put(c, d->g_ppb, 4);
+	octets_put(c, d->timer_us, 4);
+	octets_put(c, d->counter_bytes, 4);
+	octets_put(c, d->rai_kbps, 4);
 }
 
-static void get_dcqcn(struct octets *c, struct control_message *out)
+static void get_dcqcn(struct octets *c, struct qp_dcqcn *out)
 {
-	if (!(out->open.baseline[0] & DCQCN_BIT))
+	if (!out->is_on)
 		return;
-	out->open.dcqcn.is_on = true;
-	out->open.dcqcn.g_ppb = (uint32_t)octets_get(c, 4);
-	out->open.dcqcn.timer_us = (uint32_t)octets_get(c, 4);
-	out->open.dcqcn.counter_bytes = (uint32_t)octets_get(c, 4);
-	out->open.dcqcn.rai_kbps = (uint32_t)octets_get(c, 4);
+	out->g_ppb = (uint32_t)octets_get(c, 4);
+	out->timer_us = (uint32_t)octets_get(c, 4);
+	out->counter_bytes = (uint32_t)octets_get(c, 4);
+	out->rai_kbps = (uint32_t)octets_get(c, 4);
+}
+
+static void put_open(struct octets_out *c, const struct control_message *m)
+{
+	const struct fare_group_options *o = &m->open.options;
+	const struct fare_baseline *b = &m->open.baseline;
+
+	octets_put(c, o->mode, 1);
+	octets_put(c, m->open.n_lanes, 1);
+	octets_put(c, m->open.qps_per_lane, 2);
+	octets_put(c, o->qps_per_sub_port, 4);
+	octets_put(c, o->flows, 4);
+	octets_put(c, o->chunk_bytes, 4);
+	octets_put(c, o->window_bytes, 4);
+	octets_put(c, o->max_messages, 4);
+	octets_put(c, (b->random_ports ? RANDOM_PORTS_BIT : 0) | (b->dcqcn.is_on ? DCQCN_BIT : 0),
+		   1);
+	octets_put(c, b->placement, 1);
+	octets_put(c, o->in_order, 1);
+	octets_put(c, m->open.follows_rate, 1);
+	octets_put(c, o->dscp, 1);
+	octets_put(c, o->service_level, 1);
+	octets_put(c, o->message_bytes, 2);
+	octets_put(c, m->open.path_mtu, 4);
+	octets_put(c, m->open.ring_addr, 8);
+	octets_put(c, m->open.ring_rkey, 4);
+	octets_put(c, o->private_bytes, 2);
+	octets_put_bytes(c, o->private_data, o->private_bytes);
+	put_dcqcn(c, &b->dcqcn);
 }
 
 static bool has_nonce(enum control_type type)
@@ -60,7 +90,7 @@ int control_wire_encode(const struct control_message *m, void *buf, size_t size)
 	if (control_wire_is_lane(m->type) &&
 	    (m->lane.n_qps > FARE_PLANE_QPS_MAX || m->lane.n_addresses > FARE_MAX_SUB_PORTS))
 		return -EINVAL;
-	if (is_open(m->type) && m->open.private_bytes > FARE_PRIVATE_MAX)
+	if (is_open(m->type) && m->open.options.private_bytes > FARE_PRIVATE_MAX)
 		return -EINVAL;
 	octets_put(&c, MAGIC, 4);
 	octets_put(&c, VERSION, 1);
@@ -78,27 +108,7 @@ int control_wire_encode(const struct control_message *m, void *buf, size_t size)
 		octets_put(&c, m->echo.plane, 2);
 		octets_put(&c, m->echo.sub_port, 2);
 	} else if (is_open(m->type)) {
-		octets_put(&c, m->open.mode, 1);
-		octets_put(&c, m->open.n_lanes, 1);
-		octets_put(&c, m->open.qps_per_lane, 2);
-		octets_put(&c, m->open.qps_per_sub_port, 4);
-		octets_put(&c, m->open.flows, 4);
-		octets_put(&c, m->open.chunk_bytes, 4);
-		octets_put(&c, m->open.window_bytes, 4);
-		octets_put(&c, m->open.max_messages, 4);
-		octets_put(&c, m->open.baseline[0], 1);
-		octets_put(&c, m->open.baseline[1], 1);
-		octets_put(&c, m->open.in_order, 1);
-		octets_put(&c, m->open.follows_rate, 1);
-		octets_put(&c, m->open.dscp, 1);
-		octets_put(&c, m->open.service_level, 1);
-		octets_put(&c, m->open.message_bytes, 2);
-		octets_put(&c, m->open.path_mtu, 4);
-		octets_put(&c, m->open.ring_addr, 8);
-		octets_put(&c, m->open.ring_rkey, 4);
-		octets_put(&c, m->open.private_bytes, 2);
-		octets_put_bytes(&c, m->open.private_data, m->open.private_bytes);
-		put_dcqcn(&c, m);
+		put_open(&c, m);
 	} else if (m->type == CONTROL_GROUP_REFUSE) {
 		octets_put(&c, m->error, 4);
 	} else if (control_wire_is_lane(m->type)) {
@@ -121,50 +131,58 @@ int control_wire_encode(const struct control_message *m, void *buf, size_t size)
 	return c.failed ? -EMSGSIZE : (int)(size - c.left);
 }
 
-/* Values that the receiver passes on to sockets and devices. */
-static const char *check_class(const struct control_message *m)
+static bool get_flag(struct octets *c, bool *wrong)
 {
-	uint32_t mtu = m->open.path_mtu;
+	uint64_t v = octets_get(c, 1);
 
-	if (m->open.dscp > 63 || m->open.service_level > 15 || m->open.in_order > 1 ||
-	    m->open.follows_rate > 1)
+	*wrong |= v > 1;
+	return v;
+}
+
+static const char *decode_open(struct control_message *out, struct octets *c)
+{
+	struct fare_group_options *o = &out->open.options;
+	struct fare_baseline *b = &out->open.baseline;
+	uint32_t flags, mtu;
+	bool wrong = false;
+
+	o->baseline = b;
+	o->mode = (enum fare_mode)octets_get(c, 1);
+	out->open.n_lanes = (uint8_t)octets_get(c, 1);
+	out->open.qps_per_lane = (uint16_t)octets_get(c, 2);
+	o->qps_per_sub_port = (uint32_t)octets_get(c, 4);
+	o->flows = (uint32_t)octets_get(c, 4);
+	o->chunk_bytes = (uint32_t)octets_get(c, 4);
+	o->window_bytes = (uint32_t)octets_get(c, 4);
+	o->max_messages = (uint32_t)octets_get(c, 4);
+	flags = (uint32_t)octets_get(c, 1);
+	b->random_ports = flags & RANDOM_PORTS_BIT;
+	b->dcqcn.is_on = flags & DCQCN_BIT;
+	b->placement = (enum fare_kernel_placement)octets_get(c, 1);
+	o->in_order = get_flag(c, &wrong);
+	out->open.follows_rate = get_flag(c, &wrong);
+	o->dscp = (uint8_t)octets_get(c, 1);
+	o->service_level = (uint8_t)octets_get(c, 1);
+	o->message_bytes = (uint32_t)octets_get(c, 2);
+	out->open.path_mtu = mtu = (uint32_t)octets_get(c, 4);
+	out->open.ring_addr = octets_get(c, 8);
+	out->open.ring_rkey = (uint32_t)octets_get(c, 4);
+	o->private_bytes = (uint32_t)octets_get(c, 2);
+	o->private_data = octets_borrow(c, o->private_bytes);
+	get_dcqcn(c, &b->dcqcn);
+	if (out->open.n_lanes == 0 || out->open.n_lanes > FARE_MAX_PLANES)
+		return "number of lanes out of range";
+	if (out->open.qps_per_lane == 0 || out->open.qps_per_lane > FARE_PLANE_QPS_MAX)
+		return "QPs per lane out of range";
+	if (o->private_bytes > FARE_PRIVATE_MAX)
+		return "more private data than there may be";
+	/* what the receiver passes on to sockets and devices */
+	if (o->dscp > 63 || o->service_level > 15 || wrong)
 		return "class, order or rate out of range";
 	/* the provider checks for a minimum */
 	if (!mtu || mtu > 4096 || mtu & (mtu - 1))
 		return "path MTU is no power of two up to 4096";
 	return NULL;
-}
-
-static const char *decode_open(struct control_message *out, struct octets *c)
-{
-	out->open.mode = (uint8_t)octets_get(c, 1);
-	out->open.n_lanes = (uint8_t)octets_get(c, 1);
-	out->open.qps_per_lane = (uint16_t)octets_get(c, 2);
-	out->open.qps_per_sub_port = (uint32_t)octets_get(c, 4);
-	out->open.flows = (uint32_t)octets_get(c, 4);
-	out->open.chunk_bytes = (uint32_t)octets_get(c, 4);
-	out->open.window_bytes = (uint32_t)octets_get(c, 4);
-	out->open.max_messages = (uint32_t)octets_get(c, 4);
-	out->open.baseline[0] = (uint8_t)octets_get(c, 1);
-	out->open.baseline[1] = (uint8_t)octets_get(c, 1);
-	out->open.in_order = (uint8_t)octets_get(c, 1);
-	out->open.follows_rate = (uint8_t)octets_get(c, 1);
-	out->open.dscp = (uint8_t)octets_get(c, 1);
-	out->open.service_level = (uint8_t)octets_get(c, 1);
-	out->open.message_bytes = (uint16_t)octets_get(c, 2);
-	out->open.path_mtu = (uint32_t)octets_get(c, 4);
-	out->open.ring_addr = octets_get(c, 8);
-	out->open.ring_rkey = (uint32_t)octets_get(c, 4);
-	out->open.private_bytes = (uint16_t)octets_get(c, 2);
-	out->open.private_data = octets_borrow(c, out->open.private_bytes);
-	get_dcqcn(c, out);
-	if (out->open.n_lanes == 0 || out->open.n_lanes > FARE_MAX_PLANES)
-		return "number of lanes out of range";
-	if (out->open.qps_per_lane == 0 || out->open.qps_per_lane > FARE_PLANE_QPS_MAX)
-		return "QPs per lane out of range";
-	if (out->open.private_bytes > FARE_PRIVATE_MAX)
-		return "more private data than there may be";
-	return check_class(out);
 }
 
 static const char *decode_addresses(struct control_message *out, struct octets *c)

@@ -40,7 +40,7 @@
 #include <stdint.h>
 
 #include "fare_limits.h"
-#include "qp/provider.h"
+#include "qp/baseline.h"
 #include "qp/ring.h"
 
 #define CONTROL_NONCE_BYTES 24
@@ -85,21 +85,15 @@ struct control_message {
 			uint16_t plane, sub_port; /* in the reply: where the echo arrived */
 		} echo;
 		struct { /* GROUP_OPEN, GROUP_ACCEPT */
-			uint8_t mode;
+			/* what both ends must have; private_data is within the datagram */
+			struct fare_group_options options;
+			struct fare_baseline baseline;
 			uint8_t n_lanes;
 			uint16_t qps_per_lane;
-			uint32_t qps_per_sub_port, flows, chunk_bytes, window_bytes, max_messages;
-			uint8_t baseline[2]; /* group_shape.c; [0] bit 1: dcqcn.is_on */
-			struct qp_dcqcn dcqcn;
-			uint8_t in_order, follows_rate;
-			uint8_t dscp, service_level;
-			uint16_t message_bytes;
+			bool follows_rate;
 			uint32_t path_mtu; /* the largest that the sender takes */
 			uint64_t ring_addr;
 			uint32_t ring_rkey;
-			/* the application's; decoded: within the datagram */
-			const uint8_t *private_data;
-			uint16_t private_bytes;
 		} open;
 		uint32_t error; /* GROUP_REFUSE: errno */
 		struct {	/* LANE_*; qps only in LANE_OPEN and LANE_ACCEPT */

@@ -142,8 +142,9 @@ static int ask_application(struct fare_domain *domain, const struct qp_control *
 		return -ECONNREFUSED;
 	if (!domain->options.on_request)
 		return 0;
-	*request = (struct fare_request){
-		.peer = c->remote, .data = m->open.private_data, .bytes = m->open.private_bytes};
+	*request = (struct fare_request){.peer = c->remote,
+					 .data = m->open.options.private_data,
+					 .bytes = m->open.options.private_bytes};
 	err = domain->options.on_request(domain->options.on_request_arg, request);
 	if (err > 0 || err < -4095)
 		err = -ECONNREFUSED;
@@ -154,16 +155,15 @@ static int accept_group(struct fare_group **out, struct fare_domain *domain,
 			const struct qp_control *c, const struct control_message *m)
 {
 	struct fare_request request = {0};
-	struct group_shape_open open;
+	struct fare_group_options options = m->open.options;
 	const struct peer_address from = {c->remote, m->source_port};
 	int err = ask_application(domain, c, m, &request);
 
 	*out = NULL;
-	group_shape_read_open(m, &open);
-	open.options.private_data = request.reply;
-	open.options.private_bytes = request.reply_bytes;
+	options.private_data = request.reply;
+	options.private_bytes = request.reply_bytes;
 	if (!err)
-		err = engine_open(out, domain, &from, &open.options, m);
+		err = engine_open(out, domain, &from, &options, m);
 	return err;
 }
 

@@ -46,8 +46,8 @@ static int learn_peer(struct fare_group *group, const struct control_message *m)
 	group_paths_limit_mtu(&group->paths, m->open.path_mtu);
 	transfer_open(group->transfer, m->open.ring_addr, m->open.ring_rkey);
 	group->state = GROUP_OPEN;
-	return keep_private(&group->peer_private, &group->peer_private_bytes, m->open.private_data,
-			    m->open.private_bytes);
+	return keep_private(&group->peer_private, &group->peer_private_bytes,
+			    m->open.options.private_data, m->open.options.private_bytes);
 }
 
 static int open_paths(struct fare_group *group)
@@ -308,8 +308,8 @@ void group_fill_open(const struct fare_group *group, struct control_message *m)
 {
 	group_shape_fill_open(&group->shape, &group->options, m);
 	m->open.path_mtu = group->paths.path_mtu;
-	m->open.private_data = group->own_private;
-	m->open.private_bytes = group->own_private_bytes;
+	m->open.options.private_data = group->own_private;
+	m->open.options.private_bytes = group->own_private_bytes;
 	m->open.ring_addr = (uint64_t)(uintptr_t)transfer_ring(group->transfer)->records;
 	m->open.ring_rkey = transfer_ring_rkey(group->transfer);
 }

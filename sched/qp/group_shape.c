@@ -79,42 +79,11 @@ int group_shape_options(struct group_shape *shape, struct fare_group_options *o,
 void group_shape_fill_open(const struct group_shape *shape, const struct fare_group_options *o,
 			   struct control_message *m)
 {
-	m->open.mode = (uint8_t)o->mode;
+	m->open.options = *o;
+	m->open.baseline = shape->baseline;
 	m->open.n_lanes = (uint8_t)shape->n_lanes;
 	m->open.qps_per_lane = (uint16_t)shape->n_qps;
-	m->open.qps_per_sub_port = o->qps_per_sub_port;
-	m->open.flows = o->flows;
-	m->open.chunk_bytes = o->chunk_bytes;
-	m->open.window_bytes = o->window_bytes;
-	m->open.max_messages = o->max_messages;
-	m->open.baseline[0] =
-		(uint8_t)(shape->baseline.random_ports | shape->baseline.dcqcn.is_on << 1);
-	m->open.baseline[1] = (uint8_t)shape->baseline.placement;
-	m->open.dcqcn = shape->baseline.dcqcn;
-	m->open.in_order = o->in_order;
 	m->open.follows_rate = shape->follows_rate;
-	m->open.message_bytes = (uint16_t)o->message_bytes;
-	m->open.dscp = o->dscp;
-	m->open.service_level = o->service_level;
-}
-
-void group_shape_read_open(const struct control_message *m, struct group_shape_open *out)
-{
-	out->baseline = (struct fare_baseline){
-		.random_ports = m->open.baseline[0] & 1,
-		.dcqcn = m->open.dcqcn,
-		.placement = (enum fare_kernel_placement)m->open.baseline[1]};
-	out->options = (struct fare_group_options){.mode = (enum fare_mode)m->open.mode,
-						   .qps_per_sub_port = m->open.qps_per_sub_port,
-						   .flows = m->open.flows,
-						   .chunk_bytes = m->open.chunk_bytes,
-						   .window_bytes = m->open.window_bytes,
-						   .max_messages = m->open.max_messages,
-						   .in_order = m->open.in_order != 0,
-						   .message_bytes = m->open.message_bytes,
-						   .dscp = m->open.dscp,
-						   .service_level = m->open.service_level,
-						   .baseline = &out->baseline};
 }
 
 /* How many sub-ports the fattest plane has here: every lane has that many QPs times k. */

@@ -42,21 +42,14 @@ struct group_shape {
 	const struct qp_dcqcn *dcqcn;  /* the baseline's */
 };
 
-/* The options of an acceptor: the opener's. */
-struct group_shape_open {
-	struct fare_group_options options;
-	struct fare_baseline baseline; /* options.baseline points here */
-};
-
 /* Fills in *out. offer: the peer's GROUP_OPEN, or NULL. 0, -EINVAL, -EOPNOTSUPP. */
 int group_shape_options(struct group_shape *shape, struct fare_group_options *out,
 			const struct fare_group_options *in, const struct endpoint *ep,
 			bool is_own_server, const struct control_message *offer);
-/* The options that a GROUP_OPEN or GROUP_ACCEPT carries. */
+/* What a GROUP_OPEN or GROUP_ACCEPT carries of them. */
 void group_shape_fill_open(const struct group_shape *shape,
 			   const struct fare_group_options *options,
 			   struct control_message *message);
-void group_shape_read_open(const struct control_message *message, struct group_shape_open *out);
 /* 0, -EINVAL, -EPROTO (the peer's planes are not ours). options.chunk_bytes may become less. */
 int group_shape_lanes(struct group_shape *shape, struct fare_group_options *options,
 		      const struct endpoint *ep, const struct control_message *offer);

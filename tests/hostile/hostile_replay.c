@@ -493,9 +493,10 @@ static size_t forge(uint8_t *message, uint64_t i)
 	for (unsigned k = 0; k < sizeof(m.nonce); k++)
 		m.nonce[k] = (uint8_t)bed_mix(i, 6 + k);
 	if (m.type == CONTROL_GROUP_OPEN || m.type == CONTROL_GROUP_ACCEPT) {
-		m.open.mode = FARE_MODE_SPRAY;
+		m.open.options.mode = FARE_MODE_SPRAY;
 		m.open.n_lanes = 2;
-		m.open.qps_per_lane = m.open.qps_per_sub_port = 1;
+		m.open.qps_per_lane = 1;
+		m.open.options.qps_per_sub_port = 1;
 		m.open.path_mtu = 4096;
 	} else if (control_wire_is_lane(m.type)) {
 		m.lane.lane = (uint16_t)(r >> 16 & 1);
@@ -549,10 +550,10 @@ static void send_open(const struct control_auth *auth, uint32_t id, uint64_t des
 				    .source_port = STRANGER_PORT,
 				    .source_group = id,
 				    .destination = destination,
-				    .open.mode = FARE_MODE_SPRAY,
+				    .open.options.mode = FARE_MODE_SPRAY,
 				    .open.n_lanes = 2,
 				    .open.qps_per_lane = 1,
-				    .open.qps_per_sub_port = 1,
+				    .open.options.qps_per_sub_port = 1,
 				    .open.path_mtu = 4096};
 	uint8_t data[QP_CONTROL_MAX], packet[FORGED_MAX];
 	size_t n;

@@ -22,19 +22,18 @@ static struct control_message sample(enum control_type type)
 		m.echo.candidate = 7;
 		m.echo.sub_port = 1;
 	} else if (type == CONTROL_GROUP_OPEN || type == CONTROL_GROUP_ACCEPT) {
-		m.open.mode = 1;
+		m.open.options.mode = 1;
 		m.open.n_lanes = 4;
 		m.open.qps_per_lane = 2;
 		m.open.ring_addr = UINT64_C(0x123456789abcdef0);
 		m.open.ring_rkey = 0xfedcba98;
 		m.open.path_mtu = 1024;
-		m.open.message_bytes = 4096;
-		m.open.dscp = 26;
-		m.open.private_data = (const uint8_t *)"job 7, rank 3";
-		m.open.private_bytes = 13;
+		m.open.options.message_bytes = 4096;
+		m.open.options.dscp = 26;
+		m.open.options.private_data = "job 7, rank 3";
+		m.open.options.private_bytes = 13;
 		if (type == CONTROL_GROUP_OPEN) {
-			m.open.baseline[0] = 2;
-			m.open.dcqcn = (struct qp_dcqcn){true, 1, 2, 3, 4};
+			m.open.baseline.dcqcn = (struct qp_dcqcn){true, 1, 2, 3, 4};
 		}
 	} else if (type == CONTROL_GROUP_REFUSE) {
 		m.error = EPROTO;
