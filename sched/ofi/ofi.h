@@ -59,6 +59,7 @@
 #include <rdma/fi_tagged.h>
 
 #include "attach.h"
+#include "base/fifo.h"
 #include "fare.h"
 #include "ofi/ofi_env.h"
 #include "ofi/ofi_tables.h"
@@ -161,8 +162,9 @@ struct ofi_cq {
 	struct ofi_domain *domain;
 	enum fi_cq_format format;
 	unsigned n_bound;
-	struct ofi_cq_event *events; /* a ring, of a power of two */
-	unsigned size, head, n;
+	struct fifo events; /* of struct ofi_cq_event: n from head on */
+	uint64_t head;
+	unsigned n;
 	bool has_read; /* the last read took entries */
 	/* raised while there are events; epoll is readable then, and when libfare is due */
 	struct ofi_signal signal;
@@ -598,6 +600,8 @@ void ofi_signal_clear(struct ofi_signal *signal);
 
 /* Adds an entry. Takes event->unknown. */
 void ofi_complete(struct ofi_cq *cq, const struct ofi_cq_event *event);
+/* NULL: there is none. */
+struct ofi_cq_event *ofi_complete_first(const struct ofi_cq *cq);
 /* The first entry is here no more. */
 void ofi_complete_drop(struct ofi_cq *cq);
 /* Whether an operation with these flags ends as an entry if it succeeds. tx: it is no receive. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * ofi_complete.c - completions: which operations end as an entry of a CQ, and what the entry says;
- * what counters count; the ring of a queue.
+ * what counters count; the events of a queue.
  */
 #include "ofi/ofi.h"
 
@@ -9,8 +9,6 @@
 #include <unistd.h>
 
 #include "ofi/ofi_name.h"
-
-#define FIRST_EVENTS 64u
 
 /* ---- a descriptor to wait on ---- */
 
@@ -45,22 +43,11 @@ void ofi_signal_clear(struct ofi_signal *signal)
 	signal->raised = false;
 }
 
-/* ---- the ring of a completion queue ---- */
+/* ---- the events of a completion queue ---- */
 
-static bool complete_grow(struct ofi_cq *cq)
+struct ofi_cq_event *ofi_complete_first(const struct ofi_cq *cq)
 {
-	unsigned size = cq->size ? 2 * cq->size : FIRST_EVENTS;
-	struct ofi_cq_event *events = calloc(size, sizeof(*events));
-
-	if (!events)
-		return false;
-	for (unsigned i = 0; i < cq->n; i++)
-		events[i] = cq->events[(cq->head + i) & (cq->size - 1)];
-	free(cq->events);
-	cq->events = events;
-	cq->size = size;
-	cq->head = 0;
-	return true;
+	return cq->n ? fifo_at(&cq->events, sizeof(struct ofi_cq_event), cq->head) : NULL;
 }
 
 /* The event is not here any more. */
@@ -77,20 +64,20 @@ void ofi_complete(struct ofi_cq *cq, const struct ofi_cq_event *event)
 		free(event->unknown);
 		return;
 	}
-	if (cq->n == cq->size && !complete_grow(cq)) {
+	if (fifo_reserve(&cq->events, sizeof(*event), cq->head, cq->head + cq->n, cq->n + 1)) {
 		cq->domain->broken = true; /* a completion less: reads say so from now on */
 		let_go(event);
 		return;
 	}
-	cq->events[(cq->head + cq->n++) & (cq->size - 1)] = *event;
+	*(struct ofi_cq_event *)fifo_at(&cq->events, sizeof(*event), cq->head + cq->n++) = *event;
 	ofi_signal_raise(&cq->signal);
 }
 
 void ofi_complete_drop(struct ofi_cq *cq)
 {
-	const struct ofi_cq_event event = cq->events[cq->head];
+	const struct ofi_cq_event event = *ofi_complete_first(cq);
 
-	cq->head = (cq->head + 1) & (cq->size - 1);
+	cq->head++;
 	if (!--cq->n)
 		ofi_signal_clear(&cq->signal);
 	let_go(&event);

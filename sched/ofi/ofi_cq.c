@@ -44,11 +44,6 @@ static struct ofi_cq *cq_of(struct fid_cq *fid)
 	return container_of(fid, struct ofi_cq, fid);
 }
 
-static const struct ofi_cq_event *first_event(const struct ofi_cq *cq)
-{
-	return cq->n ? &cq->events[cq->head] : NULL;
-}
-
 /* ---- reading ---- */
 
 /* The formats are prefixes of the longest. */
@@ -73,7 +68,7 @@ static ssize_t take_entries(struct ofi_cq *cq, void *buf, size_t count, fi_addr_
 	size_t bytes = entry_bytes(cq->format), n = 0;
 	const struct ofi_cq_event *event;
 
-	while (n < count && (event = first_event(cq)) && !event->err) {
+	while (n < count && (event = ofi_complete_first(cq)) && !event->err) {
 		memcpy((uint8_t *)buf + n * bytes, &event->entry, bytes);
 		if (source)
 			source[n] = event->source;
@@ -82,7 +77,7 @@ static ssize_t take_entries(struct ofi_cq *cq, void *buf, size_t count, fi_addr_
 	}
 	if (n)
 		return (ssize_t)n;
-	return first_event(cq) ? -FI_EAVAIL : cq->domain->broken ? -FI_EOTHER : -FI_EAGAIN;
+	return ofi_complete_first(cq) ? -FI_EAVAIL : cq->domain->broken ? -FI_EOTHER : -FI_EAGAIN;
 }
 
 /*
@@ -139,7 +134,7 @@ static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *buf, uint6
 
 	(void)flags;
 	ofi_lock(cq->domain);
-	event = cq->domain->is_inherited ? NULL : first_event(cq);
+	event = cq->domain->is_inherited ? NULL : ofi_complete_first(cq);
 	if (event && event->err) {
 		n = 1;
 		buf->op_context = event->entry.op_context;
@@ -253,7 +248,7 @@ static void cq_destroy(struct ofi_cq *cq)
 	ofi_signal_fini(&cq->signal);
 	if (cq->epoll >= 0)
 		close(cq->epoll);
-	free(cq->events);
+	fifo_fini(&cq->events);
 	free(cq);
 }
 

@@ -3,7 +3,6 @@
 #include "qp/planted.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define PSN_HALF     0x800000u
@@ -24,7 +23,7 @@ void of_receiver_init(struct of_receiver *r, uint32_t path_mtu, uint32_t first_p
 
 void of_receiver_fini(struct of_receiver *r)
 {
-	free(r->notices);
+	fifo_fini(&r->notices);
 	memset(r, 0, sizeof(*r));
 }
 
@@ -69,25 +68,15 @@ static void of_receiver_advance(struct of_receiver *r)
 /* Of one more notification. 0, -ENOBUFS or -ENOMEM. */
 static int of_receiver_make_room(struct of_receiver *r)
 {
-	unsigned room = r->notices_room ? r->notices_room * 2 : NOTICES_KEPT;
-	struct of_notice *notices;
-
 	if (r->n_notices == OF_WINDOW)
 		return -ENOBUFS;
-	if (r->first_notice + r->n_notices < r->notices_room)
-		return 0;
-	if (r->n_notices < r->notices_room / 2)
-		room = r->notices_room; /* there is room in front */
-	notices = malloc(room * sizeof(*notices));
-	if (!notices)
-		return -ENOMEM;
-	for (unsigned i = 0; i < r->n_notices; i++)
-		notices[i] = r->notices[r->first_notice + i];
-	free(r->notices);
-	r->notices = notices;
-	r->notices_room = room;
-	r->first_notice = 0;
-	return 0;
+	return fifo_reserve(&r->notices, sizeof(struct of_notice), r->first_notice,
+			    r->first_notice + r->n_notices, r->n_notices + 1);
+}
+
+static struct of_notice *notice_at(const struct of_receiver *r, uint32_t i)
+{
+	return fifo_at(&r->notices, sizeof(struct of_notice), r->first_notice + i);
 }
 
 /* Whether PSN a comes before b; no two are half a circle apart. */
@@ -99,11 +88,11 @@ static bool is_before(uint32_t a, uint32_t b)
 /* Into its place, mostly the last. */
 static void add_notice(struct of_receiver *r, const struct roce_packet *p)
 {
-	struct of_notice *n = &r->notices[r->first_notice + r->n_notices++];
+	uint32_t i = r->n_notices++;
 
-	for (; n > &r->notices[r->first_notice] && is_before(p->psn, n[-1].psn); n--)
-		n[0] = n[-1];
-	*n = (struct of_notice){p->psn, p->imm, p->dma_bytes};
+	for (; i && is_before(p->psn, notice_at(r, i - 1)->psn); i--)
+		*notice_at(r, i) = *notice_at(r, i - 1);
+	*notice_at(r, i) = (struct of_notice){p->psn, p->imm, p->dma_bytes};
 }
 
 enum rc_responder_verdict of_receiver_on_request(struct of_receiver *r,
@@ -144,20 +133,14 @@ bool of_receiver_take_notice(struct of_receiver *r, struct rc_notice *out)
 
 	if (!r->n_notices)
 		return false;
-	n = &r->notices[r->first_notice];
+	n = notice_at(r, 0);
 	if (!is_before(n->psn, r->expected_psn))
 		return false;
 	*out = (struct rc_notice){.has_imm = true, .imm = n->imm, .bytes = n->bytes};
 	r->msn = (r->msn + 1) & ROCE_PSN_MASK;
 	r->first_notice++;
-	if (--r->n_notices)
-		return true;
-	r->first_notice = 0;
-	if (r->notices_room > NOTICES_KEPT) {
-		free(r->notices);
-		r->notices = NULL;
-		r->notices_room = 0;
-	}
+	if (!--r->n_notices)
+		fifo_trim(&r->notices, NOTICES_KEPT);
 	return true;
 }
 

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/fifo.h"
 #include "mr_table.h"
 #include "rc_responder.h"
 #include "roce_wire.h"
@@ -31,9 +32,10 @@ struct of_receiver {
 	uint32_t msn;	       /* notifications taken */
 	/* by the low bits of the PSN; only those from expected_psn on */
 	uint64_t seen[OF_WINDOW / 64];
-	/* accepted notifications that were not taken, in order of their PSNs: a ring */
-	struct of_notice *notices;
-	unsigned first_notice, n_notices, notices_room;
+	/* accepted notifications that were not taken, in order of their PSNs: struct of_notice */
+	struct fifo notices;
+	uint64_t first_notice;
+	uint32_t n_notices;
 	uint8_t syndrome; /* of the answer that is due; 0: no answer is due */
 	struct rc_refusal refusal;
 	bool dead; /* as in rc_responder.h */

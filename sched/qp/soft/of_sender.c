@@ -11,12 +11,12 @@
 
 static struct rc_request *request_at(const struct of_sender *s, uint64_t i)
 {
-	return soft_ring_at(&s->queue, sizeof(struct rc_request), i);
+	return fifo_at(&s->queue, sizeof(struct rc_request), i);
 }
 
 static struct of_packet *packet_at(const struct of_sender *s, uint64_t psn)
 {
-	return soft_ring_at(&s->packets, sizeof(struct of_packet), psn);
+	return fifo_at(&s->packets, sizeof(struct of_packet), psn);
 }
 
 int of_sender_init(struct of_sender *s, const struct rc_requester_config *config)
@@ -36,8 +36,8 @@ int of_sender_init(struct of_sender *s, const struct rc_requester_config *config
 
 void of_sender_fini(struct of_sender *s)
 {
-	soft_ring_fini(&s->queue);
-	soft_ring_fini(&s->packets);
+	fifo_fini(&s->queue);
+	fifo_fini(&s->packets);
 	memset(s, 0, sizeof(*s));
 }
 
@@ -45,14 +45,14 @@ void of_sender_fini(struct of_sender *s)
 static int of_sender_make_room(struct of_sender *s, uint32_t n)
 {
 	uint64_t packets = s->end + n - s->una;
-	int err = soft_ring_reserve(&s->queue, sizeof(struct rc_request), s->head, s->tail,
-				    (uint32_t)(s->tail - s->head) + 1);
+	int err = fifo_reserve(&s->queue, sizeof(struct rc_request), s->head, s->tail,
+			       (uint32_t)(s->tail - s->head) + 1);
 
 	if (packets > OF_WINDOW)
 		packets = OF_WINDOW;
 	return err ? err
-		   : soft_ring_reserve(&s->packets, sizeof(struct of_packet), s->una, s->next,
-				       (uint32_t)packets);
+		   : fifo_reserve(&s->packets, sizeof(struct of_packet), s->una, s->next,
+				  (uint32_t)packets);
 }
 
 int of_sender_post(struct of_sender *s, const struct qp_work *work)
@@ -309,8 +309,8 @@ static void complete(struct of_sender *s)
 		s->config.on_complete(s->config.arg, w->work.wr_id, QP_WC_SUCCESS, w->work.length);
 	}
 	if (s->head == s->tail) {
-		soft_ring_trim(&s->queue, RC_QUEUE_KEPT);
-		soft_ring_trim(&s->packets, OF_PACKETS_KEPT);
+		fifo_trim(&s->queue, RC_QUEUE_KEPT);
+		fifo_trim(&s->packets, OF_PACKETS_KEPT);
 	}
 }
 

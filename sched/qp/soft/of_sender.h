@@ -31,11 +31,11 @@ struct of_packet {
 
 struct of_sender {
 	struct rc_requester_config config; /* rnr_limit is not used */
-	struct soft_ring queue;		   /* of struct rc_request */
+	struct fifo queue;		   /* of struct rc_request */
 	uint64_t head, tail;
 	/* PSNs, unwrapped: the first not placed, the first never sent, the first never posted */
 	uint64_t una, next, end;
-	struct soft_ring packets; /* of struct of_packet: [una, next), at most OF_WINDOW */
+	struct fifo packets; /* of struct of_packet: [una, next), at most OF_WINDOW */
 	unsigned n_out, n_lost;
 	/* when the packet was sent that was sent last of all that are known to be placed */
 	uint64_t newest_placed_ns;

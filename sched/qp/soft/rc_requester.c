@@ -14,7 +14,7 @@
 
 static struct rc_request *request_at(const struct rc_requester *r, uint64_t i)
 {
-	return soft_ring_at(&r->queue, sizeof(struct rc_request), i);
+	return fifo_at(&r->queue, sizeof(struct rc_request), i);
 }
 
 /*
@@ -64,7 +64,7 @@ int rc_requester_init(struct rc_requester *r, const struct rc_requester_config *
 
 void rc_requester_fini(struct rc_requester *r)
 {
-	soft_ring_fini(&r->queue);
+	fifo_fini(&r->queue);
 	memset(r, 0, sizeof(*r));
 }
 
@@ -74,8 +74,8 @@ int rc_requester_post(struct rc_requester *r, const struct qp_work *work)
 
 	if (r->tail - r->head >= RC_QUEUE_DEPTH)
 		return -ENOBUFS;
-	if (soft_ring_reserve(&r->queue, sizeof(*w), r->head, r->tail,
-			      (uint32_t)(r->tail - r->head) + 1))
+	if (fifo_reserve(&r->queue, sizeof(*w), r->head, r->tail,
+			 (uint32_t)(r->tail - r->head) + 1))
 		return -ENOMEM;
 	w = request_at(r, r->tail++);
 	w->work = *work;
@@ -397,7 +397,7 @@ static void rc_requester_advance(struct rc_requester *r, uint64_t psn, uint64_t 
 		r->config.on_complete(r->config.arg, w->work.wr_id, QP_WC_SUCCESS, w->work.length);
 	}
 	if (r->head == r->tail)
-		soft_ring_trim(&r->queue, RC_QUEUE_KEPT);
+		fifo_trim(&r->queue, RC_QUEUE_KEPT);
 	if (r->next < r->una) {
 		r->next = r->una;
 		if (r->cursor < r->head)

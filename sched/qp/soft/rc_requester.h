@@ -45,10 +45,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/fifo.h"
 #include "mr_table.h"
 #include "qp/provider.h"
 #include "roce_wire.h"
-#include "soft_ring.h"
 #include "soft_rtt.h"
 #include "soft_window.h"
 
@@ -86,7 +86,7 @@ struct rc_request {
 struct rc_requester {
 	struct rc_requester_config config;
 	/* of struct rc_request; head: oldest unacknowledged, cursor: contains next, tail: free */
-	struct soft_ring queue;
+	struct fifo queue;
 	uint64_t head, cursor, tail;
 	/* PSNs: oldest unacknowledged, to send next, beyond all sent, beyond all posted */
 	uint64_t una, next, sent, end;

@@ -14,15 +14,13 @@ void soft_cq_init(struct soft_cq *cq)
 
 void soft_cq_fini(struct soft_cq *cq)
 {
-	free(cq->ring);
+	fifo_fini(&cq->wcs);
 	memset(cq, 0, sizeof(*cq));
 }
 
 static struct qp_wc *soft_cq_at(const struct soft_cq *cq, size_t i)
 {
-	size_t place = cq->first + i;
-
-	return &cq->ring[place < cq->room ? place : place - cq->room];
+	return fifo_at(&cq->wcs, sizeof(struct qp_wc), cq->first + i);
 }
 
 void soft_cq_allow(struct soft_cq *cq, size_t work, size_t receives)
@@ -33,29 +31,14 @@ void soft_cq_allow(struct soft_cq *cq, size_t work, size_t receives)
 		cq->max_receives = receives;
 }
 
-static int soft_cq_grow(struct soft_cq *cq)
-{
-	size_t room = cq->room ? cq->room * 2 : 64;
-	struct qp_wc *ring = malloc(room * sizeof(*ring));
-
-	if (!ring)
-		return -ENOMEM;
-	for (size_t i = 0; i < cq->n; i++)
-		ring[i] = *soft_cq_at(cq, i);
-	free(cq->ring);
-	cq->ring = ring;
-	cq->room = room;
-	cq->first = 0;
-	return 0;
-}
-
 int soft_cq_claim(struct soft_cq *cq, bool is_receive)
 {
 	size_t *n = is_receive ? &cq->n_receives : &cq->n_work;
 
 	if (*n >= (is_receive ? cq->max_receives : cq->max_work))
 		return -ENOBUFS;
-	if (cq->n_receives + cq->n_work == cq->room && soft_cq_grow(cq))
+	if (fifo_reserve(&cq->wcs, sizeof(struct qp_wc), cq->first, cq->first + cq->n,
+			 (uint32_t)(cq->n_receives + cq->n_work + 1)))
 		return -ENOMEM;
 	++*n;
 	return 0;
@@ -68,7 +51,7 @@ void soft_cq_unclaim(struct soft_cq *cq, bool is_receive)
 
 void soft_cq_push(struct soft_cq *cq, const struct qp_wc *wc)
 {
-	if (cq->n == cq->room)
+	if (cq->n == cq->wcs.room)
 		abort(); /* not reachable by input: everything is counted before */
 	*soft_cq_at(cq, cq->n++) = *wc;
 }
@@ -111,7 +94,7 @@ int soft_cq_poll(struct soft_cq *cq, struct qp_wc *out, int max)
 		out[n] = *soft_cq_at(cq, 0);
 		soft_cq_unclaim(cq, out[n].is_receive);
 		cq->n--;
-		cq->first = cq->first + 1 < cq->room ? cq->first + 1 : 0;
+		cq->first++;
 	}
 	return n;
 }

@@ -2,13 +2,13 @@
 /*
  * soft_cq.h - the completion queue of an endpoint.
  *
- * Owns a ring of struct qp_wc. In: completions of all QPs of an endpoint. Out: the same, first in
+ * Owns the completions. In: completions of all QPs of an endpoint. Out: the same, first in
  * first out. Pure; the endpoint's thread.
  *
  * A place is claimed when work or a receive is posted, or when a message arrives that uses a
  * receive of the provider itself. So each completion has a place. The limit of claimed places grows
  * with the number of QPs. Work and receives have separate limits, so that neither can use up the
- * other's. The ring grows with the places that are claimed, so idle QPs take no memory.
+ * other's. The queue grows with the places that are claimed, so idle QPs take no memory.
  */
 #ifndef SOFT_CQ_H
 #define SOFT_CQ_H
@@ -16,13 +16,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/fifo.h"
 #include "qp/provider.h"
 
 struct rc_notice;
 
 struct soft_cq {
-	struct qp_wc *ring;
-	size_t room, n, first;
+	struct fifo wcs; /* of struct qp_wc: n from first on */
+	uint64_t first;
+	size_t n;
 	/* claimed, and not polled yet */
 	size_t n_receives, max_receives;
 	size_t n_work, max_work;

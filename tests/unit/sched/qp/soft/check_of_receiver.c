@@ -191,7 +191,7 @@ START_TEST(notifications_that_wait_are_told_in_order)
 		ck_assert_uint_eq(notice.imm, i);
 	}
 	ck_assert(!of_receiver_take_notice(&r, &notice));
-	ck_assert_uint_le(r.notices_room, 16); /* what was large is given back */
+	ck_assert_uint_le(r.notices.room, 16); /* what was large is given back */
 }
 END_TEST
 

@@ -77,7 +77,7 @@ START_TEST(neither_kind_takes_the_others_room)
 	soft_cq_init(&cq);
 	soft_cq_allow(&cq, 4 * 256, 4);
 	soft_cq_allow(&cq, 256, 1024);
-	ck_assert_uint_eq(cq.room, 0); /* nothing is claimed */
+	ck_assert_uint_eq(cq.wcs.room, 0); /* nothing is claimed */
 	for (; n < 4 * 256; n++)
 		push(&cq, 0, n, false);
 	for (; n < 4 * 256 + 1024; n++)
