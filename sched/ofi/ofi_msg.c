@@ -18,30 +18,30 @@
 #define TAGGED_FLAGS (FI_PEEK | FI_CLAIM | FI_DISCARD)
 
 struct send {
-	const struct iovec *iov;
-	void **desc;
-	size_t count;
-	fi_addr_t destination;
+	struct fi_msg_tagged msg;
 	uint8_t wire_flags; /* OFI_WIRE_TAGGED, OFI_WIRE_DATA */
-	uint64_t tag, data;
-	void *context;
-	uint64_t flags; /* FI_INJECT, FI_COMPLETION, FI_DELIVERY_COMPLETE */
-	bool silent;	/* an inject call: no entry in a CQ, whatever flags say */
+	uint64_t flags;	    /* FI_INJECT, FI_COMPLETION, FI_DELIVERY_COMPLETE */
+	bool silent;	    /* an inject call: no entry in a CQ, whatever flags say */
 };
 
 struct receive {
-	const struct iovec *iov;
-	void **desc;
-	size_t count;
-	fi_addr_t source;
+	struct fi_msg_tagged msg;
 	bool tagged;
-	uint64_t tag, ignore;
-	void *context;
 	uint64_t flags;
 };
 
 #define SEND(...)    ((struct send){__VA_ARGS__})
 #define RECEIVE(...) ((struct receive){__VA_ARGS__})
+
+static struct fi_msg_tagged without_tag(const struct fi_msg *msg)
+{
+	return (struct fi_msg_tagged){.msg_iov = msg->msg_iov,
+				      .desc = msg->desc,
+				      .iov_count = msg->iov_count,
+				      .addr = msg->addr,
+				      .context = msg->context,
+				      .data = msg->data};
+}
 
 /* ---- sending ---- */
 
@@ -59,21 +59,22 @@ static int prepare_eager(struct ofi_op *op, struct ofi_wire *w, const struct sen
 		w->cookie = op->cookie;
 	}
 	if (!err)
-		err = ofi_op_set_eager(op, w, send->iov, op->length);
+		err = ofi_op_set_eager(op, w, send->msg.msg_iov, op->length);
 	return err;
 }
 
 /* One piece of memory for the receiver to read: the application's, or a copy. */
 static int prepare_rts(struct ofi_op *op, struct ofi_wire *w, const struct send *send)
 {
-	bool copied = send->flags & FI_INJECT || send->count > 1;
+	bool copied = send->flags & FI_INJECT || send->msg.iov_count > 1;
 	int err;
 
 	if (!ofi_peer_charge(op, OFI_RTS, op->length))
 		return -FI_EAGAIN;
-	err = copied ? ofi_op_copy_memory(op, send->iov, send->count, op->length, FARE_REMOTE_READ)
-		     : ofi_op_take_memory(op, send->iov, send->desc, send->count, op->length,
-					  FARE_REMOTE_READ);
+	err = copied ? ofi_op_copy_memory(op, send->msg.msg_iov, send->msg.iov_count, op->length,
+					  FARE_REMOTE_READ)
+		     : ofi_op_take_memory(op, send->msg.msg_iov, send->msg.desc,
+					  send->msg.iov_count, op->length, FARE_REMOTE_READ);
 	if (!err)
 		err = ofi_op_await_fin(op);
 	if (err)
@@ -94,15 +95,15 @@ static int prepare_send(struct ofi_op *op, const struct send *send, uint16_t dst
 	struct ofi_wire w = {.flags = send->wire_flags,
 			     .src_ep = op->ep->number,
 			     .dst_ep = dst_ep,
-			     .tag = send->tag,
-			     .data = send->data};
+			     .tag = send->msg.tag,
+			     .data = send->msg.data};
 	/* what is this process's own is copied once if it is announced */
 	uint64_t longest = op->peer->is_self && op->domain->env.eager_bytes > OFI_RECORD_MAX
 				   ? OFI_RECORD_MAX
 				   : op->domain->env.eager_bytes;
 	bool eager = op->length <= longest && ofi_peer_charge(op, OFI_EAGER, op->length);
 
-	op->context = send->context;
+	op->context = send->msg.context;
 	op->flags = FI_SEND | (send->wire_flags & OFI_WIRE_TAGGED ? FI_TAGGED : FI_MSG);
 	op->wants_entry = !send->silent && ofi_complete_wants_entry(op->ep, true, send->flags);
 	op->after_writes = op->ep->send_after_write;
@@ -111,7 +112,7 @@ static int prepare_send(struct ofi_op *op, const struct send *send, uint16_t dst
 
 static ssize_t send_locked(struct ofi_ep *ep, const struct send *send)
 {
-	uint64_t length = ofi_iov_bytes(send->iov, send->count);
+	uint64_t length = ofi_iov_bytes(send->msg.msg_iov, send->msg.iov_count);
 	struct ofi_peer *peer;
 	struct ofi_op *op;
 	uint16_t dst_ep;
@@ -119,8 +120,8 @@ static ssize_t send_locked(struct ofi_ep *ep, const struct send *send)
 
 	if (err)
 		return err;
-	peer = ofi_av_peer(ep->av, send->destination, &dst_ep);
-	if (!peer || send->count > OFI_IOV_MAX)
+	peer = ofi_av_peer(ep->av, send->msg.addr, &dst_ep);
+	if (!peer || send->msg.iov_count > OFI_IOV_MAX)
 		return -FI_EINVAL;
 	if (length > (send->flags & FI_INJECT ? OFI_RECORD_MAX : OFI_MAX_SIZE))
 		return -FI_EMSGSIZE;
@@ -149,26 +150,32 @@ static ssize_t send_any(struct ofi_ep *ep, const struct send *send)
 
 /* ---- receiving ---- */
 
+static struct ofi_posted posted_of(const struct ofi_ep *ep, const struct receive *r)
+{
+	/* without FI_DIRECTED_RECV the source is not looked at */
+	return (struct ofi_posted){.source = ep->caps & FI_DIRECTED_RECV ? r->msg.addr
+									 : OFI_ANY_SOURCE,
+				   .tag = r->msg.tag,
+				   .ignore = r->msg.ignore,
+				   .tagged = r->tagged};
+}
+
 static struct ofi_recv *recv_create(struct ofi_ep *ep, const struct receive *r)
 {
 	struct ofi_recv *recv = calloc(1, sizeof(*recv));
 
 	if (!recv)
 		return NULL;
-	/* without FI_DIRECTED_RECV the source is not looked at */
-	recv->posted.source = ep->caps & FI_DIRECTED_RECV ? r->source : OFI_ANY_SOURCE;
-	recv->posted.tag = r->tag;
-	recv->posted.ignore = r->ignore;
-	recv->posted.tagged = r->tagged;
+	recv->posted = posted_of(ep, r);
 	recv->ep = ep;
-	recv->context = r->context;
+	recv->context = r->msg.context;
 	recv->wants_entry = ofi_complete_wants_entry(ep, false, r->flags);
-	recv->n_iov = r->count;
-	for (size_t i = 0; i < r->count; i++) {
-		recv->iov[i] = r->iov[i];
-		recv->desc[i] = r->desc ? r->desc[i] : NULL;
+	recv->n_iov = r->msg.iov_count;
+	for (size_t i = 0; i < r->msg.iov_count; i++) {
+		recv->iov[i] = r->msg.msg_iov[i];
+		recv->desc[i] = r->msg.desc ? r->msg.desc[i] : NULL;
 	}
-	recv->room = ofi_iov_bytes(r->iov, r->count);
+	recv->room = ofi_iov_bytes(r->msg.msg_iov, r->msg.iov_count);
 	recv->is_multi = !r->tagged && r->flags & FI_MULTI_RECV;
 	recv->least = ep->min_multi_recv;
 	return recv;
@@ -217,9 +224,9 @@ static ssize_t msg_post(struct ofi_ep *ep, const struct receive *r)
 
 static void report_message(struct ofi_ep *ep, const struct receive *r, const struct ofi_message *m)
 {
-	struct ofi_cq_event event = {.entry = {.op_context = r->context,
+	struct ofi_cq_event event = {.entry = {.op_context = r->msg.context,
 					       .flags = FI_RECV | (r->tagged ? FI_TAGGED : FI_MSG),
-					       .tag = r->tag},
+					       .tag = r->msg.tag},
 				     .source = FI_ADDR_NOTAVAIL,
 				     .err = m ? 0 : FI_ENOMSG};
 
@@ -249,11 +256,7 @@ static void discard_message(struct ofi_message *m)
 
 static ssize_t peek(struct ofi_ep *ep, const struct receive *r)
 {
-	const struct ofi_posted wanted = {.source = ep->caps & FI_DIRECTED_RECV ? r->source
-										: OFI_ANY_SOURCE,
-					  .tag = r->tag,
-					  .ignore = r->ignore,
-					  .tagged = r->tagged};
+	const struct ofi_posted wanted = posted_of(ep, r);
 	struct ofi_message *m = (struct ofi_message *)ofi_match_arrived(&ep->match, &wanted);
 
 	if (!m) {
@@ -263,7 +266,7 @@ static ssize_t peek(struct ofi_ep *ep, const struct receive *r)
 	report_message(ep, r, m);
 	if (m && r->flags & FI_CLAIM) {
 		ofi_match_remove(&ep->match, &m->arrived);
-		claim_message(ep, m, r->context);
+		claim_message(ep, m, r->msg.context);
 	} else if (m && r->flags & FI_DISCARD) {
 		ofi_match_remove(&ep->match, &m->arrived);
 		discard_message(m);
@@ -290,7 +293,7 @@ static struct ofi_message *take_claimed(struct ofi_ep *ep, const void *context)
 
 static ssize_t receive_claimed(struct ofi_ep *ep, const struct receive *r)
 {
-	struct ofi_message *m = take_claimed(ep, r->context);
+	struct ofi_message *m = take_claimed(ep, r->msg.context);
 	struct ofi_recv *recv;
 	ssize_t err;
 
@@ -303,7 +306,7 @@ static ssize_t receive_claimed(struct ofi_ep *ep, const struct receive *r)
 	}
 	err = recv_make(&recv, ep, r);
 	if (err) {
-		claim_message(ep, m, r->context);
+		claim_message(ep, m, r->msg.context);
 		return err;
 	}
 	ofi_recv_deliver(recv, m);
@@ -315,12 +318,12 @@ static ssize_t receive_locked(struct ofi_ep *ep, const struct receive *r)
 {
 	if (!ep->enabled)
 		return -FI_EOPBADSTATE;
-	if (r->count > OFI_IOV_MAX)
-		return -FI_EINVAL;
-	if (r->flags & FI_MULTI_RECV && !r->tagged && r->count != 1)
-		return -FI_EINVAL;
 	if (r->flags & FI_PEEK)
 		return peek(ep, r);
+	if (r->msg.iov_count > OFI_IOV_MAX)
+		return -FI_EINVAL;
+	if (r->flags & FI_MULTI_RECV && !r->tagged && r->msg.iov_count != 1)
+		return -FI_EINVAL;
 	if (r->flags & FI_CLAIM)
 		return receive_claimed(ep, r);
 	return msg_post(ep, r);
@@ -341,9 +344,9 @@ static ssize_t receive_any(struct ofi_ep *ep, const struct receive *receive)
 static ssize_t receive_vector(struct fid_ep *fid, const struct iovec *iov, void **desc,
 			      size_t count, struct receive r)
 {
-	r.iov = iov;
-	r.desc = desc;
-	r.count = count;
+	r.msg.msg_iov = iov;
+	r.msg.desc = desc;
+	r.msg.iov_count = count;
 	r.flags = ofi_ep_of(fid)->rx_flags;
 	return receive_any(ofi_ep_of(fid), &r);
 }
@@ -359,23 +362,20 @@ static ssize_t receive_buffer(struct fid_ep *fid, void *buf, size_t len, void *d
 static ssize_t msg_recv(struct fid_ep *fid, void *buf, size_t len, void *desc, fi_addr_t source,
 			void *context)
 {
-	return receive_buffer(fid, buf, len, desc, RECEIVE(.source = source, .context = context));
+	return receive_buffer(fid, buf, len, desc,
+			      RECEIVE(.msg.addr = source, .msg.context = context));
 }
 
 static ssize_t msg_recvv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count,
 			 fi_addr_t source, void *context)
 {
-	return receive_vector(fid, iov, desc, count, RECEIVE(.source = source, .context = context));
+	return receive_vector(fid, iov, desc, count,
+			      RECEIVE(.msg.addr = source, .msg.context = context));
 }
 
 static ssize_t msg_recvmsg(struct fid_ep *fid, const struct fi_msg *msg, uint64_t flags)
 {
-	const struct receive r = {.iov = msg->msg_iov,
-				  .desc = msg->desc,
-				  .count = msg->iov_count,
-				  .source = msg->addr,
-				  .context = msg->context,
-				  .flags = flags};
+	const struct receive r = {.msg = without_tag(msg), .flags = flags};
 
 	return flags & ~(RECV_FLAGS | FI_MULTI_RECV) ? -FI_EBADFLAGS
 						     : receive_any(ofi_ep_of(fid), &r);
@@ -385,29 +385,21 @@ static ssize_t tagged_recv(struct fid_ep *fid, void *buf, size_t len, void *desc
 			   uint64_t tag, uint64_t ignore, void *context)
 {
 	return receive_buffer(fid, buf, len, desc,
-			      RECEIVE(.source = source, .tagged = true, .tag = tag,
-				      .ignore = ignore, .context = context));
+			      RECEIVE(.msg.addr = source, .tagged = true, .msg.tag = tag,
+				      .msg.ignore = ignore, .msg.context = context));
 }
 
 static ssize_t tagged_recvv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count,
 			    fi_addr_t source, uint64_t tag, uint64_t ignore, void *context)
 {
 	return receive_vector(fid, iov, desc, count,
-			      RECEIVE(.source = source, .tagged = true, .tag = tag,
-				      .ignore = ignore, .context = context));
+			      RECEIVE(.msg.addr = source, .tagged = true, .msg.tag = tag,
+				      .msg.ignore = ignore, .msg.context = context));
 }
 
 static ssize_t tagged_recvmsg(struct fid_ep *fid, const struct fi_msg_tagged *msg, uint64_t flags)
 {
-	const struct receive r = {.iov = msg->msg_iov,
-				  .desc = msg->desc,
-				  .count = flags & FI_PEEK ? 0 : msg->iov_count,
-				  .source = msg->addr,
-				  .tagged = true,
-				  .tag = msg->tag,
-				  .ignore = msg->ignore,
-				  .context = msg->context,
-				  .flags = flags};
+	const struct receive r = {.msg = *msg, .tagged = true, .flags = flags};
 
 	return flags & ~(RECV_FLAGS | TAGGED_FLAGS) ? -FI_EBADFLAGS
 						    : receive_any(ofi_ep_of(fid), &r);
@@ -418,9 +410,9 @@ static ssize_t tagged_recvmsg(struct fid_ep *fid, const struct fi_msg_tagged *ms
 static ssize_t send_vector(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count,
 			   struct send s)
 {
-	s.iov = iov;
-	s.desc = desc;
-	s.count = count;
+	s.msg.msg_iov = iov;
+	s.msg.desc = desc;
+	s.msg.iov_count = count;
 	s.flags = s.silent ? FI_INJECT : ofi_ep_of(fid)->tx_flags;
 	return send_any(ofi_ep_of(fid), &s);
 }
@@ -433,67 +425,47 @@ static ssize_t send_buffer(struct fid_ep *fid, const void *buf, size_t len, void
 	return send_vector(fid, &iov, &desc, 1, s);
 }
 
-/* wire_flags: OFI_WIRE_TAGGED or 0 */
-static ssize_t msg_send_flags(struct fid_ep *fid, const struct fi_msg_tagged *msg,
-			      uint8_t wire_flags, uint64_t flags)
+static ssize_t send_message(struct fid_ep *fid, struct send s)
 {
-	const struct send s = {
-		.iov = msg->msg_iov,
-		.desc = msg->desc,
-		.count = msg->iov_count,
-		.destination = msg->addr,
-		.data = msg->data,
-		.tag = msg->tag,
-		.wire_flags =
-			(uint8_t)(wire_flags | (flags & FI_REMOTE_CQ_DATA ? OFI_WIRE_DATA : 0)),
-		.context = msg->context,
-		.flags = flags};
-
-	return flags & ~SEND_FLAGS ? -FI_EBADFLAGS : send_any(ofi_ep_of(fid), &s);
+	s.wire_flags |= s.flags & FI_REMOTE_CQ_DATA ? OFI_WIRE_DATA : 0;
+	return s.flags & ~SEND_FLAGS ? -FI_EBADFLAGS : send_any(ofi_ep_of(fid), &s);
 }
 
 static ssize_t msg_send(struct fid_ep *fid, const void *buf, size_t len, void *desc, fi_addr_t dest,
 			void *context)
 {
-	return send_buffer(fid, buf, len, desc, SEND(.destination = dest, .context = context));
+	return send_buffer(fid, buf, len, desc, SEND(.msg.addr = dest, .msg.context = context));
 }
 
 static ssize_t msg_sendv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count,
 			 fi_addr_t dest, void *context)
 {
-	return send_vector(fid, iov, desc, count, SEND(.destination = dest, .context = context));
+	return send_vector(fid, iov, desc, count, SEND(.msg.addr = dest, .msg.context = context));
 }
 
 static ssize_t msg_sendmsg(struct fid_ep *fid, const struct fi_msg *msg, uint64_t flags)
 {
-	const struct fi_msg_tagged m = {.msg_iov = msg->msg_iov,
-					.desc = msg->desc,
-					.iov_count = msg->iov_count,
-					.addr = msg->addr,
-					.context = msg->context,
-					.data = msg->data};
-
-	return msg_send_flags(fid, &m, 0, flags);
+	return send_message(fid, SEND(.msg = without_tag(msg), .flags = flags));
 }
 
 static ssize_t msg_inject(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t dest)
 {
-	return send_buffer(fid, buf, len, NULL, SEND(.destination = dest, .silent = true));
+	return send_buffer(fid, buf, len, NULL, SEND(.msg.addr = dest, .silent = true));
 }
 
 static ssize_t msg_senddata(struct fid_ep *fid, const void *buf, size_t len, void *desc,
 			    uint64_t data, fi_addr_t dest, void *context)
 {
 	return send_buffer(fid, buf, len, desc,
-			   SEND(.destination = dest, .wire_flags = OFI_WIRE_DATA, .data = data,
-				.context = context));
+			   SEND(.msg.addr = dest, .wire_flags = OFI_WIRE_DATA, .msg.data = data,
+				.msg.context = context));
 }
 
 static ssize_t msg_injectdata(struct fid_ep *fid, const void *buf, size_t len, uint64_t data,
 			      fi_addr_t dest)
 {
 	return send_buffer(fid, buf, len, NULL,
-			   SEND(.destination = dest, .wire_flags = OFI_WIRE_DATA, .data = data,
+			   SEND(.msg.addr = dest, .wire_flags = OFI_WIRE_DATA, .msg.data = data,
 				.silent = true));
 }
 
@@ -501,28 +473,28 @@ static ssize_t tagged_send(struct fid_ep *fid, const void *buf, size_t len, void
 			   fi_addr_t dest, uint64_t tag, void *context)
 {
 	return send_buffer(fid, buf, len, desc,
-			   SEND(.destination = dest, .wire_flags = OFI_WIRE_TAGGED, .tag = tag,
-				.context = context));
+			   SEND(.msg.addr = dest, .wire_flags = OFI_WIRE_TAGGED, .msg.tag = tag,
+				.msg.context = context));
 }
 
 static ssize_t tagged_sendv(struct fid_ep *fid, const struct iovec *iov, void **desc, size_t count,
 			    fi_addr_t dest, uint64_t tag, void *context)
 {
 	return send_vector(fid, iov, desc, count,
-			   SEND(.destination = dest, .wire_flags = OFI_WIRE_TAGGED, .tag = tag,
-				.context = context));
+			   SEND(.msg.addr = dest, .wire_flags = OFI_WIRE_TAGGED, .msg.tag = tag,
+				.msg.context = context));
 }
 
 static ssize_t tagged_sendmsg(struct fid_ep *fid, const struct fi_msg_tagged *msg, uint64_t flags)
 {
-	return msg_send_flags(fid, msg, OFI_WIRE_TAGGED, flags);
+	return send_message(fid, SEND(.msg = *msg, .wire_flags = OFI_WIRE_TAGGED, .flags = flags));
 }
 
 static ssize_t tagged_inject(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t dest,
 			     uint64_t tag)
 {
 	return send_buffer(fid, buf, len, NULL,
-			   SEND(.destination = dest, .wire_flags = OFI_WIRE_TAGGED, .tag = tag,
+			   SEND(.msg.addr = dest, .wire_flags = OFI_WIRE_TAGGED, .msg.tag = tag,
 				.silent = true));
 }
 
@@ -530,16 +502,16 @@ static ssize_t tagged_senddata(struct fid_ep *fid, const void *buf, size_t len, 
 			       uint64_t data, fi_addr_t dest, uint64_t tag, void *context)
 {
 	return send_buffer(fid, buf, len, desc,
-			   SEND(.destination = dest, .wire_flags = OFI_WIRE_TAGGED | OFI_WIRE_DATA,
-				.tag = tag, .data = data, .context = context));
+			   SEND(.msg.addr = dest, .wire_flags = OFI_WIRE_TAGGED | OFI_WIRE_DATA,
+				.msg.tag = tag, .msg.data = data, .msg.context = context));
 }
 
 static ssize_t tagged_injectdata(struct fid_ep *fid, const void *buf, size_t len, uint64_t data,
 				 fi_addr_t dest, uint64_t tag)
 {
 	return send_buffer(fid, buf, len, NULL,
-			   SEND(.destination = dest, .wire_flags = OFI_WIRE_TAGGED | OFI_WIRE_DATA,
-				.tag = tag, .data = data, .silent = true));
+			   SEND(.msg.addr = dest, .wire_flags = OFI_WIRE_TAGGED | OFI_WIRE_DATA,
+				.msg.tag = tag, .msg.data = data, .silent = true));
 }
 
 /* ---- tables ---- */
