@@ -95,7 +95,7 @@ static int domain_watch(struct fare_domain *domain)
 	if (domain->epoll_fd < 0 || domain->timer_fd < 0 || start_ticking(domain, 0))
 		return -errno;
 	fds[0] = domain->timer_fd;
-	fds[1] = domain->ep.provider->endpoint_fd(domain->ep.handle);
+	fds[1] = domain->ep.info->fd;
 	for (int i = 0; i < 2; i++)
 		if (epoll_ctl(domain->epoll_fd, EPOLL_CTL_ADD, fds[i], &e))
 			return -errno;
@@ -151,7 +151,7 @@ int fare_domain_open_sized(struct fare_domain **out, struct fare *fare, unsigned
 	if (!err)
 		err = domain->ep.provider->endpoint_create(&domain->ep.handle, &domain->ep.attr);
 	if (!err) {
-		engine_begin(domain);
+		domain->ep.info = provider->endpoint_info(domain->ep.handle);
 		err = domain_watch(domain);
 	}
 	if (err) {
@@ -206,7 +206,7 @@ void fare_domain_address(const struct fare_domain *domain, struct fare_address *
 	*out = (struct fare_address){0};
 	if (domain_check(domain))
 		return;
-	own = (struct peer_address){domain->ep.attr.address, domain->ep.port};
+	own = (struct peer_address){domain->ep.attr.address, domain->ep.info->port};
 	peer_address_encode(&own, domain->ep.incarnation, out);
 }
 

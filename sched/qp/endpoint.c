@@ -17,7 +17,7 @@ int endpoint_send(const struct endpoint *ep, const struct peer_address *remote,
 	int n;
 
 	message->source = ep->incarnation;
-	message->source_port = ep->port;
+	message->source_port = ep->info->port;
 	n = control_wire_encode(message, buf + CONTROL_AUTH_BYTES,
 				sizeof(buf) - CONTROL_AUTH_BYTES);
 	if (n < 0)

@@ -22,11 +22,10 @@ struct control_message;
 struct endpoint {
 	const struct qp_provider *provider;
 	struct qp_endpoint *handle;
+	const struct qp_endpoint_info *info; /* of handle */
 	struct qp_endpoint_attr attr;
 	struct control_auth auth;
 	uint64_t incarnation; /* of this process */
-	uint16_t port;	      /* UDP, where peers reach this process */
-	uint32_t path_mtu;    /* the largest that the endpoint takes */
 	/* never returns 0; a simulation has a seeded one */
 	uint64_t (*random)(void *arg);
 	void *random_arg;
@@ -38,12 +37,6 @@ struct endpoint {
 static inline uint64_t endpoint_random(const struct endpoint *ep)
 {
 	return ep->random(ep->random_arg);
-}
-
-/* NULL: devices carry what the endpoint takes. */
-static inline const struct qp_mtus *endpoint_mtus(const struct endpoint *ep)
-{
-	return ep->provider->endpoint_mtus ? ep->provider->endpoint_mtus(ep->handle) : NULL;
 }
 
 /*

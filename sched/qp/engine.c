@@ -399,7 +399,7 @@ static void step_groups(struct fare_domain *domain)
 static void follow_paths(struct fare_domain *domain)
 {
 	uint64_t generation = attach_generation(domain->fare);
-	const struct qp_mtus *mtus = endpoint_mtus(&domain->ep);
+	const struct qp_mtus *mtus = domain->ep.info->mtus;
 	uint64_t mtu_changes = mtus ? mtus->changes : 0;
 	struct fare_group *group;
 
@@ -530,17 +530,6 @@ int engine_init(struct fare_domain *domain)
 	timers_init(&domain->timers);
 	port_cache_init(&domain->ports, &domain->ep, &domain->pace);
 	return event_queue_init(&domain->events, POLL_ROUNDS * EVENTS_PER_ROUND);
-}
-
-void engine_begin(struct fare_domain *domain)
-{
-	const struct qp_provider *provider = domain->ep.provider;
-
-	domain->ep.port = provider->endpoint_port ? provider->endpoint_port(domain->ep.handle)
-						  : provider->first_port;
-	domain->ep.path_mtu = provider->endpoint_path_mtu
-				      ? provider->endpoint_path_mtu(domain->ep.handle)
-				      : domain->ep.attr.path_mtu;
 }
 
 void engine_fini(struct fare_domain *domain)

@@ -30,8 +30,6 @@ struct control_message;
 
 /* The domain's provider, endpoint attributes, auth and random() are set before. 0 or -ENOMEM. */
 int engine_init(struct fare_domain *domain);
-/* Call once the endpoint is made: the domain gets its port and path MTU. */
-void engine_begin(struct fare_domain *domain);
 void engine_fini(struct fare_domain *domain); /* destroys all groups */
 
 /* qp_endpoint_attr.on_control, with the domain as argument. */

@@ -285,7 +285,7 @@ void fare_group_stats_sized(const struct fare_group *group, struct fare_group_st
 			    size_t size)
 {
 	struct fare_group_stats stats = {0}, *out = &stats;
-	struct qp_stats qp;
+	const struct qp_stats *qp;
 
 	if (!given)
 		return;
@@ -296,11 +296,11 @@ void fare_group_stats_sized(const struct fare_group *group, struct fare_group_st
 	transfer_stats(group->transfer, out);
 	out->path_deaths = lanes_n_deaths(group->lanes);
 	out->path_rebuilds = lanes_n_rebuilds(group->lanes);
-	group->domain->ep.provider->endpoint_stats(group->domain->ep.handle, &qp);
-	out->retransmitted_packets = qp.retransmitted_packets; /* of the whole endpoint */
-	out->timeouts = qp.timeouts;
-	out->icrc_errors = qp.icrc_errors;
-	out->out_of_order_packets = qp.out_of_order_packets;
+	qp = group->domain->ep.info->stats;
+	out->retransmitted_packets = qp->retransmitted_packets; /* of the whole endpoint */
+	out->timeouts = qp->timeouts;
+	out->icrc_errors = qp->icrc_errors;
+	out->out_of_order_packets = qp->out_of_order_packets;
 	out->control_rejected = group->domain->control_rejected;
 	sized_out(given, size, out, sizeof(*out));
 }

@@ -155,7 +155,7 @@ int group_create(struct fare_group **out, struct fare_domain *domain,
 	group->paths = (struct group_paths){.ep = &domain->ep,
 					    .is_routed = group->shape.is_routed,
 					    .is_own_server = is_own_server,
-					    .path_mtu = domain->ep.path_mtu};
+					    .path_mtu = domain->ep.info->path_mtu};
 	group->link =
 		(struct peer_link){.ep = &domain->ep, .paths = &group->paths, .address = *peer};
 	if (!err)

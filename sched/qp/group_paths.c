@@ -12,7 +12,7 @@ void group_paths_limit_mtu(struct group_paths *paths, uint32_t mtu)
 /* A plane carries less without its sub-ports that are narrow. */
 static void leave_out_narrow(struct group_paths *paths)
 {
-	const struct qp_mtus *mtus = endpoint_mtus(paths->ep);
+	const struct qp_mtus *mtus = paths->ep->info->mtus;
 
 	for (unsigned p = 0; mtus && p < paths->now.n_planes; p++) {
 		struct fare_path *path = &paths->now.path[p];
@@ -31,7 +31,7 @@ static void leave_out_narrow(struct group_paths *paths)
 
 bool group_paths_changed(const struct group_paths *paths)
 {
-	const struct qp_mtus *mtus = endpoint_mtus(paths->ep);
+	const struct qp_mtus *mtus = paths->ep->info->mtus;
 
 	return fare_pair_generation(paths->pair) != paths->generation ||
 	       (mtus && mtus->changes != paths->mtu_changes);

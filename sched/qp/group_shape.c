@@ -35,7 +35,7 @@ int group_shape_options(struct group_shape *shape, struct fare_group_options *o,
 			const struct fare_group_options *in, const struct endpoint *ep,
 			bool is_own_server, const struct control_message *offer)
 {
-	uint32_t mtu = ep->path_mtu;
+	uint32_t mtu = ep->info->path_mtu;
 
 	*o = *in;
 	o->private_data = NULL; /* the caller's */
@@ -202,7 +202,7 @@ int group_shape_lanes(struct group_shape *shape, struct fare_group_options *opti
 		 per_lane = m * options->qps_per_sub_port;
 	uint64_t window = (uint64_t)options->window_bytes * m * n_planes;
 
-	shape->path_mtu = ep->path_mtu;
+	shape->path_mtu = ep->info->path_mtu;
 	shape->n_ports = per_lane;
 	if (shape->is_routed) {
 		total = shape->baseline.qps ? shape->baseline.qps : per_lane * n_planes;

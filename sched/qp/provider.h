@@ -122,14 +122,14 @@ struct qp_remote {
 	bool order_free;	 /* the other end's QP is order-free */
 	struct in6_addr device;	 /* address of that sub-port's device; all zero: as address */
 	/*
-	 * The other end's endpoint_port(); 0: first_port. Soft sends packets there. Verbs sends
-	 * only the questions for rkeys there: devices always send packets to ROCE_UDP_PORT.
+	 * The other end's qp_endpoint_info.port; 0: first_port. Soft sends packets there. Verbs
+	 * sends only the questions for rkeys there: devices always send packets to ROCE_UDP_PORT.
 	 */
 	uint16_t udp_port;
 	/*
-	 * The other end's endpoint_path_mtu(); 0: as this end's. The smaller one of both counts.
-	 * Both ends must know both values: a responder refuses packets of another size (IBTA
-	 * 9.7.4.1.6), and both ends count the packets of a READ.
+	 * The other end's qp_endpoint_info.path_mtu; 0: as this end's. The smaller one of both
+	 * counts. Both ends must know both values: a responder refuses packets of another size
+	 * (IBTA 9.7.4.1.6), and both ends count the packets of a READ.
 	 */
 	uint32_t path_mtu;
 };
@@ -228,7 +228,7 @@ struct qp_control {
 	uint16_t sub_port;
 	/* tx: source port to use, 0: the channel's own; rx: the sender's */
 	uint16_t udp_source_port;
-	/* tx: the other end's endpoint_port(); 0: first_port. rx: 0; the message names it */
+	/* tx: the other end's qp_endpoint_info.port; 0: first_port. rx: 0; the message names it */
 	uint16_t remote_port;
 	const void *data;
 	size_t length;
@@ -273,8 +273,8 @@ struct qp_endpoint_attr {
 	uint8_t control_dscp; /* 0..63, of control datagrams */
 	/*
 	 * UDP port at which soft receives everything, and verbs control datagrams. 0: first_port,
-	 * or if another process has it at this address, the next free port. endpoint_port() says
-	 * which. Peers need to know it.
+	 * or if another process has it at this address, the next free port. qp_endpoint_info
+	 * says which. Peers need to know it.
 	 */
 	uint16_t udp_port;
 	/*
@@ -292,7 +292,7 @@ struct qp_stats {
 	uint64_t tx_packets, tx_bytes, rx_packets, rx_bytes; /* payload bytes */
 	uint64_t retransmitted_packets, timeouts, naks_sent, naks_received, icrc_errors, rx_dropped;
 	uint64_t cnps_sent, cnps_received; /* IBTA A17.9.3: for packets that a queue marked */
-	/* packets above the MTU of a device: as good as lost (qp_provider.endpoint_mtus) */
+	/* packets above the MTU of a device: as good as lost (qp_endpoint_info.mtus) */
 	uint64_t too_long_packets;
 	/* requests that came before one with a lower PSN, which is late or lost; soft alone */
 	uint64_t out_of_order_packets;
@@ -303,6 +303,21 @@ struct qp_stats {
 struct qp_mtus {
 	uint64_t changes; /* rises whenever anything below changes */
 	uint32_t payload[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS]; /* 0: not even 256; or unknown */
+};
+
+/* What an endpoint says of itself. */
+struct qp_endpoint_info {
+	int fd;		   /* polls readable when endpoint_progress() is due; the endpoint's */
+	uint16_t port;	   /* UDP, at which it receives: qp_endpoint_attr.udp_port */
+	uint32_t path_mtu; /* payload bytes of its packets; a QP may use less (qp_remote) */
+	/*
+	 * What the devices carry, which may change. Read again by endpoint_progress() each second,
+	 * and at once when a packet was above the MTU of its device. Such a packet is lost, and
+	 * those after it, until the QP is moved to a sub-port that carries them. NULL: each
+	 * sub-port carries path_mtu.
+	 */
+	const struct qp_mtus *mtus;
+	const struct qp_stats *stats;
 };
 
 struct qp_provider {
@@ -336,27 +351,13 @@ struct qp_provider {
 	 * is a copy of the parent's and stays as it is. NULL: there are none to close.
 	 */
 	void (*endpoint_leave)(struct qp_endpoint *ep);
-	/* UDP port at which it receives: qp_endpoint_attr.udp_port. NULL: first_port */
-	uint16_t (*endpoint_port)(const struct qp_endpoint *ep);
-	/* Payload bytes of its packets; a QP may use less (qp_remote). NULL: attr.path_mtu */
-	uint32_t (*endpoint_path_mtu)(const struct qp_endpoint *ep);
-	/*
-	 * What the devices carry, which may change; borrowed. Read again by endpoint_progress()
-	 * each second, and at once when a packet was above the MTU of its device. Such a packet is
-	 * lost, and those after it, until the QP is moved to a sub-port that carries them. NULL:
-	 * each sub-port carries endpoint_path_mtu().
-	 */
-	const struct qp_mtus *(*endpoint_mtus)(const struct qp_endpoint *ep);
-	/*
-	 * A descriptor that polls readable when endpoint_progress() is due. Owned by ep.
-	 */
-	int (*endpoint_fd)(struct qp_endpoint *ep);
+	/* Borrowed. */
+	const struct qp_endpoint_info *(*endpoint_info)(const struct qp_endpoint *ep);
 	/*
 	 * Does what is due, and never blocks. > 0: something happened; 0: nothing; -errno: the
 	 * endpoint is broken.
 	 */
 	int (*endpoint_progress)(struct qp_endpoint *ep);
-	void (*endpoint_stats)(struct qp_endpoint *ep, struct qp_stats *out);
 	/*
 	 * The own address of a sub-port's device. 0, or -errno: it has none now. NULL: all devices
 	 * use attr.address.

@@ -197,7 +197,7 @@ static void move_all(struct side *s)
 
 static void progress(struct side *s)
 {
-	struct pollfd fd = {P->endpoint_fd(s->ep), POLLIN, 0};
+	struct pollfd fd = {P->endpoint_info(s->ep)->fd, POLLIN, 0};
 	int err;
 
 	if (s->move_at > 0 && clock_now_s() >= s->move_at)
@@ -262,7 +262,7 @@ static void report(struct side *s, const char *who, double seconds)
 	struct qp_stats t;
 	struct rusage u;
 
-	P->endpoint_stats(s->ep, &t);
+	t = *P->endpoint_info(s->ep)->stats;
 	getrusage(RUSAGE_SELF, &u);
 	printf("%s: cpu %.2f s user, %.2f s system of %.2f s; tx %lu packets (%lu again), rx %lu "
 	       "packets; %lu timeouts, naks %lu sent %lu received, cnps %lu sent %lu received, "

@@ -86,7 +86,7 @@ static bool succeeded(struct soft *s, int status)
 /* Serves the endpoint until a completion of that kind comes. False: none came. */
 static bool complete(struct soft *s, bool receive, struct qp_wc *wc)
 {
-	struct pollfd p = {.fd = s->p->endpoint_fd(s->ep), .events = POLLIN};
+	struct pollfd p = {.fd = s->p->endpoint_info(s->ep)->fd, .events = POLLIN};
 
 	for (time_t end = now_s() + INTEROP_SOFT_S; now_s() < end; poll(&p, 1, 10)) {
 		s->p->endpoint_progress(s->ep);
@@ -103,10 +103,10 @@ static void serve_until_nak(struct soft *s, bool sent)
 	time_t end = now_s() + INTEROP_SOFT_S;
 	struct qp_stats before, now;
 
-	s->p->endpoint_stats(s->ep, &before);
+	before = *s->p->endpoint_info(s->ep)->stats;
 	do {
 		s->p->endpoint_progress(s->ep);
-		s->p->endpoint_stats(s->ep, &now);
+		now = *s->p->endpoint_info(s->ep)->stats;
 		if (now_s() > end) {
 			fprintf(stderr, "interop_soft: no NAK after check %d\n", s->checks);
 			exit(1);
@@ -129,7 +129,7 @@ static void ask_only(struct soft *s, const struct interop_ask *what)
 static struct interop_answer hear(struct soft *s)
 {
 	struct pollfd p[2] = {{.fd = s->fd, .events = POLLIN},
-			      {.fd = s->p->endpoint_fd(s->ep), .events = POLLIN}};
+			      {.fd = s->p->endpoint_info(s->ep)->fd, .events = POLLIN}};
 	struct interop_answer answer = {.status = -1};
 
 	for (time_t end = now_s() + INTEROP_SOFT_S; now_s() < end; poll(p, 2, 10)) {
@@ -549,7 +549,7 @@ int main(int argc, char **argv)
 	reads_are_guarded(&s);
 	lengths_matter(&s);
 	interop_io(s.fd, &(struct interop_ask){.op = INTEROP_END}, sizeof(struct interop_ask), 1);
-	s.p->endpoint_stats(s.ep, &stats);
+	stats = *s.p->endpoint_info(s.ep)->stats;
 	printf("{\"own\":\"%s\",\"mtu\":%s,\"checks\":%d,\"failures\":%d,\"tx_packets\":%llu,\"rx_"
 	       "packets\":%"
 	       "llu,\"icrc_errors\":%llu,"

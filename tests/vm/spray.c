@@ -106,8 +106,8 @@ static void connect_to(struct end *e, const struct end *other, bool order_free)
 /* Sends all of a's memory; how many completions and notifications came, each in its turn. */
 static bool transfer(struct end *a, struct end *b, unsigned n)
 {
-	struct pollfd fds[2] = {{P->endpoint_fd(a->ep), POLLIN, 0},
-				{P->endpoint_fd(b->ep), POLLIN, 0}};
+	struct pollfd fds[2] = {{P->endpoint_info(a->ep)->fd, POLLIN, 0},
+				{P->endpoint_info(b->ep)->fd, POLLIN, 0}};
 	unsigned posted = 0, completed = 0, told = 0;
 	double end = clock_now_s() + PATIENCE_S;
 	struct qp_wc wc;
@@ -160,14 +160,14 @@ int main(int argc, char **argv)
 		make_qp(&b, argv[3], order_free);
 		connect_to(&a, &b, order_free);
 		connect_to(&b, &a, order_free);
-		P->endpoint_stats(a.ep, &before);
+		before = *P->endpoint_info(a.ep)->stats;
 		seconds[order_free] = -clock_now_s();
 		if (!transfer(&a, &b, n)) {
 			printf("wrong: %s\n", names[order_free]);
 			ok = false;
 		}
 		seconds[order_free] += clock_now_s();
-		P->endpoint_stats(a.ep, &after);
+		after = *P->endpoint_info(a.ep)->stats;
 		again[order_free] = after.retransmitted_packets - before.retransmitted_packets;
 		sent[order_free] = after.tx_packets - before.tx_packets;
 		P->qp_destroy(a.qp);

@@ -32,7 +32,7 @@ static int open_another(const struct qp_endpoint *ep, const struct qp_endpoint_a
 	int err = P->endpoint_create(&second, attr);
 
 	if (!err)
-		printf("%u %u ", P->endpoint_port(ep), P->endpoint_port(second));
+		printf("%u %u ", P->endpoint_info(ep)->port, P->endpoint_info(second)->port);
 	P->endpoint_destroy(second);
 	return err;
 }
@@ -52,7 +52,7 @@ int main(int argc, char **argv)
 	if (!err && argc > 4)
 		err = strcmp(argv[4], "twice") ? make_order_free(ep) : open_another(ep, &attr);
 	if (!err && argc > 3 && !attr.path_mtu)
-		printf("%u ", P->endpoint_path_mtu(ep));
+		printf("%u ", P->endpoint_info(ep)->path_mtu);
 	puts(err ? strerrorname_np(-err) : "ok");
 	P->endpoint_destroy(ep);
 	return 0;

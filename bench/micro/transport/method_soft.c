@@ -204,7 +204,7 @@ static int soft_progress(void *state, unsigned *done, int max)
 
 static int soft_fd(void *state)
 {
-	return P->endpoint_fd(((struct soft_method *)state)->ep);
+	return P->endpoint_info(((struct soft_method *)state)->ep)->fd;
 }
 
 static void soft_close(void *state)

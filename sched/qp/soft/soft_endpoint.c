@@ -90,8 +90,8 @@ static bool attr_is_valid(const struct qp_endpoint_attr *attr)
  */
 static int open_rx(struct qp_endpoint *ep)
 {
-	ep->port = ep->attr.udp_port ? ep->attr.udp_port : ROCE_UDP_PORT;
-	return soft_sock_open_rx(&ep->attr.address, &ep->port,
+	ep->info.port = ep->attr.udp_port ? ep->attr.udp_port : ROCE_UDP_PORT;
+	return soft_sock_open_rx(&ep->attr.address, &ep->info.port,
 				 ep->attr.udp_port ? 1 : FARE_PROCESS_PORTS);
 }
 
@@ -101,7 +101,7 @@ static int open_descriptors(struct qp_endpoint *ep)
 
 	if (err)
 		return err;
-	ep->sockets.epoll_fd = ep->alarm.epoll_fd;
+	ep->sockets.epoll_fd = ep->info.fd = ep->alarm.epoll_fd;
 	ep->rx_fd = open_rx(ep);
 	return ep->rx_fd < 0 ? ep->rx_fd : soft_alarm_watch(&ep->alarm, ep->rx_fd);
 }
@@ -112,6 +112,8 @@ static void init_endpoint(struct qp_endpoint *ep, const struct qp_endpoint_attr 
 	for (unsigned p = 0; p < FARE_MAX_PLANES; p++)
 		for (unsigned s = 0; s < FARE_MAX_SUB_PORTS; s++)
 			ep->attr.dev[p][s][FARE_DEV_NAME_MAX - 1] = '\0';
+	ep->info.mtus = &ep->mtus;
+	ep->info.stats = &ep->stats;
 	ep->rx_fd = -1;
 	soft_alarm_init(&ep->alarm);
 	soft_sockets_init(&ep->sockets, &ep->attr);
@@ -141,6 +143,7 @@ static int choose_path_mtu(struct qp_endpoint *ep)
 	attr->max_path_mtu_dev = NULL;
 	if (!attr->path_mtu)
 		attr->path_mtu = most == QP_MTU_UNKNOWN ? QP_PATH_MTU_DEFAULT : most;
+	ep->info.path_mtu = attr->path_mtu;
 	return !most || attr->path_mtu > most ? -EMSGSIZE : 0;
 }
 
@@ -196,29 +199,9 @@ static int soft_endpoint_create(struct qp_endpoint **out, const struct qp_endpoi
 
 /* ---- the table ---- */
 
-static int soft_endpoint_fd(struct qp_endpoint *ep)
+static const struct qp_endpoint_info *soft_endpoint_info(const struct qp_endpoint *ep)
 {
-	return ep->alarm.epoll_fd;
-}
-
-static uint16_t soft_endpoint_port(const struct qp_endpoint *ep)
-{
-	return ep->port;
-}
-
-static uint32_t soft_endpoint_path_mtu(const struct qp_endpoint *ep)
-{
-	return ep->attr.path_mtu;
-}
-
-static const struct qp_mtus *soft_endpoint_mtus(const struct qp_endpoint *ep)
-{
-	return &ep->mtus;
-}
-
-static void soft_endpoint_stats(struct qp_endpoint *ep, struct qp_stats *out)
-{
-	*out = ep->stats;
+	return &ep->info;
 }
 
 static int mr_register(struct qp_endpoint *ep, void *addr, size_t length, unsigned access,
@@ -269,12 +252,8 @@ const struct qp_provider qp_soft_provider = {
 	.endpoint_create = soft_endpoint_create,
 	.endpoint_destroy = soft_endpoint_destroy,
 	.endpoint_leave = soft_endpoint_leave,
-	.endpoint_port = soft_endpoint_port,
-	.endpoint_path_mtu = soft_endpoint_path_mtu,
-	.endpoint_mtus = soft_endpoint_mtus,
-	.endpoint_fd = soft_endpoint_fd,
+	.endpoint_info = soft_endpoint_info,
 	.endpoint_progress = soft_endpoint_progress,
-	.endpoint_stats = soft_endpoint_stats,
 	.mr_register = mr_register,
 	.mr_deregister = mr_deregister,
 	.qp_create = soft_qp_create,

@@ -150,6 +150,7 @@ struct soft_delayed {
 
 struct qp_endpoint {
 	struct qp_endpoint_attr attr;
+	struct qp_endpoint_info info;
 	struct qp_stats stats;
 	struct mr_table regions;
 	struct soft_cq cq;
@@ -162,7 +163,6 @@ struct qp_endpoint {
 	uint32_t next_qpn;
 	uint32_t keys[SOFT_KEYS]; /* random, for regions: a system call for many */
 	unsigned n_keys;	  /* that are left */
-	uint16_t port;		  /* UDP port at which it receives */
 	int rx_fd;
 	struct soft_delayed delayed;
 	uint64_t devices_read_ns; /* when ifindex was last looked up */

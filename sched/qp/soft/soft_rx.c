@@ -191,7 +191,8 @@ static int pass(struct qp_endpoint *ep, uint64_t now_ns)
 
 	for (int i = 0; i < n; i++) {
 		struct arrival a = {
-			.flow = {.destination = ep->attr.address, .destination_port = ep->port},
+			.flow = {.destination = ep->attr.address,
+				 .destination_port = ep->info.port},
 			.data = rx->iov[i].iov_base,
 			.bytes = rx->messages[i].msg_len,
 			.segment_bytes = rx->messages[i].msg_len,

@@ -28,8 +28,8 @@
 /* One process at an address is found at FARE_CONTROL_PORT; those that start later say where. */
 static int bind_control(struct qp_endpoint *ep)
 {
-	ep->port = ep->attr.udp_port ? ep->attr.udp_port : FARE_CONTROL_PORT;
-	return soft_sock_bind_free(ep->control_fd, &ep->attr.address, &ep->port,
+	ep->info.port = ep->attr.udp_port ? ep->attr.udp_port : FARE_CONTROL_PORT;
+	return soft_sock_bind_free(ep->control_fd, &ep->attr.address, &ep->info.port,
 				   ep->attr.udp_port ? 1 : FARE_PROCESS_PORTS);
 }
 
@@ -176,7 +176,7 @@ static void send_keys(struct qp_endpoint *ep, const struct qp_control *c,
 void verbs_control_ask(struct qp_endpoint *ep, const struct qp *qp, uint32_t key, uint64_t nonce)
 {
 	struct verbs_wire_message m = {
-		.type = VERBS_WIRE_KEY_QUERY, .key = key, .nonce = nonce, .port = ep->port};
+		.type = VERBS_WIRE_KEY_QUERY, .key = key, .nonce = nonce, .port = ep->info.port};
 	struct qp_control to = {.remote = qp->peer.address,
 				.remote_port = qp->peer.port,
 				.plane = qp->attr.plane,

@@ -81,6 +81,9 @@ static int verbs_endpoint_create(struct qp_endpoint **out, const struct qp_endpo
 		verbs_endpoint_destroy(ep);
 		return err;
 	}
+	ep->info.fd = ep->epoll_fd;
+	ep->info.path_mtu = ep->attr.path_mtu;
+	ep->info.stats = &ep->stats;
 	*out = ep;
 	return 0;
 }
@@ -187,16 +190,9 @@ static int verbs_endpoint_progress(struct qp_endpoint *ep)
 
 /* ---- the table ---- */
 
-static int verbs_endpoint_fd(struct qp_endpoint *ep)
+static const struct qp_endpoint_info *verbs_endpoint_info(const struct qp_endpoint *ep)
 {
-	return ep->epoll_fd;
-}
-
-/* Packets are the device's business: bytes of writes posted and of notified arrivals, time-outs
- * reported. */
-static void verbs_endpoint_stats(struct qp_endpoint *ep, struct qp_stats *out)
-{
-	*out = ep->stats;
+	return &ep->info;
 }
 
 static int sub_port_address(struct qp_endpoint *ep, uint16_t plane, uint16_t sub_port,
@@ -208,16 +204,6 @@ static int sub_port_address(struct qp_endpoint *ep, uint16_t plane, uint16_t sub
 		return -EADDRNOTAVAIL;
 	memcpy(out, ep->sub_ports[plane][sub_port].gid.raw, sizeof(*out));
 	return 0;
-}
-
-static uint16_t verbs_endpoint_port(const struct qp_endpoint *ep)
-{
-	return ep->port;
-}
-
-static uint32_t verbs_endpoint_path_mtu(const struct qp_endpoint *ep)
-{
-	return ep->attr.path_mtu;
 }
 
 static uint32_t num(const struct qp *qp)
@@ -247,11 +233,8 @@ const struct qp_provider qp_verbs_provider = {
 	.notify_per_qp = true,
 	.endpoint_create = verbs_endpoint_create,
 	.endpoint_destroy = verbs_endpoint_destroy,
-	.endpoint_port = verbs_endpoint_port,
-	.endpoint_path_mtu = verbs_endpoint_path_mtu,
-	.endpoint_fd = verbs_endpoint_fd,
+	.endpoint_info = verbs_endpoint_info,
 	.endpoint_progress = verbs_endpoint_progress,
-	.endpoint_stats = verbs_endpoint_stats,
 	.sub_port_address = sub_port_address,
 	.mr_register = verbs_region_register,
 	.mr_register_dmabuf = verbs_region_register_dmabuf,

@@ -171,6 +171,9 @@ struct qp {
 
 struct qp_endpoint {
 	struct qp_endpoint_attr attr;
+	struct qp_endpoint_info info; /* control_fd receives at info.port */
+	/* packets are the device's business: bytes of writes posted and of notified arrivals,
+	 * time-outs reported */
 	struct qp_stats stats;
 	struct verbs_device devices[VERBS_MAX_DEVICES];
 	struct verbs_handle *handles;
@@ -199,7 +202,6 @@ struct qp_endpoint {
 	int done_fd;
 
 	int epoll_fd, timer_fd, control_fd;
-	uint16_t port; /* UDP: control_fd receives there */
 	struct verbs_netdev netdevs[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS];
 	uint64_t netdevs_read_ns; /* 0: never */
 	int tx_fd[FARE_MAX_PLANES][FARE_MAX_SUB_PORTS];

@@ -91,7 +91,7 @@ void host_start(struct sim *sim, unsigned i)
 	    nic_create(&h->nic, sim, i, &domain->ep.attr))
 		abort();
 	domain->ep.handle = h->nic;
-	engine_begin(domain);
+	domain->ep.info = domain->ep.provider->endpoint_info(h->nic);
 	h->domain = domain;
 	h->process = process;
 	process->number = (uint32_t)prng_next(&h->prng) | 1;

@@ -58,6 +58,7 @@ struct qp_endpoint {
 	unsigned host;
 	bool is_device, is_dead, in_progress;
 	struct qp_endpoint_attr attr;
+	struct qp_endpoint_info info;
 	struct qp_stats stats;
 	struct mr_table regions;
 	unsigned n_regions, n_qps;
@@ -591,6 +592,11 @@ int nic_create(struct qp_endpoint **out, struct sim *sim, unsigned host,
 	ep->host = host;
 	ep->is_device = sim->config.is_device;
 	ep->attr = *attr;
+	ep->info =
+		(struct qp_endpoint_info){.fd = -1,
+					  .port = ep->is_device ? FARE_CONTROL_PORT : ROCE_UDP_PORT,
+					  .path_mtu = attr->path_mtu,
+					  .stats = &ep->stats};
 	ep->prng.state = prng_next(&sim->prng);
 	ep->next_qpn = (uint32_t)prng_next(&ep->prng) & QPN_MASK;
 	ep->reused_psn = ep->next_qpn >> 1;
@@ -662,9 +668,9 @@ static int endpoint_progress(struct qp_endpoint *ep)
 	return did;
 }
 
-static void endpoint_stats(struct qp_endpoint *ep, struct qp_stats *out)
+static const struct qp_endpoint_info *endpoint_info(const struct qp_endpoint *ep)
 {
-	*out = ep->stats;
+	return &ep->info;
 }
 
 static int mr_register(struct qp_endpoint *ep, void *addr, size_t length, unsigned access,
@@ -961,7 +967,7 @@ const struct qp_provider qp_soft_provider = {
 	.first_port = ROCE_UDP_PORT,
 	.echoes_learn_ports = true,
 	.endpoint_progress = endpoint_progress,
-	.endpoint_stats = endpoint_stats,
+	.endpoint_info = endpoint_info,
 	.mr_register = mr_register,
 	.mr_deregister = mr_deregister,
 	.qp_create = qp_create,
@@ -985,7 +991,7 @@ const struct qp_provider nic_device_provider = {
 	.notify_per_qp = true,
 	.first_port = FARE_CONTROL_PORT,
 	.endpoint_progress = endpoint_progress,
-	.endpoint_stats = endpoint_stats,
+	.endpoint_info = endpoint_info,
 	.mr_register = mr_register,
 	.mr_deregister = mr_deregister,
 	.qp_create = qp_create,

@@ -212,7 +212,7 @@ START_TEST(a_late_group_open_closes_nothing)
 	is = domain[0]->ep.incarnation;
 	group_fill_open(group, &late);
 	late.destination = domain[1]->ep.incarnation;
-	opener.address = (struct peer_address){address(0), domain[0]->ep.port};
+	opener.address = (struct peer_address){address(0), domain[0]->ep.info->port};
 	opener.incarnation = was;
 	admission_challenge(&domain[1]->admission, &opener, domain[1]->ep.now_ns, late.nonce);
 	domain[0]->ep.incarnation = was;
@@ -487,7 +487,7 @@ START_TEST(a_group_uses_what_the_fabric_carries)
 					    &path, 1),
 			 1);
 	connect_trusted();
-	ck_assert_uint_gt(domain[0]->ep.path_mtu, 512);
+	ck_assert_uint_gt(domain[0]->ep.info->path_mtu, 512);
 	ck_assert_uint_eq(group->paths.path_mtu, 512);
 	ck_assert_uint_eq(domain[1]->groups->paths.path_mtu, 512);
 	path.path_mtu = 1000; /* what somebody scribbles is none of the five */
@@ -532,7 +532,7 @@ END_TEST
 static void open_and_vanish(struct control_message *open, uint32_t id)
 {
 	const struct admission_opener opener = {
-		{address(0), domain[0]->ep.port}, domain[0]->ep.incarnation, id};
+		{address(0), domain[0]->ep.info->port}, domain[0]->ep.incarnation, id};
 	struct qp_control c = {.remote = address(0), .plane = QP_ANY_PLANE};
 	uint8_t data[QP_CONTROL_MAX];
 	int n;
@@ -557,7 +557,7 @@ START_TEST(openers_that_vanish_take_no_places)
 	connect_both();
 	group_fill_open(group, &open);
 	open.source = domain[0]->ep.incarnation;
-	open.source_port = domain[0]->ep.port;
+	open.source_port = domain[0]->ep.info->port;
 	open.destination = domain[1]->ep.incarnation;
 	first = domain[1]->groups;
 	for (uint32_t i = 1; i <= 600; i++)

@@ -22,7 +22,7 @@ struct shaped {
 
 static void set_up(struct shaped *s, const uint64_t bps[LANES])
 {
-	static struct qp_provider provider;
+	static const struct qp_endpoint_info info = {.path_mtu = MTU};
 
 	*s = (struct shaped){
 		.shape = {.n_lanes = LANES,
@@ -33,7 +33,7 @@ static void set_up(struct shaped *s, const uint64_t bps[LANES])
 			  .qp_window_bytes = WINDOW,
 			  .unit_bytes = CHUNK,
 			  .follows_rate = true},
-		.ep = {.provider = &provider, .path_mtu = MTU},
+		.ep = {.info = &info},
 		.paths = {.path_mtu = MTU, .now.n_planes = LANES},
 	};
 	s->paths.ep = &s->ep;

@@ -233,7 +233,7 @@ START_TEST(the_smaller_path_mtu_counts)
 	ck_assert_int_eq(fare_domain_open(&domain[1], fare[1], 0, &big), 0);
 	open_group();
 	TURN_UNTIL(n_connected && n_accepted);
-	ck_assert_uint_eq(domain[1]->ep.path_mtu, 4096);
+	ck_assert_uint_eq(domain[1]->ep.info->path_mtu, 4096);
 	ck_assert_uint_eq(group->paths.path_mtu, 1024);
 	ck_assert_uint_eq(domain[1]->groups->paths.path_mtu, 1024);
 }

@@ -129,6 +129,7 @@ static struct qp_provider provider = {.echoes_learn_ports = true,
 				      .control_send = on_send,
 				      .qp_move = on_move,
 				      .qp_spread = on_spread};
+static const struct qp_endpoint_info info = {.port = PORT};
 
 static uint16_t port_of(unsigned i)
 {
@@ -274,11 +275,11 @@ static void setup(void)
 	domain = (struct fare_domain){
 		.fare = fare,
 		.ep = {.provider = &provider,
+		       .info = &info,
 		       .attr = {.address = own, .n_planes = 1, .n_sub_ports = {4}},
 		       .random = seeded,
 		       .random_arg = &random_state,
 		       .incarnation = 7,
-		       .port = PORT,
 		       .now_ns = 1000 * S}};
 	ck_assert_int_eq(control_auth_load(&domain.ep.auth, NULL, 0), 0);
 	port_cache_init(&domain.ports, &domain.ep, &domain.pace);

@@ -37,7 +37,7 @@ START_TEST(a_megabyte_arrives)
 	ck_assert_ptr_eq(wb[0].qp, qb);
 	ck_assert_mem_eq(from, to, BYTES - 3);
 	ck_assert_uint_eq(to[BYTES - 3] | to[BYTES - 2], 0);
-	P->endpoint_stats(b, &stats);
+	stats = *P->endpoint_info(b)->stats;
 	ck_assert_uint_eq(stats.rx_bytes, BYTES - 3);
 	ck_assert_uint_eq(stats.icrc_errors, 0);
 	close_pair();
@@ -101,11 +101,11 @@ START_TEST(a_qp_in_error_takes_and_sends_nothing)
 	ck_assert_int_eq(P->post(qa, &w), 0);
 	P->qp_error(qb);
 	P->qp_error(qb);
-	P->endpoint_stats(b, &before);
+	before = *P->endpoint_info(b)->stats;
 	RUN_UNTIL(n_wa == 2);
 	ck_assert_int_eq(wa[0].status, QP_WC_RETRY_EXC_ERR);
 	ck_assert_int_eq(wa[1].status, QP_WC_FLUSH_ERR);
-	P->endpoint_stats(b, &after);
+	after = *P->endpoint_info(b)->stats;
 	ck_assert_uint_gt(after.rx_dropped, before.rx_dropped);
 	ck_assert_uint_eq(after.rx_packets, 0);
 	ck_assert_uint_eq(after.naks_sent, 0);
@@ -278,11 +278,11 @@ START_TEST(several_endpoints_share_an_address)
 
 	first[0] = endpoint(ends[_i][0], 4096);
 	first[1] = endpoint(ends[_i][1], 4096);
-	ck_assert_uint_eq(P->endpoint_port(first[1]), 4791);
+	ck_assert_uint_eq(P->endpoint_info(first[1])->port, 4791);
 	a = endpoint(ends[_i][0], 4096);
 	b = endpoint(ends[_i][1], 4096);
-	ck_assert_uint_eq(P->endpoint_port(a), 4792);
-	ck_assert_uint_eq(P->endpoint_port(b), 4792);
+	ck_assert_uint_eq(P->endpoint_info(a)->port, 4792);
+	ck_assert_uint_eq(P->endpoint_info(b)->port, 4792);
 	P->endpoint_destroy(first[0]);
 	P->endpoint_destroy(first[1]);
 	attr.udp_source_port = 50000;
@@ -381,7 +381,7 @@ static unsigned n_received(const struct qp_wc *wc, int n)
 
 static bool is_readable(struct qp_endpoint *ep)
 {
-	struct pollfd p = {.fd = P->endpoint_fd(ep), .events = POLLIN};
+	struct pollfd p = {.fd = P->endpoint_info(ep)->fd, .events = POLLIN};
 
 	return poll(&p, 1, 0) == 1;
 }
@@ -438,8 +438,8 @@ START_TEST(a_conversation_of_callers_that_spin_is_acknowledged)
 	RUN_UNTIL(n_wa == 207 + 206 && n_wb == 206 + 207);
 	for (int i = 0; i < n_wa; i++)
 		ck_assert(wa[i].status == QP_WC_SUCCESS && wb[i].status == QP_WC_SUCCESS);
-	P->endpoint_stats(a, &stats[0]);
-	P->endpoint_stats(b, &stats[1]);
+	stats[0] = *P->endpoint_info(a)->stats;
+	stats[1] = *P->endpoint_info(b)->stats;
 	for (unsigned i = 0; i < 2; i++)
 		ck_assert(longest_pause_ns > 1000000 ||
 			  stats[i].timeouts + stats[i].retransmitted_packets + stats[i].naks_sent ==
@@ -695,7 +695,7 @@ START_TEST(a_send_waits_for_its_receive_or_gives_up)
 
 	open_readable(4, 0, 4096);
 	ck_assert_int_eq(post_send(1, 0, 100, 0), 0);
-	RUN_UNTIL((P->endpoint_stats(a, &s), s.naks_received >= 3));
+	RUN_UNTIL((s = *P->endpoint_info(a)->stats, s.naks_received >= 3));
 	ck_assert_int_eq(n_wa, 0);
 	recv = recv_of(8, 0, 100);
 	ck_assert_int_eq(P->post_recv(qb, &recv), 0);

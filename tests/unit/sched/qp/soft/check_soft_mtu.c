@@ -51,11 +51,11 @@ START_TEST(devices_say_how_much_they_carry)
 	ck_assert_str_eq(dev, "lo");
 	attr.path_mtu = 0;
 	ck_assert_int_eq(P->endpoint_create(&ep, &attr), 0);
-	ck_assert_uint_eq(P->endpoint_path_mtu(ep), 1024);
+	ck_assert_uint_eq(P->endpoint_info(ep)->path_mtu, 1024);
 	P->endpoint_destroy(ep);
 	attr.n_planes = 1; /* nothing is known of it */
 	ck_assert_int_eq(P->endpoint_create(&ep, &attr), 0);
-	ck_assert_uint_eq(P->endpoint_path_mtu(ep), 1024);
+	ck_assert_uint_eq(P->endpoint_info(ep)->path_mtu, 1024);
 	ck_assert_uint_eq(most, 0);
 	ck_assert_str_eq(dev, "");
 	P->endpoint_destroy(ep);
@@ -122,7 +122,7 @@ START_TEST(ends_that_differ_agree_on_the_smaller)
 	RUN_UNTIL(n_wa == 1 && n_wb == 1);
 	ck_assert_int_eq(wa[0].status, QP_WC_SUCCESS);
 	ck_assert_mem_eq(from, to, BYTES);
-	P->endpoint_stats(a, &stats);
+	stats = *P->endpoint_info(a)->stats;
 	ck_assert_uint_eq(stats.tx_packets - stats.retransmitted_packets, BYTES / 1024);
 	if (order_free) {
 		close_pair();
@@ -144,7 +144,7 @@ END_TEST
 
 static uint32_t payload_by_lo(void)
 {
-	return P->endpoint_mtus(a)->payload[1][1];
+	return P->endpoint_info(a)->mtus->payload[1][1];
 }
 
 /*
@@ -162,11 +162,11 @@ START_TEST(a_packet_that_is_too_long_is_lost)
 	set_mtu(65536);
 	open_pair("::ffff:127.0.0.2", "::ffff:127.0.0.3", 4096, attr);
 	ck_assert_uint_eq(payload_by_lo(), 4096);
-	ck_assert_uint_eq(P->endpoint_mtus(a)->payload[0][0], QP_MTU_UNKNOWN);
+	ck_assert_uint_eq(P->endpoint_info(a)->mtus->payload[0][0], QP_MTU_UNKNOWN);
 	w = write_of(1, 0, 4096, 0);
 	ck_assert_int_eq(P->post(qa, &w), 0);
 	RUN_UNTIL(n_wa == 1);
-	changes = P->endpoint_mtus(a)->changes;
+	changes = P->endpoint_info(a)->mtus->changes;
 	set_mtu(1500);
 	w = write_of(2, 0, 0, 0);
 	ck_assert_int_eq(P->post(qa, &w), 0);
@@ -175,8 +175,8 @@ START_TEST(a_packet_that_is_too_long_is_lost)
 	w = write_of(3, 0, 100000, 0);
 	ck_assert_int_eq(P->post(qa, &w), 0);
 	RUN_UNTIL(payload_by_lo() == 1024);
-	ck_assert_uint_gt(P->endpoint_mtus(a)->changes, changes);
-	P->endpoint_stats(a, &stats);
+	ck_assert_uint_gt(P->endpoint_info(a)->mtus->changes, changes);
+	stats = *P->endpoint_info(a)->stats;
 	ck_assert_uint_ge(stats.too_long_packets, 1);
 	ck_assert_int_eq(n_wa, 2);
 	set_mtu(65536);

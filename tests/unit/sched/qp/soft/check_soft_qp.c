@@ -64,12 +64,12 @@ START_TEST(a_lost_refusal_is_repeated)
 	post_bad(qa, 1);
 	do {
 		run_once();
-		P->endpoint_stats(b, &stats);
+		stats = *P->endpoint_info(b)->stats;
 	} while (!stats.naks_sent);
 	lose_packets(a);
 	RUN_UNTIL(n_wa == 1);
 	ck_assert_int_eq(wa[0].status, QP_WC_REM_ACCESS_ERR);
-	P->endpoint_stats(b, &stats);
+	stats = *P->endpoint_info(b)->stats;
 	ck_assert_uint_ge(stats.naks_sent, 2);
 	close_pair();
 }
@@ -90,7 +90,7 @@ START_TEST(one_that_refuses_takes_no_more_posts)
 	ck_assert_int_eq(P->post(qb, &w), 0);
 	do {
 		ck_assert_int_ge(P->endpoint_progress(b), 0);
-		P->endpoint_stats(b, &stats);
+		stats = *P->endpoint_info(b)->stats;
 	} while (!stats.naks_sent);
 	ck_assert_int_eq(P->post(qb, &w), -ENOTCONN);
 	ck_assert_int_eq(P->poll(b, wb, 1), 0);

@@ -58,16 +58,16 @@ START_TEST(strangers_cost_no_icrc)
 
 	open_default();
 	forge(stranger, false);
-	RUN_UNTIL((P->endpoint_stats(b, &s), s.rx_dropped == 1));
+	RUN_UNTIL((s = *P->endpoint_info(b)->stats, s.rx_dropped == 1));
 	forge_to(P->qp_num(qb) ^ 0x800000, ROCE_WRITE_ONLY, peer, false);
-	RUN_UNTIL((P->endpoint_stats(b, &s), s.rx_dropped == 2));
+	RUN_UNTIL((s = *P->endpoint_info(b)->stats, s.rx_dropped == 2));
 	forge_to(P->qp_num(qb), ROCE_UD_SEND_ONLY, peer, false); /* no control channel there */
-	RUN_UNTIL((P->endpoint_stats(b, &s), s.rx_dropped == 3));
+	RUN_UNTIL((s = *P->endpoint_info(b)->stats, s.rx_dropped == 3));
 	forge_to(P->qp_num(qb), 0x1f, peer, false); /* no such opcode */
-	RUN_UNTIL((P->endpoint_stats(b, &s), s.rx_dropped == 4));
+	RUN_UNTIL((s = *P->endpoint_info(b)->stats, s.rx_dropped == 4));
 	P->qp_error(qb);
 	forge(peer, false);
-	RUN_UNTIL((P->endpoint_stats(b, &s), s.rx_dropped == 5));
+	RUN_UNTIL((s = *P->endpoint_info(b)->stats, s.rx_dropped == 5));
 	ck_assert_uint_eq(s.icrc_errors, 0);
 	close_pair();
 }
@@ -79,10 +79,10 @@ START_TEST(strangers_write_nothing)
 
 	open_default();
 	forge("::ffff:127.0.0.9", true);
-	RUN_UNTIL((P->endpoint_stats(b, &s), s.rx_dropped == 1));
+	RUN_UNTIL((s = *P->endpoint_info(b)->stats, s.rx_dropped == 1));
 	ck_assert_uint_eq(s.icrc_errors, 0);
 	forge("::ffff:127.0.0.2", false);
-	RUN_UNTIL((P->endpoint_stats(b, &s), s.icrc_errors == 1));
+	RUN_UNTIL((s = *P->endpoint_info(b)->stats, s.icrc_errors == 1));
 	ck_assert_uint_eq(to[0], 0);
 	/* the same packet from the right address lands: so the refusals above had the reasons they
 	 * claim */
@@ -139,8 +139,8 @@ START_TEST(a_marked_packet_slows_its_sender_down)
 		ck_assert_int_eq(P->post(qa, &w), 0);
 		RUN_UNTIL(n_wa == i + 1);
 		ck_assert_int_eq(wa[i].status, QP_WC_SUCCESS);
-		P->endpoint_stats(a, &here);
-		P->endpoint_stats(b, &there);
+		here = *P->endpoint_info(a)->stats;
+		there = *P->endpoint_info(b)->stats;
 		most_cnps = ecn[i] == 3 ? 1 + (clock_now_ns() - begun_ns) / 50000 : 0;
 		ck_assert_uint_le(there.cnps_sent, most_cnps);
 		ck_assert_uint_eq(here.cnps_received, there.cnps_sent);
@@ -185,7 +185,7 @@ START_TEST(a_marked_packet_lowers_the_rate)
 		ck_assert_int_eq(P->post(qa, &w), 0);
 		RUN_UNTIL(n_wa == i + 1);
 		ck_assert_int_eq(wa[i].status, QP_WC_SUCCESS);
-		P->endpoint_stats(a, &here);
+		here = *P->endpoint_info(a)->stats;
 		/* all but two bursts wait */
 		ck_assert_uint_ge(clock_now_ns() - begun_ns,
 				  (uint64_t)((BYTES - 2 * qa->batch_bytes) * 8e9 / line));
@@ -216,7 +216,7 @@ START_TEST(a_rate_that_rises_counts_for_what_waits)
 	w = write_of(0, 0, BYTES, 0);
 	ck_assert_int_eq(P->post(qa, &w), 0);
 	RUN_UNTIL(qa->pace->next_ns);
-	P->endpoint_stats(a, &here);
+	here = *P->endpoint_info(a)->stats;
 	ck_assert_uint_gt(here.tx_packets, 0);
 	qa->pace->rate.rate_bps = (double)lo_bps;
 	RUN_UNTIL(n_wa == 1);
@@ -246,8 +246,8 @@ START_TEST(a_marked_answer_slows_the_reader_down)
 	RUN_UNTIL(n_wb == 1);
 	ck_assert_int_eq(wb[0].status, QP_WC_SUCCESS);
 	ck_assert_uint_lt(window_of(qb), most);
-	P->endpoint_stats(a, &stats[0]);
-	P->endpoint_stats(b, &stats[1]);
+	stats[0] = *P->endpoint_info(a)->stats;
+	stats[1] = *P->endpoint_info(b)->stats;
 	ck_assert_uint_eq(stats[0].cnps_sent + stats[1].cnps_sent, 0);
 	close_pair();
 }

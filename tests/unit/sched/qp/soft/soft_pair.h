@@ -160,7 +160,8 @@ static inline void close_pair(void)
 
 static inline void run_once(void)
 {
-	struct pollfd fds[2] = {{P->endpoint_fd(a), POLLIN, 0}, {P->endpoint_fd(b), POLLIN, 0}};
+	struct pollfd fds[2] = {{P->endpoint_info(a)->fd, POLLIN, 0},
+				{P->endpoint_info(b)->fd, POLLIN, 0}};
 
 	ck_assert_int_ge(poll(fds, 2, 1000), 0);
 	if (fds[0].revents)

@@ -308,11 +308,11 @@ START_TEST(an_answer_counts_only_with_the_key)
 				       .keys = {{0, 0, 99}}};
 	int fd = stranger();
 
-	v->endpoint_stats(ep[1], &before);
+	before = *v->endpoint_info(ep[1])->stats;
 	send_to_end_1(fd, &m);
 	for (int i = 0; i < 20; i++)
 		turn();
-	v->endpoint_stats(ep[1], &after);
+	after = *v->endpoint_info(ep[1])->stats;
 	ck_assert_uint_eq(after.rx_dropped, before.rx_dropped + 1);
 	close(fd);
 	check_write(4); /* those of the endpoints themselves count */
@@ -354,7 +354,7 @@ static struct qp *connect_to_third(void)
 		struct qp_remote remote = {.address = attr_of(!end).address,
 					   .qpn = v->qp_num(q[!end]),
 					   .psn = v->qp_psn(q[!end]),
-					   .udp_port = v->endpoint_port(ep[end ? 0 : 2])};
+					   .udp_port = v->endpoint_info(ep[end ? 0 : 2])->port};
 
 		ck_assert_int_eq(v->qp_connect(q[end], &remote), 0);
 	}
@@ -377,9 +377,9 @@ START_TEST(processes_at_an_address_have_ports_of_their_own)
 	ck_assert_int_eq(v->endpoint_create(&second, &attr), 0);
 	attr.arg = &n_control[1];
 	ck_assert_int_eq(v->endpoint_create(&ep[2], &attr), 0);
-	ck_assert_uint_eq(v->endpoint_port(ep[1]), FARE_CONTROL_PORT);
-	ck_assert_uint_eq(v->endpoint_port(second), FARE_CONTROL_PORT + 1);
-	ck_assert_uint_eq(v->endpoint_port(ep[2]), FARE_CONTROL_PORT + 2);
+	ck_assert_uint_eq(v->endpoint_info(ep[1])->port, FARE_CONTROL_PORT);
+	ck_assert_uint_eq(v->endpoint_info(second)->port, FARE_CONTROL_PORT + 1);
+	ck_assert_uint_eq(v->endpoint_info(ep[2])->port, FARE_CONTROL_PORT + 2);
 	v->endpoint_destroy(second);
 	attr.udp_port = FARE_CONTROL_PORT; /* that one and no other */
 	ck_assert_int_eq(v->endpoint_create(&second, &attr), -EADDRINUSE);
@@ -396,7 +396,7 @@ START_TEST(processes_at_an_address_have_ports_of_their_own)
 	until(n_wc[0] > before);
 	ck_assert_int_eq(last[0].status, QP_WC_SUCCESS);
 	ck_assert_mem_eq(memory[0], memory[2], BYTES);
-	c.remote_port = v->endpoint_port(ep[2]);
+	c.remote_port = v->endpoint_info(ep[2])->port;
 	ck_assert_int_eq(v->control_send(ep[0], &c), 0);
 	until(n_control[1] == 1);
 	ck_assert_uint_eq(n_control[0], 0);
@@ -426,7 +426,7 @@ START_TEST(qps_have_the_smaller_path_mtu_of_both_ends)
 	struct qp_attr attr = {.timeout = 14, .retry_cnt = 6};
 	struct qp *q;
 
-	ck_assert_uint_eq(v->endpoint_path_mtu(ep[0]), 1024);
+	ck_assert_uint_eq(v->endpoint_info(ep[0])->path_mtu, 1024);
 	ck_assert_int_eq(path_mtu_with(0), IBV_MTU_1024);
 	ck_assert_int_eq(path_mtu_with(512), IBV_MTU_512);
 	ck_assert_int_eq(path_mtu_with(4096), IBV_MTU_1024);
@@ -447,7 +447,7 @@ START_TEST(ports_say_how_much_they_carry)
 	ck_assert_uint_eq(most, 2048);
 	attr.path_mtu = 0;
 	ck_assert_int_eq(v->endpoint_create(&ep[2], &attr), 0);
-	ck_assert_uint_eq(v->endpoint_path_mtu(ep[2]), 2048);
+	ck_assert_uint_eq(v->endpoint_info(ep[2])->path_mtu, 2048);
 }
 END_TEST
 

@@ -192,7 +192,7 @@ END_TEST
 
 START_TEST(a_completion_makes_the_descriptor_readable)
 {
-	struct pollfd p = {.fd = v->endpoint_fd(ep[1]), .events = POLLIN};
+	struct pollfd p = {.fd = v->endpoint_info(ep[1])->fd, .events = POLLIN};
 	struct qp_work w = write_of(1, 0, 8);
 
 	know_key();
