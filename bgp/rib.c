@@ -7,7 +7,7 @@
 #include <utlist.h>
 
 #include "base/address.h"
-#include "hash_table.h"
+#include "base/hash_table.h"
 
 struct path_key {
 	struct in6_addr peer;

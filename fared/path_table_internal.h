@@ -5,8 +5,8 @@
 #ifndef PATH_TABLE_INTERNAL_H
 #define PATH_TABLE_INTERNAL_H
 
+#include "base/hash_table.h"
 #include "drain_set.h"
-#include "hash_table.h"
 #include "path_rules.h"
 #include "path_table.h"
 

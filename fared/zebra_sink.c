@@ -9,9 +9,9 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "base/hash_table.h"
 #include "config.h"
 #include "connection.h"
-#include "hash_table.h"
 #include "zebra_hops.h"
 
 struct zebra_peer {

@@ -9,12 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* out of memory is an error to return: the hash table then leaves hh.tbl NULL */
-#define HASH_NONFATAL_OOM 1
-/* the default's jump table does not pass clang's -Wimplicit-fallthrough */
-#define HASH_FUNCTION HASH_FNV
-#include <uthash.h>
-
+#include "base/hash_table.h"
 #include "ofi/ofi_wire.h"
 
 /*

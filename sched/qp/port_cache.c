@@ -4,14 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* out of memory is an error to return: the hash table leaves hh.tbl NULL */
-#define HASH_NONFATAL_OOM 1
-/* the default's jump table does not pass clang's -Wimplicit-fallthrough */
-#define HASH_FUNCTION HASH_FNV
-#include <uthash.h>
 #include <utlist.h>
 
+#include "base/hash_table.h"
 #include "qp/lane.h"
 #include "qp/port_path.h"
 
