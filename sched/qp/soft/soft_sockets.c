@@ -24,29 +24,12 @@ void soft_sockets_init(struct soft_sockets *sockets, const struct qp_endpoint_at
 	sockets->epoll_fd = -1;
 }
 
-static struct soft_socket **soft_sockets_bucket_of(struct soft_sockets *sockets,
-						   struct soft_socket_key key)
-{
-	uint32_t place =
-		((uint32_t)key.plane * FARE_MAX_SUB_PORTS + key.sub_port) * FARE_SOURCE_PORTS +
-		key.port;
-
-	return &sockets->buckets[(place + key.dscp * 37u) % SOFT_SOCKET_BUCKETS];
-}
-
-static bool is_same(struct soft_socket_key a, struct soft_socket_key b)
-{
-	return a.plane == b.plane && a.sub_port == b.sub_port && a.port == b.port &&
-	       a.dscp == b.dscp;
-}
-
 static struct soft_socket *soft_sockets_find(struct soft_sockets *sockets,
 					     struct soft_socket_key key)
 {
-	struct soft_socket *s = *soft_sockets_bucket_of(sockets, key);
+	struct soft_socket *s;
 
-	while (s && !is_same(s->key, key))
-		s = s->next;
+	HASH_FIND(hh, sockets->by_key, &key, sizeof(key), s);
 	return s;
 }
 
@@ -64,7 +47,7 @@ static const char *device_of(const struct soft_sockets *sockets, struct soft_soc
 static int open_fd(const struct soft_sockets *sockets, struct soft_socket *s)
 {
 	int fd = soft_sock_open_tx(&sockets->attr->address, s->key.port, device_of(sockets, s->key),
-				   s->key.dscp, s->tx_bytes);
+				   (uint8_t)s->key.dscp, s->tx_bytes);
 
 	if (fd < 0)
 		return fd;
@@ -75,7 +58,7 @@ static int open_fd(const struct soft_sockets *sockets, struct soft_socket *s)
 static int open_new(struct soft_sockets *sockets, struct soft_socket_key key, uint32_t tx_bytes,
 		    struct soft_socket **out)
 {
-	struct soft_socket *s = calloc(1, sizeof(*s)), **bucket;
+	struct soft_socket *s = calloc(1, sizeof(*s));
 	int err;
 
 	if (!s)
@@ -88,9 +71,12 @@ static int open_new(struct soft_sockets *sockets, struct soft_socket_key key, ui
 		return err;
 	}
 	soft_link_init(&s->waiting);
-	bucket = soft_sockets_bucket_of(sockets, key);
-	s->next = *bucket;
-	*bucket = s;
+	HASH_ADD(hh, sockets->by_key, key, sizeof(s->key), s);
+	if (!s->hh.tbl) {
+		close(s->fd);
+		free(s);
+		return -ENOMEM;
+	}
 	*out = s;
 	return 0;
 }
@@ -199,11 +185,7 @@ int soft_sockets_get_own(struct soft_sockets *sockets, struct soft_socket_key ke
 
 static void soft_sockets_destroy(struct soft_sockets *sockets, struct soft_socket *s)
 {
-	struct soft_socket **at = soft_sockets_bucket_of(sockets, s->key);
-
-	while (*at != s)
-		at = &(*at)->next;
-	*at = s->next;
+	HASH_DEL(sockets->by_key, s);
 	soft_sockets_clear_full(sockets, s);
 	close(s->fd);
 	free(s);
@@ -217,16 +199,18 @@ void soft_sockets_put(struct soft_sockets *sockets, struct soft_socket *s)
 
 void soft_sockets_fini(struct soft_sockets *sockets)
 {
-	for (unsigned i = 0; i < SOFT_SOCKET_BUCKETS; i++)
-		while (sockets->buckets[i])
-			soft_sockets_destroy(sockets, sockets->buckets[i]);
+	struct soft_socket *s, *next;
+
+	HASH_ITER (hh, sockets->by_key, s, next)
+		soft_sockets_destroy(sockets, s);
 }
 
 void soft_sockets_leave(const struct soft_sockets *sockets)
 {
-	for (unsigned i = 0; i < SOFT_SOCKET_BUCKETS; i++)
-		for (const struct soft_socket *s = sockets->buckets[i]; s; s = s->next)
-			close(s->fd);
+	const struct soft_socket *s, *next;
+
+	HASH_ITER (hh, sockets->by_key, s, next)
+		close(s->fd);
 }
 
 int soft_sockets_set_full(struct soft_sockets *sockets, struct soft_socket *s)

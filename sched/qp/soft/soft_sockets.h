@@ -18,19 +18,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/hash_table.h"
 #include "qp/provider.h"
 #include "soft_list.h"
 
-#define SOFT_SOCKET_BUCKETS 256
-
+/* without padding: its bytes are the key */
 struct soft_socket_key {
 	uint16_t plane, sub_port; /* or QP_ANY_PLANE, and no sub-port */
 	uint16_t port;
-	uint8_t dscp;
+	uint16_t dscp;
 };
 
 struct soft_socket {
-	struct soft_socket *next; /* same hash */
+	UT_hash_handle hh;
 	struct soft_socket_key key;
 	int fd;
 	unsigned users;
@@ -44,7 +44,7 @@ struct soft_sockets {
 	const struct qp_endpoint_attr *attr; /* borrowed */
 	int epoll_fd;			     /* borrowed */
 	unsigned n_full;
-	struct soft_socket *buckets[SOFT_SOCKET_BUCKETS];
+	struct soft_socket *by_key;
 };
 
 void soft_sockets_init(struct soft_sockets *sockets, const struct qp_endpoint_attr *attr);
