@@ -527,7 +527,6 @@ int engine_init(struct fare_domain *domain)
 	domain->ep.incarnation = endpoint_random(&domain->ep);
 	init_admission(domain);
 	domain->next_generation = (uint32_t)endpoint_random(&domain->ep) >> SLOT_BITS;
-	timers_init(&domain->timers);
 	port_cache_init(&domain->ports, &domain->ep, &domain->pace);
 	return event_queue_init(&domain->events, POLL_ROUNDS * EVENTS_PER_ROUND);
 }

@@ -80,7 +80,6 @@ struct port_entry {
 void port_cache_init(struct port_cache *cache, struct endpoint *ep, struct handshake_pace *pace)
 {
 	*cache = (struct port_cache){.ep = ep, .pace = pace};
-	timers_init(&cache->timers);
 }
 
 void port_cache_fini(struct port_cache *cache)

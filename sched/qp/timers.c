@@ -5,11 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void timers_init(struct timers *timers)
-{
-	memset(timers, 0, sizeof(*timers));
-}
-
 void timers_fini(struct timers *timers)
 {
 	free(timers->heap);

@@ -2,8 +2,9 @@
 /*
  * timers.h - deadlines of many QPs, groups or paths in one heap.
  *
- * Owns the order of deadlines. In: deadlines, which mostly move later, because each acknowledgement
- * restarts one. Out: the earliest one, and the timers that expired. Pure; one thread.
+ * Owns the order of deadlines; zeroed: none. In: deadlines, which mostly move later, because each
+ * acknowledgement restarts one. Out: the earliest one, and the timers that expired. Pure; one
+ * thread.
  *
  * Moving a deadline later costs one store: the timer keeps its place in the heap, and is moved when
  * its earlier time has come.
@@ -25,7 +26,6 @@ struct timers {
 	size_t n, room;
 };
 
-void timers_init(struct timers *timers);
 void timers_fini(struct timers *timers);
 /* Makes room for n timers in all, so that timers_set() cannot fail. 0 or -ENOMEM. */
 int timers_reserve(struct timers *timers, size_t n);

@@ -213,7 +213,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	memset(&t, 0, sizeof(t));
 	memset(t.memory, 0xa5, sizeof(t.memory));
-	mr_table_init(&t.regions);
 	if (mr_table_add(&t.regions, t.memory + GUARD, REGION,
 			 QP_ACCESS_REMOTE_WRITE | QP_ACCESS_REMOTE_READ, 5, &t.mr) ||
 	    mr_table_add(&t.regions, t.source, sizeof(t.source), 0, 6, &t.source_mr) ||

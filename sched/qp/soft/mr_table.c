@@ -5,11 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void mr_table_init(struct mr_table *table)
-{
-	memset(table, 0, sizeof(*table));
-}
-
 void mr_table_fini(struct mr_table *table)
 {
 	free(table->slots);

@@ -3,9 +3,9 @@
  * mr_table.h - memory regions: the only memory that packets of a peer may be written to or answered
  * from.
  *
- * Owns the table of regions and their keys. In: registrations, keys and addresses from the wire.
- * Out: bytes placed, or a refusal. The memory itself stays the caller's. Pure (random bits come
- * in); the endpoint's thread.
+ * Owns the table of regions and their keys; zeroed: none. In: registrations, keys and addresses
+ * from the wire. Out: bytes placed, or a refusal. The memory itself stays the caller's. Pure
+ * (random bits come in); the endpoint's thread.
  *
  * The upper half of a key is the slot's index. The lower half of the local key counts how often the
  * slot was used, so a key of a region that is gone names no later one. The lower half of the remote
@@ -31,7 +31,6 @@ struct mr_table {
 	size_t next; /* where the search for a free slot starts, so that a freed one is used late */
 };
 
-void mr_table_init(struct mr_table *table);
 void mr_table_fini(struct mr_table *table);
 
 /*

@@ -12,7 +12,6 @@
 void soft_alarm_init(struct soft_alarm *alarm)
 {
 	*alarm = (struct soft_alarm){.epoll_fd = -1, .timer_fd = -1, .wake_fd = -1};
-	timers_init(&alarm->timers);
 }
 
 int soft_alarm_watch(const struct soft_alarm *alarm, int fd)

@@ -7,11 +7,6 @@
 
 #include "soft_endpoint.h"
 
-void soft_cq_init(struct soft_cq *cq)
-{
-	memset(cq, 0, sizeof(*cq));
-}
-
 void soft_cq_fini(struct soft_cq *cq)
 {
 	fifo_fini(&cq->wcs);

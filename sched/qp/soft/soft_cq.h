@@ -2,8 +2,8 @@
 /*
  * soft_cq.h - the completion queue of an endpoint.
  *
- * Owns the completions. In: completions of all QPs of an endpoint. Out: the same, first in
- * first out. Pure; the endpoint's thread.
+ * Owns the completions; zeroed: none, nor room. In: completions of all QPs of an endpoint. Out: the
+ * same, first in first out. Pure; the endpoint's thread.
  *
  * A place is claimed when work or a receive is posted, or when a message arrives that uses a
  * receive of the provider itself. So each completion has a place. The limit of claimed places grows
@@ -30,7 +30,6 @@ struct soft_cq {
 	size_t n_work, max_work;
 };
 
-void soft_cq_init(struct soft_cq *cq);
 void soft_cq_fini(struct soft_cq *cq);
 /* Sets the limits of places for work and for receives, of all QPs. They never shrink. */
 void soft_cq_allow(struct soft_cq *cq, size_t work, size_t receives);

@@ -121,8 +121,6 @@ static void init_endpoint(struct qp_endpoint *ep, const struct qp_endpoint_attr 
 	soft_link_init(&ep->runnable);
 	soft_link_init(&ep->answering);
 	ep->icrc_ids.any = attr->device_peers;
-	mr_table_init(&ep->regions);
-	soft_cq_init(&ep->cq);
 }
 
 /* What was asked for, or what most devices carry; QPs go by those that do. */

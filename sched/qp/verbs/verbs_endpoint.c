@@ -47,7 +47,6 @@ static void init(struct qp_endpoint *ep, const struct qp_endpoint_attr *attr)
 	ep->epoll_fd = ep->timer_fd = ep->control_fd = ep->done_fd = -1;
 	memset(ep->tx_fd, 0xff, sizeof(ep->tx_fd));
 	pthread_mutex_init(&ep->done_lock, NULL);
-	verbs_keys_init(&ep->keys);
 	ep->next_nonce = verbs_random();
 }
 

@@ -5,11 +5,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-void verbs_keys_init(struct verbs_keys *keys)
-{
-	memset(keys, 0, sizeof(*keys));
-}
-
 static struct verbs_key_entry *set_of(struct verbs_keys *keys, const struct in6_addr *address,
 				      uint32_t key)
 {

@@ -2,9 +2,9 @@
 /*
  * verbs_keys.h - what peers said their regions' rkeys are, device by device (pure).
  *
- * Solely owns: the table of answers. In: lookups before a write is posted, KEY_REPLY messages,
- * `now`. Out: an rkey, or that a question is due. Bounded: an old answer makes room for a new one
- * and is asked for again if needed. One thread.
+ * Solely owns: the table of answers; zeroed: none. In: lookups before a write is posted, KEY_REPLY
+ * messages, `now`. Out: an rkey, or that a question is due. Bounded: an old answer makes room for a
+ * new one and is asked for again if needed. One thread.
  *
  * A reply counts only if it carries the nonce of a question that is open, and comes from the
  * address that was asked. The nonce says which process there answers.
@@ -44,7 +44,6 @@ struct verbs_keys {
 	struct verbs_key_entry entries[VERBS_KEYS_SETS][VERBS_KEYS_PER_SET];
 };
 
-void verbs_keys_init(struct verbs_keys *keys);
 /*
  * The rkey of the peer's region `key` on its device at (plane, sub_port). 0; -EACCES: it has no
  * such region; -EAGAIN: not known yet. With -EAGAIN, *nonce is that of the KEY_QUERY to send now,

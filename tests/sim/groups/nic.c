@@ -608,7 +608,6 @@ int nic_create(struct qp_endpoint **out, struct sim *sim, unsigned host,
 	ep->acks_wait = prng_chance(&ep->prng, 300);
 	if (!ep->is_device && prng_chance(&ep->prng, 100))
 		ep->foreign_ports = (uint16_t)(prng_next(&ep->prng) & prng_next(&ep->prng));
-	mr_table_init(&ep->regions);
 	soft_cq_allow(&ep->cq, SIZE_MAX, SIZE_MAX);
 	return 0;
 }

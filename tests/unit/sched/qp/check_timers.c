@@ -8,10 +8,9 @@
 
 START_TEST(later_is_lazy_and_still_right)
 {
-	struct timers t;
+	struct timers t = {0};
 	struct timer a = {0}, b = {0};
 
-	timers_init(&t);
 	ck_assert_uint_eq(timers_next(&t), 0);
 	ck_assert_int_eq(timers_reserve(&t, 2), 0);
 	timers_set(&t, &a, 10);
@@ -46,11 +45,10 @@ START_TEST(random_use_agrees_with_a_list)
 	enum { N = 40 };
 	struct timer timer[N];
 	uint64_t model[N] = {0}, now = 0;
-	struct timers t;
+	struct timers t = {0};
 
 	memset(timer, 0, sizeof(timer));
 	srandom((unsigned)_i);
-	timers_init(&t);
 	ck_assert_int_eq(timers_reserve(&t, N), 0);
 	for (unsigned step = 0; step < 4000; step++) {
 		long i = random() % N;

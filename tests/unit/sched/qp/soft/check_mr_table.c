@@ -13,7 +13,7 @@ static struct qp_mr mr;
 static void setup(void)
 {
 	memset(memory, 0xee, sizeof(memory));
-	mr_table_init(&table);
+	table = (struct mr_table){0};
 	/* the region is the middle: both neighbours would show an overrun */
 	ck_assert_int_eq(
 		mr_table_add(&table, memory + 16, 32, QP_ACCESS_REMOTE_WRITE, 0x12345678, &mr), 0);

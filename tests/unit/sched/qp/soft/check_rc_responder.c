@@ -20,7 +20,7 @@ static void setup(void)
 	memset(memory, 0, sizeof(memory));
 	memset(payload, 0x5a, sizeof(payload));
 	memset(&stats, 0, sizeof(stats));
-	mr_table_init(&regions);
+	regions = (struct mr_table){0};
 	ck_assert_int_eq(mr_table_add(&regions, memory, 3 * MTU, QP_ACCESS_REMOTE_WRITE, 77, &mr),
 			 0);
 	rc_responder_init(&r, MTU, FIRST, NULL, &stats);

@@ -19,9 +19,8 @@ static void push(struct soft_cq *cq, unsigned qp, uint64_t id, bool receive)
 START_TEST(first_in_first_out_across_growth_and_wrap)
 {
 	struct qp_wc wc[8];
-	struct soft_cq cq;
+	struct soft_cq cq = {0};
 
-	soft_cq_init(&cq);
 	soft_cq_allow(&cq, 2, 2);
 	push(&cq, 0, 1, false);
 	push(&cq, 0, 2, true);
@@ -43,9 +42,8 @@ END_TEST
 START_TEST(room_is_claimed_and_given_back)
 {
 	struct qp_wc wc[8];
-	struct soft_cq cq;
+	struct soft_cq cq = {0};
 
-	soft_cq_init(&cq);
 	ck_assert_int_eq(soft_cq_claim(&cq, false), -ENOBUFS);
 	ck_assert_int_eq(soft_cq_claim(&cq, true), -ENOBUFS);
 	soft_cq_allow(&cq, 2, 1);
@@ -71,10 +69,9 @@ END_TEST
  */
 START_TEST(neither_kind_takes_the_others_room)
 {
-	struct soft_cq cq;
+	struct soft_cq cq = {0};
 	unsigned n = 0;
 
-	soft_cq_init(&cq);
 	soft_cq_allow(&cq, 4 * 256, 4);
 	soft_cq_allow(&cq, 256, 1024);
 	ck_assert_uint_eq(cq.wcs.room, 0); /* nothing is claimed */

@@ -14,7 +14,6 @@ static struct qp_mr own_mr;
 static inline void own_regions_start(void *addr, size_t length)
 {
 	mr_table_fini(&own_regions);
-	mr_table_init(&own_regions);
 	ck_assert_int_eq(mr_table_add(&own_regions, addr, length, 0, 1, &own_mr), 0);
 }
 

@@ -11,7 +11,7 @@ static struct verbs_key_peer peer = {.port = 4798}, other = {.port = 4798}, besi
 
 static void set_up(void)
 {
-	verbs_keys_init(&keys);
+	memset(&keys, 0, sizeof(keys));
 	inet_pton(AF_INET6, "::ffff:198.19.0.1", &peer.address);
 	beside.address = peer.address;
 	inet_pton(AF_INET6, "::ffff:198.19.0.2", &other.address);
