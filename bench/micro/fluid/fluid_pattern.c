@@ -20,7 +20,7 @@ const char *fluid_pattern_test_name(enum fluid_pattern_test test)
 const char *fluid_pattern_choice_name(enum fluid_pattern_choice choice)
 {
 	static const char *const names[FLUID_PATTERN_CHOICES] = {"fare", "hash", "weighted-hash",
-								 "spray"};
+								 "spray", "all-alike"};
 
 	return (unsigned)choice < FLUID_PATTERN_CHOICES ? names[choice] : "unknown";
 }
@@ -124,9 +124,9 @@ int fluid_pattern_optimum_s(const struct fluid_pattern *p, double *seconds)
 }
 
 /* ::ffff:10.0.0.1 and on: consecutive, as a fabric's loopbacks are. */
-static struct in6_addr fluid_pattern_address(unsigned gpu)
+static struct in6_addr fluid_pattern_address(const struct fluid_pattern *p, unsigned gpu)
 {
-	const uint32_t host = htonl(0x0a000001u + gpu);
+	const uint32_t host = htonl(0x0a000001u + gpu * (p->stride ? p->stride : 1));
 
 	return address_of_v4(&host);
 }
@@ -135,27 +135,29 @@ static int fluid_pattern_bind(const struct fluid_pattern *p, const struct weight
 			      unsigned src, unsigned dst, double *share)
 {
 	struct conn_shm_entry entries[FLUID_PATTERN_MAX_QPS];
-	struct in6_addr from = fluid_pattern_address(src), to = fluid_pattern_address(dst);
+	struct in6_addr from = fluid_pattern_address(p, src), to = fluid_pattern_address(p, dst);
 	struct flow_table_attr attr = {
-		.entries = entries,
-		.max_flows = p->qps,
-		.n_planes = p->planes,
-		.turn = weights_turn(&from, &to, (src > dst ? src - dst : dst - src) - 1),
-	};
+		.entries = entries, .max_flows = p->qps, .n_planes = p->planes};
 	struct flow_table_stats stats;
+	struct weights bound = *weights;
 	struct flow_table *table;
 	struct flow_slot slot;
 	int err;
 
 	memset(entries, 0, p->qps * sizeof(*entries));
+	if (p->choice == FLUID_PATTERN_FARE)
+		attr.turn = weights_turn(&from, &to, (src > dst ? src - dst : dst - src) - 1);
+	if (p->bound_bps)
+		weights_from_bps(&bound, p->bound_bps, p->planes);
 	for (unsigned plane = 0; plane < p->planes; plane++)
 		attr.slots[plane] = (uint16_t)p->sub_ports;
 	err = flow_table_create(&table, &attr);
 	if (err)
 		return err;
-	flow_table_reweight(table, weights);
+	flow_table_reweight(table, &bound);
 	for (uint64_t key = 0; !err && key < p->qps; key++)
 		err = flow_table_pick(table, key, 1, &slot);
+	flow_table_reweight(table, weights);
 	flow_table_stats(table, &stats);
 	flow_table_destroy(table);
 	for (unsigned plane = 0; plane < p->planes; plane++)
@@ -186,7 +188,7 @@ static int fluid_pattern_pair(const struct fluid_pattern *p, const struct weight
 	double bytes = fluid_pattern_bytes(p, src, dst);
 	int err = 0;
 
-	if (p->choice == FLUID_PATTERN_FARE) {
+	if (p->choice == FLUID_PATTERN_FARE || p->choice == FLUID_PATTERN_ALIKE) {
 		err = fluid_pattern_bind(p, weights, src, dst, share);
 	} else if (p->choice == FLUID_PATTERN_SPRAY) {
 		sum = fluid_pattern_gpu_bps(p);

@@ -31,6 +31,7 @@ enum fluid_pattern_choice {
 	FLUID_PATTERN_HASH,	     /* a hash over the planes */
 	FLUID_PATTERN_WEIGHTED_HASH, /* a hash over weighted planes */
 	FLUID_PATTERN_SPRAY,	     /* bytes in proportion to the planes' bandwidth */
+	FLUID_PATTERN_ALIKE,	     /* as FARE, but every pair's tables begin alike */
 	FLUID_PATTERN_CHOICES
 };
 
@@ -39,11 +40,13 @@ struct fluid_pattern {
 	enum fluid_pattern_choice choice;
 	unsigned gpus, gpus_per_server; /* a server's GPUs divide gpus; at least two servers */
 	unsigned planes, sub_ports;
-	unsigned qps;	/* a pair, 1..FLUID_PATTERN_MAX_QPS */
-	unsigned peers; /* 0, or more than there are: every GPU of other servers */
+	unsigned qps;	 /* a pair, 1..FLUID_PATTERN_MAX_QPS */
+	unsigned peers;	 /* 0, or more than there are: every GPU of other servers */
+	unsigned stride; /* between the addresses of GPUs; 0: 1 */
 	uint64_t plane_bps[FARE_MAX_PLANES]; /* of each GPU, each way */
-	double bytes;			     /* a pair, on average */
-	unsigned vary_percent;		     /* pairs differ by up to this, 0..99; always alike */
+	const uint64_t *bound_bps; /* what it was when flow tables bound the QPs; NULL: the same */
+	double bytes;		   /* a pair, on average */
+	unsigned vary_percent;	   /* pairs differ by up to this, 0..99; always alike */
 };
 
 /* Where links and flows go. What they return ends the pattern if it is not 0. */

@@ -16,18 +16,20 @@
 
 /* Beyond this many GPUs an all-to-all among all of them is too much memory: each has this many
  * peers, unless set otherwise. */
-#define MANY_GPUS     1024
-#define PEERS_OF_MANY 64
-#define BYTES	      1048576. /* of a pair */
-#define MAX_PPM	      1000000.
-#define DUMP	      "FAREBENCH_FLUID_DUMP"
-#define NONE	      "none"
+#define MANY_GPUS	1024
+#define PEERS_OF_MANY	64
+#define BYTES		1048576. /* of a pair */
+#define MAX_PPM		1000000.
+#define DUMP		"FAREBENCH_FLUID_DUMP"
+#define NONE		"none"
+#define ASSIGNMENT_GPUS 256
 
 /* ---- the pattern ---- */
 
 static int complain(const struct trial *t, const char *param, const char *what)
 {
-	fprintf(stderr, "farebench: fluid: %s=%s: %s\n", param, trial_text(t, param), what);
+	fprintf(stderr, "farebench: %s: %s=%s: %s\n", t->test->id, param, trial_text(t, param),
+		what);
 	return -EINVAL;
 }
 
@@ -107,6 +109,7 @@ struct fluid_case {
 	struct fluid *fluid;
 	FILE *dump; /* NULL: nobody asked for it */
 	size_t flows;
+	double optimum_s, finish_s, build_s, wall_s;
 };
 
 static int fluid_test_on_link(void *context, double capacity_bps)
@@ -131,13 +134,13 @@ static int on_flow(void *context, double weight, double bytes, int tx_link, int 
 	return flow < 0 ? flow : 0;
 }
 
-static int dump_times(const struct fluid_case *one, double finish_s)
+static int dump_times(const struct fluid_case *one)
 {
 	if (!one->dump)
 		return 0;
 	for (size_t i = 0; i < one->flows; i++)
 		fprintf(one->dump, "done %.17g\n", fluid_finish_s(one->fluid, (int)i));
-	fprintf(one->dump, "end %.17g\n", finish_s);
+	fprintf(one->dump, "end %.17g\n", one->finish_s);
 	if (!fflush(one->dump) && !ferror(one->dump))
 		return 0;
 	fprintf(stderr, "farebench: fluid: %s cannot be written\n", getenv(DUMP));
@@ -156,29 +159,32 @@ static double peak_mb(void)
 static int solve(struct trial *t, const struct fluid_pattern *p, struct fluid_case *one)
 {
 	const struct fluid_pattern_sink sink = {fluid_test_on_link, on_flow, one};
-	double begin = clock_now_s(), built, solved, finish_s = 0, optimum_s;
-	int err = fluid_pattern_optimum_s(p, &optimum_s);
+	double begin = clock_now_s();
+	int err = fluid_pattern_optimum_s(p, &one->optimum_s);
 
 	if (!err)
 		err = fluid_pattern_run(p, &sink);
-	built = clock_now_s();
+	one->build_s = clock_now_s() - begin;
 	if (!err)
-		err = fluid_run(one->fluid, &finish_s);
-	solved = clock_now_s();
-	if (err) {
-		fprintf(stderr, "farebench: fluid: %s\n", strerror(-err));
-		return err;
-	}
-	trial_value(t, "over_optimum", finish_s / optimum_s, one->flows);
-	trial_value(t, "finish", finish_s, one->flows);
-	trial_value(t, "optimum", optimum_s, 1);
+		err = fluid_run(one->fluid, &one->finish_s);
+	one->wall_s = clock_now_s() - begin;
+	if (err)
+		fprintf(stderr, "farebench: %s: %s\n", t->test->id, strerror(-err));
+	else
+		trial_value(t, "over_optimum", one->finish_s / one->optimum_s, one->flows);
+	return err;
+}
+
+static void add_solved(struct trial *t, const struct fluid_case *one)
+{
+	trial_value(t, "finish", one->finish_s, one->flows);
+	trial_value(t, "optimum", one->optimum_s, 1);
 	trial_value(t, "flows", (double)one->flows, 1);
 	trial_value(t, "events", (double)fluid_events(one->fluid), 1);
-	trial_value(t, "build", built - begin, 1);
-	trial_value(t, "solve", solved - built, 1);
-	trial_value(t, "wall", solved - begin, 1);
+	trial_value(t, "build", one->build_s, 1);
+	trial_value(t, "solve", one->wall_s - one->build_s, 1);
+	trial_value(t, "wall", one->wall_s, 1);
 	trial_value(t, "peak_memory", peak_mb(), 1);
-	return dump_times(one, finish_s);
 }
 
 static void close_dump(void *state)
@@ -220,6 +226,10 @@ static int fluid_test_run(struct trial *t)
 		err = fluid_merge_ppm(one.fluid, ppm);
 	if (!err)
 		err = solve(t, &pattern, &one);
+	if (!err) {
+		add_solved(t, &one);
+		err = dump_times(&one);
+	}
 	fluid_destroy(one.fluid);
 	return err;
 }
@@ -272,4 +282,64 @@ const struct test test_fluid = {
 			    "finish", "flows", "events", "wall", "peak_memory")),
 	.run = fluid_test_run,
 	.close = close_dump,
+};
+
+/* ---- an all-to-all, one plane halved ---- */
+
+static int assignment_run(struct trial *t)
+{
+	static const struct {
+		const char *name;
+		enum fluid_pattern_choice choice;
+	} choices[] = {{"fare", FLUID_PATTERN_FARE},
+		       {"all-alike", FLUID_PATTERN_ALIKE},
+		       {"wecmp-hash", FLUID_PATTERN_WEIGHTED_HASH},
+		       {"ecmp-hash", FLUID_PATTERN_HASH}};
+	struct fluid_pattern pattern = {
+		.gpus = trial_count(t, "gpus"),
+		.gpus_per_server = 1,
+		.planes = 4,
+		.sub_ports = 2,
+		.qps = trial_count(t, "qps"),
+		.plane_bps = {2000000000, 2000000000, 2000000000, 1000000000},
+		.bytes = BYTES};
+	struct fluid_case one = {.fluid = NULL};
+	int err;
+
+	for (unsigned i = 0; i < sizeof(choices) / sizeof(choices[0]); i++)
+		if (strcmp(choices[i].name, trial_text(t, "choice")) == 0)
+			pattern.choice = choices[i].choice;
+	if (pattern.gpus > ASSIGNMENT_GPUS || fluid_pattern_check(&pattern))
+		return complain(t, "gpus", "2 to 256 GPUs and 1 to 64 QPs are expected");
+	err = fluid_create(&one.fluid);
+	if (!err)
+		err = solve(t, &pattern, &one);
+	fluid_destroy(one.fluid);
+	return err;
+}
+
+const struct test test_sched_assignment = {
+	.id = "sched-assignment",
+	.name = "Planes chosen for an all-to-all",
+	.clause = "FARE-in-SUN 3.1",
+	.dut = "libfare",
+	.summary = "Computed, not measured: every GPU sends the same to every other over four "
+		   "planes, one at half its bandwidth; flows share links as fluid. Real: the flow "
+		   "tables that bind QPs. Not there: packets, transport.",
+	.no_strategies = true,
+	.no_fabric = true,
+	.trials = {1, 1, 1},
+	.params = PARAMS(PARAM("choice", PARAM_NAME, "",
+			       "how a pair binds its QPs: libfare's flow tables, by turn, or all "
+			       "pairs alike; a hash over planes, weighted or not",
+			       "fare,all-alike,wecmp-hash,ecmp-hash"),
+			 PARAM("qps", PARAM_COUNT, "", "of a pair", "1,4,16"),
+			 PARAM("gpus", PARAM_COUNT, "", "that send to each other", "64")),
+	.kpis = KPIS({"over_optimum", "", "computed", "time over that of full planes until the end",
+		      BETTER_LOWER, 0}),
+	.views = VIEWS(VIEW(VIEW_BARS, "All-to-all with one plane halved, time over the optimum",
+			    "choice", "qps", NULL, "over_optimum"),
+		       VIEW(VIEW_TABLE, "All-to-all with one plane halved", "choice", "qps", NULL,
+			    "over_optimum")),
+	.run = assignment_run,
 };

@@ -178,6 +178,50 @@ START_TEST(choices_stand_where_they_should)
 }
 END_TEST
 
+/* Addresses numbered through, or with a stride that has a factor in common with the schedule's
+ * period. */
+START_TEST(one_halved_plane_is_within_two_percent)
+{
+	static const unsigned qps[] = {1, 4, 16};
+	struct fluid_pattern p = usual;
+
+	for (unsigned i = 0; i < 3; i++) {
+		p.qps = qps[i];
+		p.stride = 1;
+		ck_assert_double_le(over_optimum(&p), 1.02);
+		p.stride = 28;
+		ck_assert_double_le(over_optimum(&p), 1.02);
+	}
+}
+END_TEST
+
+/* The plane is halved while flows are bound: what must moves, and with a few QPs a pair it is as
+ * good as new. */
+START_TEST(halved_while_bound_is_as_good)
+{
+	static const uint64_t whole[FARE_MAX_PLANES] = {2000, 2000, 2000, 2000};
+	struct fluid_pattern p = usual;
+
+	p.bound_bps = whole;
+	ck_assert_double_le(over_optimum(&p), 1.02);
+	p.qps = 16;
+	ck_assert_double_le(over_optimum(&p), 1.02);
+}
+END_TEST
+
+START_TEST(pairs_that_begin_alike_are_told_apart)
+{
+	struct fluid_pattern p = usual;
+
+	p.choice = FLUID_PATTERN_ALIKE;
+	p.qps = 1;
+	ck_assert_double_gt(over_optimum(&p), 3);
+	p.qps = 4;
+	p.choice = FLUID_PATTERN_HASH;
+	ck_assert_double_gt(over_optimum(&p), 1.5);
+}
+END_TEST
+
 /* Whoever sends or receives most sets the optimum, and nothing is sooner. */
 START_TEST(varied_sizes_keep_their_mean_and_the_bound)
 {
@@ -260,12 +304,16 @@ int main(void)
 	SRunner *runner = srunner_create(suite);
 	int failed;
 
+	tcase_set_timeout(tcase, 100);
 	tcase_add_loop_test(tcase, every_gpu_sends_once_to_each_of_other_servers, 0,
 			    FLUID_PATTERN_CHOICES);
 	tcase_add_test(tcase, few_peers_are_spread_evenly);
 	tcase_add_test(tcase, kv_goes_from_one_half_to_the_other);
 	tcase_add_loop_test(tcase, a_lost_plane_is_not_used, 0, FLUID_PATTERN_CHOICES);
 	tcase_add_test(tcase, choices_stand_where_they_should);
+	tcase_add_test(tcase, one_halved_plane_is_within_two_percent);
+	tcase_add_test(tcase, halved_while_bound_is_as_good);
+	tcase_add_test(tcase, pairs_that_begin_alike_are_told_apart);
 	tcase_add_test(tcase, varied_sizes_keep_their_mean_and_the_bound);
 	tcase_add_test(tcase, the_sinks_error_ends_it);
 	tcase_add_test(tcase, nonsense_is_refused);
