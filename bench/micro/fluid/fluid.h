@@ -46,6 +46,7 @@ int fluid_solve(struct fluid *fluid);
  * capacity 0. -ENOMEM. */
 int fluid_run(struct fluid *fluid, double *finish_s);
 
+double fluid_rate_bps(const struct fluid *fluid, int flow); /* once solved */
 double fluid_finish_s(const struct fluid *fluid, int flow); /* negative while unfinished */
 /* How many times fluid_run() has solved rates anew because flows ended. */
 size_t fluid_events(const struct fluid *fluid);

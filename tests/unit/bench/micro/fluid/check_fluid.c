@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "micro/fluid/fluid_internal.h"
+#include "micro/fluid/fluid.h"
 
 START_TEST(a_shared_link_is_shared_by_weight)
 {
@@ -16,8 +16,8 @@ START_TEST(a_shared_link_is_shared_by_weight)
 	one = fluid_add_flow(fluid, 1, 100, &link, 1);
 	two = fluid_add_flow(fluid, 2, 100, &link, 1);
 	fluid_solve(fluid);
-	ck_assert_double_eq_tol(fluid->flows[one].rate_bps, 300, 1e-6);
-	ck_assert_double_eq_tol(fluid->flows[two].rate_bps, 600, 1e-6);
+	ck_assert_double_eq_tol(fluid_rate_bps(fluid, one), 300, 1e-6);
+	ck_assert_double_eq_tol(fluid_rate_bps(fluid, two), 600, 1e-6);
 	fluid_destroy(fluid);
 }
 END_TEST
@@ -36,9 +36,9 @@ START_TEST(max_min_gives_what_others_cannot_use)
 	first = fluid_add_flow(fluid, 1, 1, &links[0], 1);
 	second = fluid_add_flow(fluid, 1, 1, &links[1], 1);
 	fluid_solve(fluid);
-	ck_assert_double_eq_tol(fluid->flows[both].rate_bps, 50, 1e-6);
-	ck_assert_double_eq_tol(fluid->flows[first].rate_bps, 50, 1e-6);
-	ck_assert_double_eq_tol(fluid->flows[second].rate_bps, 250, 1e-6);
+	ck_assert_double_eq_tol(fluid_rate_bps(fluid, both), 50, 1e-6);
+	ck_assert_double_eq_tol(fluid_rate_bps(fluid, first), 50, 1e-6);
+	ck_assert_double_eq_tol(fluid_rate_bps(fluid, second), 250, 1e-6);
 	fluid_destroy(fluid);
 }
 END_TEST
@@ -82,7 +82,7 @@ START_TEST(many_flows_keep_within_every_link)
 	fluid_solve(fluid);
 	for (int i = 0; i < MANY_FLOWS; i++)
 		for (int j = 0; j < 2; j++)
-			load[at[i][j]] += fluid->flows[flow[i]].rate_bps;
+			load[at[i][j]] += fluid_rate_bps(fluid, flow[i]);
 	for (int i = 0; i < MANY_LINKS; i++)
 		ck_assert_double_le(load[i], (1000 + 37 * i) * (1 + 1e-6));
 	/* max-min: every flow crosses a link that is full */
@@ -301,10 +301,10 @@ START_TEST(what_is_added_later_counts)
 	link = fluid_add_link(fluid, 800);
 	first = fluid_add_flow(fluid, 1, 100, &link, 1);
 	ck_assert_int_eq(fluid_solve(fluid), 0);
-	ck_assert_double_eq_tol(fluid->flows[first].rate_bps, 800, 1e-9);
+	ck_assert_double_eq_tol(fluid_rate_bps(fluid, first), 800, 1e-9);
 	second = fluid_add_flow(fluid, 3, 300, &link, 1);
 	ck_assert_int_eq(fluid_solve(fluid), 0);
-	ck_assert_double_eq_tol(fluid->flows[first].rate_bps, 200, 1e-9);
+	ck_assert_double_eq_tol(fluid_rate_bps(fluid, first), 200, 1e-9);
 	ck_assert_int_eq(fluid_run(fluid, &finish), 0);
 	ck_assert_double_eq_tol(finish, 4, 1e-9);
 	ck_assert_double_eq_tol(fluid_finish_s(fluid, second), 4, 1e-9);
