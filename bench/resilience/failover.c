@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "resilience/failover_trial.h"
+#include "resilience/failover.h"
 #include "suite/trial.h"
 
 #define MAX_EVENTS 400000u

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* failover_fault.c - see failover_fault.h */
-#include "resilience/failover_fault.h"
+/* failover_fault.c - faults that begin at a known moment (failover.h) */
+#include "resilience/failover.h"
 
 #include <errno.h>
 #include <fcntl.h>

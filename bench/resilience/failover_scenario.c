@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* failover_scenario.c - see failover_scenario.h */
-#include "resilience/failover_scenario.h"
+/* failover_scenario.c - the faults that a trial injects, and what each ought to do (failover.h) */
+#include "resilience/failover.h"
 
 #include <errno.h>
 #include <stdio.h>

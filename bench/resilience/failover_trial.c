@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* failover_trial.c - see failover_trial.h */
-#include "resilience/failover_trial.h"
+/* failover_trial.c - one fault under traffic, from a healthy fabric to a healthy fabric (failover.h) */
 
 #include <errno.h>
 #include <math.h>
@@ -11,7 +10,7 @@
 #include "base/clock.h"
 #include "core/cpu.h"
 #include "engine/audit.h"
-#include "resilience/failover_weights.h"
+#include "resilience/failover.h"
 #include "procedure/recovery.h"
 
 #define MS	      UINT64_C(1000000)

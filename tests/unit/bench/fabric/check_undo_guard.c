@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "fabric/undo_guard.h"
-#include "resilience/failover_scenario.h"
+#include "resilience/failover.h"
 
 /* A farelab that writes down what it was asked for, or (broken) fails. */
 static char dir[64], record[96];

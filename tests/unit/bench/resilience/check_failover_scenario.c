@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "resilience/failover_scenario.h"
+#include "resilience/failover.h"
 
 /* Two sub-ports a plane, one GPU a server. */
 static struct topo_server servers[4];

@@ -2,7 +2,7 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include "resilience/failover_trial.h"
+#include "resilience/failover.h"
 
 START_TEST(only_what_traffic_begun_anew_does_not_reach_either_is_the_machines)
 {
