@@ -3,14 +3,16 @@
  * ring_storm.h - a trial of 8.4, or of T7.4: a flood by a ring of buffers or by a tree, with a
  * watchdog or without, and the way out of what it leaves.
  *
- * Owns: the storm (fabric/storm.h) while the trial runs. In: a trial with RING_STORM_PARAMS; out:
- * what the flood did, and the rows that both tests have. Thread: the coordinator's.
+ * Owns: while the trial runs, routes that close a ring (ring.h) and a watchdog, both given back
+ * however this process ends. In: a trial with RING_STORM_PARAMS; out: what the flood did, whether
+ * what switches hold stood still, and the rows that both tests have. Thread: the coordinator's.
  */
 #ifndef RING_STORM_H
 #define RING_STORM_H
 
 #include "fabric/pauses.h"
-#include "fabric/storm.h"
+#include "fabric/pauses_guard.h"
+#include "fabric/ring.h"
 #include "suite/kpis.h"
 #include "suite/trial.h"
 
@@ -28,6 +30,18 @@
 	{                                                                                          \
 		"Arrived", "%", "DUT-F", "of the flood's datagrams", BETTER_HIGHER, 0              \
 	}
+
+#define STORM_WATCHDOG_MS 200 /* that ends what stands still */
+#define STORM_RESCUE_S	  20
+
+struct storm {
+	const struct lab *lab;
+	struct ring ring;
+	struct leaf_routes *routes;
+	struct pauses_guard *guard;
+	struct flood_flow flow[RING_LEAVES];
+	struct flood flood; /* of those flows */
+};
 
 struct ring_storm {
 	struct storm storm;
