@@ -3,8 +3,8 @@
  * pauses.h - what priority flow control did at the ports of a lab.
  *
  * Owns: nothing. In: what `farelab pfc --json` prints (every member checked); out: counters of each
- * port, always in one order, and their sums; another headroom, watchdog or XOFF. Thread: any that
- * may run commands.
+ * port, always in one order, and their sums; another headroom, watchdog or XOFF, and a guard
+ * (undo_guard.h) that gives them back; how far pauses spread. Thread: any that may run commands.
  */
 #ifndef PAUSES_H
 #define PAUSES_H
@@ -37,10 +37,32 @@ int pauses_read(struct pauses *out, const struct lab *lab);
 int pauses_parse(struct pauses *out, const char *text);
 void pauses_fini(struct pauses *p);
 
-/* Until it is set again, or the lab goes down. watchdog_ms 0: there is none. */
-int pauses_set_headroom(const struct lab *lab, uint64_t bytes);
-/* Peaks begin anew. */
-int pauses_set_xoff(const struct lab *lab, uint64_t bytes);
-int pauses_set_watchdog(const struct lab *lab, uint64_t ms);
+/* ---- another headroom, watchdog or XOFF, given back however this process ends ---- */
+
+enum pauses_setting { PAUSES_HEADROOM, PAUSES_WATCHDOG, PAUSES_XOFF, PAUSES_SETTINGS };
+
+/* Bytes, or ms (0: no watchdog), until it is set again, or the lab goes down. With another XOFF
+ * peaks begin anew. */
+int pauses_set(const struct lab *lab, enum pauses_setting what, uint64_t value);
+
+struct pauses_guard;
+
+/* Both are copied. */
+int pauses_guard_create(struct pauses_guard **out, const struct lab *lab,
+			const struct topo_pfc *pfc);
+/* Bytes, or ms. -errno after saying why. */
+int pauses_guard_set(struct pauses_guard *g, enum pauses_setting setting, uint64_t value);
+/* Gives back what was set. NULL is fine. */
+int pauses_guard_destroy(struct pauses_guard *g);
+
+/* ---- how far pauses spread from switch to switch; pure ---- */
+
+/*
+ * Links from a switch that paused a neighbour to the farthest that was paused by way of others that
+ * were, the shortest of ways; 0: nobody was paused. A pause that came from a switch itself paused
+ * counts as spread by it. -EBADMSG: a port that the topology does not have; -ENOMEM.
+ */
+int pause_depth(const struct topo *topo, const struct pauses *from, const struct pauses *to,
+		unsigned *hops);
 
 #endif

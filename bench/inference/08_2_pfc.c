@@ -2,9 +2,7 @@
 #include <errno.h>
 
 #include "fabric/class_probe.h"
-#include "fabric/pause_depth.h"
 #include "fabric/pauses.h"
-#include "fabric/pauses_guard.h"
 #include "procedure/ideal.h"
 #include "procedure/load.h"
 #include "suite/kpis.h"

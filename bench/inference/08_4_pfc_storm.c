@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "fabric/pause_depth.h"
+#include "fabric/pauses.h"
 #include "procedure/load.h"
 #include "procedure/recovery.h"
 #include "procedure/ring_storm.h"

@@ -82,7 +82,7 @@ static int stability_run(struct trial *t)
 	middle = middle && !fabric_cannot_fail(t->fabric, f.spec);
 	trial_with(t, "flap", middle ? "yes" : "no");
 	if (buffers) /* the same as before: peaks begin anew */
-		err = pauses_set_xoff(&t->fabric->lab, t->fabric->topo->pfc.xoff_bytes);
+		err = pauses_set(&t->fabric->lab, PAUSES_XOFF, t->fabric->topo->pfc.xoff_bytes);
 	if (!err)
 		err = middle ? flap_sample(&f) : soak_sample(t, NULL, NULL);
 	if (!err && buffers)

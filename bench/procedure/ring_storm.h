@@ -11,7 +11,6 @@
 #define RING_STORM_H
 
 #include "fabric/pauses.h"
-#include "fabric/pauses_guard.h"
 #include "fabric/ring.h"
 #include "suite/kpis.h"
 #include "suite/trial.h"

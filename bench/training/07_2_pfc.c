@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "fabric/pauses.h"
-#include "fabric/pauses_guard.h"
 #include "suite/kpis.h"
 #include "training/common.h"
 #include "training/incast.h"
