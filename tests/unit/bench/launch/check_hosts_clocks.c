@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "core/rng.h"
-#include "launch/clock_sync.h"
+#include "launch/hosts_internal.h"
 
 /* An exchange with a clock that is ahead by offset; out and back: delays of the network. */
 static struct clock_exchange exchange(uint64_t at, int64_t offset, uint64_t out, uint64_t back)
