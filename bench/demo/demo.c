@@ -15,7 +15,7 @@
 #include "core/interrupt.h"
 #include "core/options.h"
 #include "suite/suite.h"
-#include "suite/trial_guard.h"
+#include "suite/trial.h"
 
 extern const struct test test_demo_goodput, test_demo_shift, test_demo_chaos, test_demo_plain;
 

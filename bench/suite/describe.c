@@ -15,7 +15,6 @@
 #include "fabric/optimum.h"
 #include "suite/capability.h"
 #include "suite/suite.h"
-#include "suite/trial_guard.h"
 #include "suite/trial.h"
 #include "wire/roce_ports.h"
 #include "workload/custom.h"

@@ -22,7 +22,6 @@
 #include "suite/describe.h"
 #include "suite/resume.h"
 #include "suite/trial.h"
-#include "suite/trial_guard.h"
 
 #define SUITE_LINE_BPS 400e9 /* what a GPU's line stands for, unless --scale says otherwise */
 /*

@@ -2,7 +2,7 @@
 #include <check.h>
 #include <errno.h>
 
-#include "suite/trial_guard.h"
+#include "suite/trial.h"
 
 static const struct cpu_idle busy = {.mean_percent = 60, .busiest_core_percent = 2.4};
 static const struct cpu_idle calm = {.mean_percent = 3, .busiest_core_percent = 2.5};
