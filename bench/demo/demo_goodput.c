@@ -190,7 +190,7 @@ const struct test test_demo_goodput = {
 		   "time-outs, probes and BGP's timers are those of a real fabric.",
 	.needs = NEED_TWO_SERVERS | NEED_FAULTS,
 	.trials = {5, 10, 30},
-	.seconds = {0.4, 0.4, 1}, /* trial_guard.h stands on 0.4 */
+	.seconds = {0.4, 0.4, 1}, /* trial.h stands on 0.4 */
 	.params = PARAMS(
 		PARAM("scenario", PARAM_SLOW_NAME, "",
 		      "one of the receiving GPU's sub-ports down, all of a plane, or a leaf switch",

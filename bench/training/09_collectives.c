@@ -14,7 +14,7 @@
 #include "suite/kpis.h"
 #include "training/coll_rows.h"
 #include "training/common.h"
-#include "procedure/link_balance.h"
+#include "procedure/uplinks.h"
 #include "training/peers.h"
 #include "training/simulated.h"
 

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "bench/check_bench_fabric.h"
-#include "procedure/fault_links.h"
+#include "procedure/fault.h"
 
 /* One device of a host, as farelab counters has it; other devices and hosts beside it. */
 static void add(json_t *hosts, const char *host, const char *dev, const char *key, double bytes)

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "procedure/link_balance.h"
+#include "procedure/uplinks.h"
 
 /* Of 4 links: the means of 40,000 draws by another program. */
 START_TEST(hashed_flows)

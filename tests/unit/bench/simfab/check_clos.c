@@ -6,7 +6,7 @@
 
 #include "micro/fluid/fluid.h"
 #include "simfab/clos.h"
-#include "procedure/link_balance.h"
+#include "procedure/uplinks.h"
 
 #define BPS   100e9
 #define BYTES 1e6
