@@ -2,7 +2,7 @@
 /* The rate that leaves the machine time to spare: which holds, which is next, and that it ends. */
 #include <check.h>
 
-#include "demo/rate_search.h"
+#include "demo/demo.h"
 
 START_TEST(a_rate_that_leaves_enough_holds)
 {
