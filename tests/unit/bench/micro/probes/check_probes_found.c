@@ -2,7 +2,7 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include "micro/probes/probes_found.h"
+#include "micro/probes/probes.h"
 
 static struct probes_found found;
 
