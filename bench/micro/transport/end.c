@@ -18,7 +18,6 @@
 
 #include "base/clock.h"
 #include "core/stats.h"
-#include "micro/transport/handover.h"
 
 #define WARM_S	       0.15
 #define LIMIT_S	       60 /* of one case, for what hangs */

@@ -3,7 +3,7 @@
  * end.h - one measurement of one method: both ends forked, driven by the same loops, every method
  * alike.
  *
- * Owns: the two processes, pinned to a core each. In: a method, a size, a number of QPs. Out:
+ * Owns: the two processes, pinned to a core each; the network namespaces that they are in. In: a method, a size, a number of QPs. Out:
  * goodput with what it cost in processor time, or half round trips. Every message carries its
  * number in its last eight bytes; at the end the receiver waits for the last number of every slot
  * and compares all bytes: a figure without the bytes does not exist. Thread: one.
@@ -12,7 +12,23 @@
 #define TRANSPORT_END_H
 
 #include "micro/transport/method.h"
-#include "micro/transport/net.h"
+#include "shm_writer.h"
+
+/* ---- net.c: two network namespaces joined by one veth pair per plane, p0 and on, and run directories
+ * in which a path table says that all planes work; all goes with transport_net_down() ---- */
+
+struct transport_net {
+	char netns[2][32], run_dir[2][48], address[2][16];
+	struct shm_writer *writer[2];
+	unsigned n_planes;
+};
+
+/* 0 or -errno, after saying what failed; call transport_net_down() either way. */
+int transport_net_up(struct transport_net *net, unsigned n_planes);
+void transport_net_down(struct transport_net *net);
+/* Tells libfare of both ends that the first n planes carry traffic, the others none. */
+int transport_net_publish(struct transport_net *net, unsigned n);
+int transport_net_enter(const struct transport_net *net, unsigned who); /* this process; -errno */
 
 #define TRANSPORT_MIN_BYTES 8
 #define TRANSPORT_MAX_BYTES (64u << 20)
@@ -46,5 +62,21 @@ int transport_run(const struct transport_net *net, const struct transport_case *
 		  struct transport_outcome *out);
 /* How long a cache line takes between the cores that the ends run on, now (handover.h). */
 double transport_handover_ns(void);
+
+/* ---- handover.c: how far apart two cores are ---- */
+
+/*
+ * Whatever two processes hand each other through memory, a kernel's socket buffers included, moves
+ * by cache lines. Cores that share a cache hand one over in some 30 ns; where a hypervisor has put
+ * them on different ones it takes five times that, goodput between them is a third, and it may
+ * change its mind from one second to the next. So who measures between cores says what this was
+ * meanwhile.
+ */
+
+/*
+ * One way, in nanoseconds: the median of several short rounds between cores a and b. Negative,
+ * -errno: -EINVAL one core alone, -EAGAIN no thread, or a core that one may not run on.
+ */
+double handover_ns(unsigned a, unsigned b);
 
 #endif

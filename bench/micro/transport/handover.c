@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "micro/transport/handover.h"
-
+/* handover.c - how far apart two cores are: the time that a cache line takes from one to the other (end.h) */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -10,6 +9,7 @@
 
 #include "base/clock.h"
 #include "core/stats.h"
+#include "micro/transport/end.h"
 
 #define ROUNDS 9
 #define TRIPS  500 /* there and back, in a round */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "micro/transport/net.h"
-
+/* net.c - two network namespaces joined by one veth pair per plane (end.h) */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -11,6 +10,7 @@
 
 #include "core/command.h"
 #include "fare_verdict.h"
+#include "micro/transport/end.h"
 #include "micro/transport/method.h"
 #include "netns.h"
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "micro/transport/handover.h"
+#include "micro/transport/end.h"
 
 START_TEST(one_core_hands_nothing_over)
 {
