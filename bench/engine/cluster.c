@@ -207,12 +207,13 @@ void cluster_forget(struct cluster *cluster)
 		json_array_clear(cluster->member[i].unasked);
 }
 
-int cluster_all(struct cluster *cluster, const char *op, const char *event, int timeout_ms)
+int cluster_all(struct cluster *cluster, json_t *request, const char *event, int timeout_ms)
 {
-	int err = 0;
+	int err = request ? 0 : -ENOMEM;
 
 	for (unsigned i = 0; !err && i < cluster->n; i++)
-		err = cluster_send(cluster, i, json_pack("{s:s}", "op", op));
+		err = cluster_send(cluster, i, json_incref(request));
+	json_decref(request);
 	for (unsigned i = 0; !err && event && i < cluster->n; i++)
 		err = cluster_await(cluster, i, event, timeout_ms, NULL);
 	return err;
@@ -283,14 +284,13 @@ static int cluster_arenas(struct cluster *cluster, uint64_t bytes, const struct 
 			  char *text)
 {
 	bool lacks = false;
-	int err = 0;
+	int err = cluster_all(cluster,
+			      json_pack("{s:s, s:I, s:i, s:i}", "op", "arena", "bytes",
+					(json_int_t)bytes, "source", (int)kinds->source, "target",
+					(int)kinds->target),
+			      NULL, 0);
 
 	*text = '\0';
-	for (unsigned i = 0; !err && i < cluster->n; i++)
-		err = cluster_send(cluster, i,
-				   json_pack("{s:s, s:I, s:i, s:i}", "op", "arena", "bytes",
-					     (json_int_t)bytes, "source", (int)kinds->source,
-					     "target", (int)kinds->target));
 	for (unsigned i = 0; !err && i < cluster->n; i++) {
 		json_t *answer;
 

@@ -63,8 +63,8 @@ int cluster_send(struct cluster *cluster, unsigned gpu, json_t *request);
 /* Waits for this event of this GPU; *out (may be NULL) is the caller's. -ETIMEDOUT, -EBADE. */
 int cluster_await(struct cluster *cluster, unsigned gpu, const char *event, int timeout_ms,
 		  json_t **out);
-/* Sends {"op":op} to all, then waits for event (NULL: none) of all. */
-int cluster_all(struct cluster *cluster, const char *op, const char *event, int timeout_ms);
+/* Sends request (taken) to all, then waits for event (NULL: none) of all. */
+int cluster_all(struct cluster *cluster, json_t *request, const char *event, int timeout_ms);
 
 /*
  * The next thing that a worker says unasked ("delivered", "round"), or 0 at until_ns: then *event

@@ -295,8 +295,8 @@ static int measure_bins(const struct measure *measure, struct measured *out)
 		out->load[i].bin_bytes = calloc(out->n_bins + 1, sizeof(double));
 		err = out->load[i].bin_bytes ? 0 : -ENOMEM;
 		for (unsigned gpu = 0; !err && gpu < cluster_size(measure->cluster); gpu++)
-			err = traffic_load_bins(measure->cluster, gpu, (int)i, base_ns,
-						out->load[i].bin_bytes, out->n_bins);
+			err = traffic_bins(measure->cluster, gpu, (int)i, base_ns,
+					   out->load[i].bin_bytes, out->n_bins);
 	}
 	return err;
 }

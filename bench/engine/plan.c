@@ -81,5 +81,7 @@ int plan_begin(struct plan *plan, struct cluster *cluster, const struct topo *to
 					   plan->n_streams, true);
 
 	plan_fini(plan);
-	return err ? err : cluster_all(cluster, "start", "started", TRAFFIC_TIMEOUT_MS);
+	return err ? err
+		   : cluster_all(cluster, json_pack("{s:s}", "op", "start"), "started",
+				 TRAFFIC_TIMEOUT_MS);
 }

@@ -150,15 +150,10 @@ int traffic_open(struct cluster *cluster, const struct topo *topo, const struct 
 
 int traffic_start(struct cluster *cluster, uint64_t from_ns, uint64_t to_ns)
 {
-	int err = 0;
-
-	for (unsigned i = 0; !err && i < cluster_size(cluster); i++)
-		err = cluster_send(cluster, i,
-				   json_pack("{s:s, s:I, s:I}", "op", "start", "from_ns",
-					     (json_int_t)from_ns, "to_ns", (json_int_t)to_ns));
-	for (unsigned i = 0; !err && i < cluster_size(cluster); i++)
-		err = cluster_await(cluster, i, "started", TRAFFIC_TIMEOUT_MS, NULL);
-	return err;
+	return cluster_all(cluster,
+			   json_pack("{s:s, s:I, s:I}", "op", "start", "from_ns",
+				     (json_int_t)from_ns, "to_ns", (json_int_t)to_ns),
+			   "started", TRAFFIC_TIMEOUT_MS);
 }
 
 int traffic_transfer(struct cluster *cluster, const struct traffic_stream *stream, unsigned index,
@@ -170,26 +165,16 @@ int traffic_transfer(struct cluster *cluster, const struct traffic_stream *strea
 				      (json_int_t)bytes));
 }
 
-static int traffic_change(struct cluster *cluster, const char *op, unsigned load, const char *event)
-{
-	int err = 0;
-
-	for (unsigned i = 0; !err && i < cluster_size(cluster); i++)
-		err = cluster_send(cluster, i,
-				   json_pack("{s:s, s:i}", "op", op, "load", (int)load));
-	for (unsigned i = 0; !err && i < cluster_size(cluster); i++)
-		err = cluster_await(cluster, i, event, TRAFFIC_TIMEOUT_MS, NULL);
-	return err;
-}
-
 int traffic_join(struct cluster *cluster, unsigned load)
 {
-	return traffic_change(cluster, "join", load, "joined");
+	return cluster_all(cluster, json_pack("{s:s, s:i}", "op", "join", "load", (int)load),
+			   "joined", TRAFFIC_TIMEOUT_MS);
 }
 
 int traffic_leave(struct cluster *cluster, unsigned load)
 {
-	return traffic_change(cluster, "leave", load, "left");
+	return cluster_all(cluster, json_pack("{s:s, s:i}", "op", "leave", "load", (int)load),
+			   "left", TRAFFIC_TIMEOUT_MS);
 }
 
 /* Of the GPU whose links need the longest for its share of all bytes. */
@@ -224,18 +209,17 @@ int traffic_patience_ms(const struct topo *topo, const struct traffic_stream *st
 
 int traffic_stop(struct cluster *cluster, int patience_ms)
 {
-	int err = cluster_all(cluster, "stop", NULL, 0);
-
-	for (unsigned i = 0; !err && i < cluster_size(cluster); i++)
-		err = cluster_await(cluster, i, "done", patience_ms, NULL);
-	return err;
+	return cluster_all(cluster, json_pack("{s:s}", "op", "stop"), "done", patience_ms);
 }
 
 int traffic_close(struct cluster *cluster)
 {
-	int err = cluster_all(cluster, "close_tx", "closed", TRAFFIC_TIMEOUT_MS);
+	int err = cluster_all(cluster, json_pack("{s:s}", "op", "close_tx"), "closed",
+			      TRAFFIC_TIMEOUT_MS);
 
-	return err ? err : cluster_all(cluster, "close_rx", "closed", TRAFFIC_TIMEOUT_MS);
+	return err ? err
+		   : cluster_all(cluster, json_pack("{s:s}", "op", "close_rx"), "closed",
+				 TRAFFIC_TIMEOUT_MS);
 }
 
 static uint64_t traffic_counter(json_t *report, const char *key)
@@ -271,13 +255,8 @@ int traffic_report(struct cluster *cluster, unsigned gpu, struct traffic_result 
 	return 0;
 }
 
-int traffic_bins(struct cluster *cluster, unsigned gpu, uint64_t from_ns, double *bytes, size_t n)
-{
-	return traffic_load_bins(cluster, gpu, -1, from_ns, bytes, n);
-}
-
-int traffic_load_bins(struct cluster *cluster, unsigned gpu, int load, uint64_t from_ns,
-		      double *bytes, size_t n)
+int traffic_bins(struct cluster *cluster, unsigned gpu, int load, uint64_t from_ns, double *bytes,
+		 size_t n)
 {
 	json_t *report, *value;
 	size_t from = 0, got, i;

@@ -136,13 +136,11 @@ int traffic_close(struct cluster *cluster);
 int traffic_report(struct cluster *cluster, unsigned gpu, struct traffic_result *result);
 
 /*
- * Adds what gpu sent and had acknowledged to bytes[], a bin per millisecond from from_ns on. Before
- * traffic_close().
+ * Adds what gpu sent of that load (below 0: of all) and had acknowledged to bytes[], a bin per
+ * millisecond from from_ns on. Before traffic_close().
  */
-int traffic_bins(struct cluster *cluster, unsigned gpu, uint64_t from_ns, double *bytes, size_t n);
-/* The same of one load; below 0: of all. */
-int traffic_load_bins(struct cluster *cluster, unsigned gpu, int load, uint64_t from_ns,
-		      double *bytes, size_t n);
+int traffic_bins(struct cluster *cluster, unsigned gpu, int load, uint64_t from_ns, double *bytes,
+		 size_t n);
 /*
  * Of n bins from base_ns on, what lies between the two times; bins at the edges count in part.
  * Pure.

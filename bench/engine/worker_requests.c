@@ -156,8 +156,7 @@ static void worker_op_rounds(struct worker *w, json_t *request)
 
 static void worker_op_report(struct worker *w)
 {
-	uint64_t posted = 0, credited = 0, verified = 0, replayed = 0, deaths = 0, rebuilds = 0,
-		 moves = 0, needless = 0, duplicates = 0;
+	uint64_t posted = 0, verified = 0, replayed = 0, deaths = 0, rebuilds = 0, needless = 0;
 	const struct worker_packets packets = worker_packets(w);
 
 	for (unsigned i = 0; i < w->n_tx; i++) {
@@ -165,32 +164,27 @@ static void worker_op_report(struct worker *w)
 
 		worker_tx_stats(&w->tx[i], &stats);
 		posted += w->tx[i].books.n_posted;
-		credited += w->tx[i].books.n_credited;
 		replayed += stats.chunks_replayed;
 		deaths += stats.path_deaths;
 		rebuilds += stats.path_rebuilds;
-		moves += stats.flow_moves;
 		needless += stats.flow_needless_moves;
-		duplicates += stats.duplicate_notifications;
 	}
 	for (unsigned i = 0; i < w->n_rx; i++)
 		verified += w->rx[i].books.n_verified;
 	worker_send(w,
 		    json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
-			      "s:I, s:I, s:I, s:I, s:I, s:I}",
+			      "s:I, s:I, s:I}",
 			      "event", "report", "verified_bytes", (json_int_t)w->verified_bytes,
 			      "sent_bytes", (json_int_t)w->sent_bytes, "posted", (json_int_t)posted,
-			      "credited", (json_int_t)credited, "verified", (json_int_t)verified,
-			      "replayed", (json_int_t)replayed, "path_deaths", (json_int_t)deaths,
-			      "path_rebuilds", (json_int_t)rebuilds, "retransmitted",
+			      "verified", (json_int_t)verified, "replayed", (json_int_t)replayed,
+			      "path_deaths", (json_int_t)deaths, "path_rebuilds",
+			      (json_int_t)rebuilds, "retransmitted",
 			      (json_int_t)(packets.retransmitted - w->before.retransmitted),
 			      "out_of_order",
 			      (json_int_t)(packets.out_of_order - w->before.out_of_order),
-			      "flow_moves", (json_int_t)moves, "flow_needless_moves",
-			      (json_int_t)needless, "duplicate_notifications",
-			      (json_int_t)duplicates, "proof_sent", (json_int_t)w->proof_sent,
-			      "proof_seen", (json_int_t)w->proof_seen, "early",
-			      (json_int_t)w->unsent, "regions", (json_int_t)w->regions,
+			      "flow_needless_moves", (json_int_t)needless, "proof_sent",
+			      (json_int_t)w->proof_sent, "proof_seen", (json_int_t)w->proof_seen,
+			      "early", (json_int_t)w->unsent, "regions", (json_int_t)w->regions,
 			      "region_bytes", (json_int_t)w->region_bytes));
 }
 

@@ -78,7 +78,7 @@ static int end_traffic(struct drill *d, double **bins, size_t n)
 	for (unsigned gpu = 0; !err && gpu < d->topo->n_gpus; gpu++)
 		err = traffic_report(d->cluster, gpu, &d->sums);
 	for (unsigned gpu = 0; !err && gpu < d->topo->n_gpus; gpu++)
-		err = traffic_bins(d->cluster, gpu, d->begin_ns, bins[gpu], n);
+		err = traffic_bins(d->cluster, gpu, -1, d->begin_ns, bins[gpu], n);
 	if (!err && d->sums.posted == d->sums.messages)
 		err = audit_books(&d->sums);
 	return err ? err : traffic_close(d->cluster);

@@ -79,7 +79,7 @@ static int traffic_end(struct failover_bench *b, struct failover_trial *trial, s
 	for (unsigned gpu = 0; !err && gpu < cluster_size(b->cluster); gpu++)
 		err = traffic_report(b->cluster, gpu, &sums);
 	for (unsigned gpu = 0; !err && gpu < cluster_size(b->cluster); gpu++)
-		err = traffic_bins(b->cluster, gpu, r->from_ns, bins, r->n);
+		err = traffic_bins(b->cluster, gpu, -1, r->from_ns, bins, r->n);
 	trial->messages = sums.messages;
 	trial->lost = sums.posted > sums.messages ? sums.posted - sums.messages : 0;
 	trial->replayed = sums.replayed;
