@@ -133,10 +133,7 @@ static int ep_measure(struct cluster *cluster, const struct topo *topo, const st
 {
 	const struct measure measure = {.cluster = cluster,
 					.topo = topo,
-					.loads = plan->load,
-					.n_loads = plan->n_loads,
-					.streams = plan->stream,
-					.n_streams = plan->n_streams,
+					.plan = plan,
 					.warm_s = warm_s,
 					.seconds = seconds,
 					.bins = true};

@@ -20,10 +20,10 @@ static uint64_t measure_integer(const json_t *object, const char *key)
 
 static int measured_alloc(const struct measure *measure, struct measured *out)
 {
-	out->n_loads = measure->n_loads;
-	out->n_streams = measure->n_streams;
-	out->load = calloc(measure->n_loads + 1, sizeof(*out->load));
-	out->stream = calloc(measure->n_streams + 1, sizeof(*out->stream));
+	out->n_loads = measure->plan->n_loads;
+	out->n_streams = measure->plan->n_streams;
+	out->load = calloc(measure->plan->n_loads + 1, sizeof(*out->load));
+	out->stream = calloc(measure->plan->n_streams + 1, sizeof(*out->stream));
 	out->cpu = calloc(cluster_size(measure->cluster) + 1, sizeof(*out->cpu));
 	out->stall_ns = calloc(cluster_size(measure->cluster) + 1, sizeof(*out->stall_ns));
 	for (unsigned i = 0; out->load && i < out->n_loads; i++) {
@@ -318,9 +318,10 @@ static uint64_t measure_fill_ns(const struct measure *measure)
 	for (unsigned gpu = 0; gpu < measure->topo->n_gpus; gpu++) {
 		uint64_t bytes = 0;
 
-		for (unsigned i = 0; i < measure->n_streams; i++)
-			if (measure->streams[i].src == gpu)
-				bytes += measure->streams[i].slots * measure->streams[i].slot_bytes;
+		for (unsigned i = 0; i < measure->plan->n_streams; i++)
+			if (measure->plan->stream[i].src == gpu)
+				bytes += measure->plan->stream[i].slots *
+					 measure->plan->stream[i].slot_bytes;
 		most = bytes > most ? bytes : most;
 	}
 	return most * MEASURE_FILL_NS_PER_KB / 1024;
@@ -335,9 +336,9 @@ int measure_run(const struct measure *measure, struct measured *out)
 	cluster_forget(measure->cluster);
 	err = measured_alloc(measure, out);
 	if (!err)
-		err = traffic_open(measure->cluster, measure->topo, measure->loads,
-				   measure->n_loads, measure->streams, measure->n_streams,
-				   measure->bins);
+		err = traffic_open(measure->cluster, measure->topo, measure->plan->load,
+				   measure->plan->n_loads, measure->plan->stream,
+				   measure->plan->n_streams, measure->bins);
 	out->from_ns =
 		clock_now_ns() + (uint64_t)(measure->warm_s * 1e9) + measure_fill_ns(measure);
 	out->to_ns = out->from_ns + (uint64_t)(measure->seconds * 1e9);
@@ -346,15 +347,15 @@ int measure_run(const struct measure *measure, struct measured *out)
 	if (!err)
 		err = measure_window(measure, out);
 	if (!err)
-		err = traffic_stop(
-			measure->cluster,
-			traffic_patience_ms(measure->topo, measure->streams, measure->n_streams));
+		err = traffic_stop(measure->cluster,
+				   traffic_patience_ms(measure->topo, measure->plan->stream,
+						       measure->plan->n_streams));
 	if (!err)
 		err = measure_collect(measure, out);
 	if (!err && measure->bins)
 		err = measure_bins(measure, out);
 	if (!err)
-		err = audit_measured(out, measure->topo, measure->streams);
+		err = audit_measured(out, measure->topo, measure->plan->stream);
 	if (!err)
 		err = traffic_close(measure->cluster);
 	if (err)

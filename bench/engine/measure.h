@@ -10,7 +10,7 @@
 
 #include "core/hist.h"
 #include "core/cpu.h"
-#include "engine/traffic.h"
+#include "engine/plan.h"
 
 struct measured_load {
 	/* ns since a message was due, of those due in the window: until handed to the transport,
@@ -65,10 +65,7 @@ struct measured {
 struct measure {
 	struct cluster *cluster;
 	const struct topo *topo;
-	const struct traffic_load *loads;
-	unsigned n_loads;
-	const struct traffic_stream *streams;
-	unsigned n_streams;
+	const struct plan *plan;
 	double warm_s, seconds;
 	bool bins;
 	/* NULL, or called while it runs, with when the window begins; 0, or -errno: the run ends */

@@ -270,10 +270,7 @@ int trial_measure(struct trial *t, const struct plan *plan,
 		  struct measured *out)
 {
 	struct measure measure = {.topo = t->fabric->topo,
-				  .loads = plan->load,
-				  .n_loads = plan->n_loads,
-				  .streams = plan->stream,
-				  .n_streams = plan->n_streams,
+				  .plan = plan,
 				  .warm_s = t->warm_s,
 				  .seconds = t->seconds,
 				  .bins = t->bins,
