@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -47,11 +46,7 @@ static const struct notice_keys no_keys;
 
 static double cpu_s(void)
 {
-	struct rusage r;
-
-	getrusage(RUSAGE_SELF, &r);
-	return (double)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) +
-	       (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) / 1e6;
+	return (double)clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9;
 }
 
 static void probes_unit_on_path(void *arg, uint32_t gpu, const struct in6_addr *peer,

@@ -9,10 +9,11 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "core/rng.h"
 #include "flow_map.h"
 #include "suite/trial.h"
 #include "micro/sched/lookup_peer.h"
-#include "micro/sched/timing.h"
+#include "micro/sched/rig.h"
 
 /* Tables that take their memory from malloc get huge pages as libfare's does. */
 #define HUGE_PAGES  "glibc.malloc.hugetlb=1"
@@ -117,7 +118,7 @@ static int lookup_open(struct lookup_set **out, uint64_t entries)
 	for (uint64_t i = 0; i < entries; i++)
 		set->keys[i] = lookup_key(i);
 	for (uint64_t i = 0; i < (uint64_t)WINDOW * WINDOWS; i++)
-		set->stream[i] = lookup_key(timing_random(&seed) % entries);
+		set->stream[i] = lookup_key(rng_next(&seed) % entries);
 	*out = set;
 	return 0;
 }
@@ -149,8 +150,7 @@ static int lookup_measure(const struct lookup_peer *peer, void *table, const uin
 
 	/* others had the caches since: a pass over other keys first, so that each table is measured
 	 * as in steady use */
-	timing_keep(
-		peer->lookup(table, stream + (uint64_t)((window + 1) % WINDOWS) * WINDOW, WINDOW));
+	rig_keep(peer->lookup(table, stream + (uint64_t)((window + 1) % WINDOWS) * WINDOW, WINDOW));
 	start = clock_now_ns();
 	sum = peer->lookup(table, keys, WINDOW);
 	*ns = (double)(clock_now_ns() - start) / WINDOW;

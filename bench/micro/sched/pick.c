@@ -11,7 +11,6 @@
 #include "fare_spray_inline.h"
 #include "suite/trial.h"
 #include "micro/sched/rig.h"
-#include "micro/sched/timing.h"
 #include "spray_fly.h"
 #include "weights.h"
 
@@ -226,7 +225,7 @@ static int pick_measure(struct trial *t, const struct weighting *w, struct picks
 
 	picks->spray = picks->rig.client[0].sprays[t->number % RIG_STREAMS];
 	start = clock_now_ns();
-	timing_keep(method->sum(picks, PICKS));
+	rig_keep(method->sum(picks, PICKS));
 	trial_value(t, "pick", (double)(clock_now_ns() - start) / PICKS, PICKS);
 	return t->number == 0 ? add_window(t, w, picks) : 0;
 }

@@ -20,9 +20,9 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "core/rng.h"
 #include "fare_spray_inline.h"
 #include "micro/sched/rig.h"
-#include "micro/sched/timing.h"
 #include "spray_fly.h"
 #include "suite/derive.h"
 #include "suite/trial.h"
@@ -106,7 +106,7 @@ static inline unsigned pick_at(struct picker *p, unsigned d, uint32_t schedule)
                                                                                                    \
 			(void)spray, (void)d, (void)s;                                             \
 			__VA_ARGS__                                                                \
-			timing_keep(sum);                                                          \
+			rig_keep(sum);                                                             \
 		}                                                                                  \
 		return sum;                                                                        \
 	}                                                                                          \
@@ -120,7 +120,7 @@ static inline unsigned pick_at(struct picker *p, unsigned d, uint32_t schedule)
 		(void)spray, (void)d, (void)s;                                                     \
 		for (unsigned i = 0; i < PICKS; i++) {                                             \
 			__VA_ARGS__                                                                \
-			timing_keep(sum);                                                          \
+			rig_keep(sum);                                                             \
 		}                                                                                  \
 		return sum;                                                                        \
 	}
@@ -188,7 +188,7 @@ static void *writer_main(void *arg)
 	prctl(PR_SET_TIMERSLACK, 1000);
 	clock_gettime(CLOCK_MONOTONIC, &next);
 	while (!atomic_load(&s->stop)) {
-		uint64_t r = timing_random(&seed);
+		uint64_t r = rng_next(&seed);
 
 		next.tv_nsec += PERIOD_NS;
 		next.tv_sec += next.tv_nsec >= 1000000000;
@@ -206,10 +206,10 @@ static void *picker_main(void *arg)
 		p->s->destinations == 1 ? methods[p->s->method].one : methods[p->s->method].many;
 	uint64_t start;
 
-	timing_keep(run(p)); /* warms what it touches */
+	rig_keep(run(p)); /* warms what it touches */
 	pthread_barrier_wait(p->start);
 	start = clock_now_ns();
-	timing_keep(run(p));
+	rig_keep(run(p));
 	p->ns = (double)(clock_now_ns() - start) / PICKS;
 	return NULL;
 }
@@ -276,7 +276,7 @@ static int setup(struct publish_pick *s, unsigned destinations)
 		if (!p->stream)
 			return -ENOMEM;
 		for (unsigned i = 0; i < STREAM; i++) {
-			uint32_t d = (uint32_t)(timing_random(&seed) % destinations);
+			uint32_t d = (uint32_t)(rng_next(&seed) % destinations);
 
 			p->stream[i] = (struct packet){p->sprays[d], d};
 		}

@@ -43,4 +43,10 @@ int rig_open(struct rig *rig, unsigned n_pairs, const uint64_t *bps, unsigned n_
 void rig_close(struct rig *rig);
 void rig_publish(struct rig *rig, unsigned pair, const uint64_t *bps);
 
+/* Keeps the compiler from dropping what was computed. */
+static inline void rig_keep(uint64_t value)
+{
+	__asm__ volatile("" : : "r"(value) : "memory");
+}
+
 #endif
