@@ -8,6 +8,8 @@
 
 #include "engine/strategy.h"
 
+#define OPTIONS_FIRST 256 /* what getopt_long() returns of the first entry: no letter */
+
 static void options_getopt(const struct options_entry *entries, struct option *table)
 {
 	int n = 0;
@@ -15,7 +17,7 @@ static void options_getopt(const struct options_entry *entries, struct option *t
 	for (; entries[n].name && n < OPTIONS_MAX - 2; n++)
 		table[n] = (struct option){entries[n].name,
 					   entries[n].argument ? required_argument : no_argument,
-					   NULL, entries[n].letter};
+					   NULL, OPTIONS_FIRST + n};
 	table[n] = (struct option){"help", no_argument, NULL, 'h'};
 	table[n + 1] = (struct option){0};
 }
@@ -29,20 +31,49 @@ static void options_help(const char *command, const struct options_entry *entrie
 	puts("\nDefaults are in parentheses. farebench(1) has units, ranges and examples.");
 }
 
+static int options_take(const struct options_entry *entry, void *into, char *text)
+{
+	char *at = (char *)into + entry->offset;
+	const bool is_there = true;
+	uint64_t number;
+
+	if (entry->kind == OPTIONS_IS_CALL)
+		return entry->take(into, text);
+	if (entry->kind == OPTIONS_IS_TEXT)
+		memcpy(at, &text, sizeof(text));
+	else if (entry->kind == OPTIONS_IS_FLAG)
+		memcpy(at, &is_there, sizeof(is_there));
+	else if (options_number(entry->name, text, entry->min, entry->max, &number))
+		return -EINVAL;
+	else if (entry->size == sizeof(number))
+		memcpy(at, &number, sizeof(number));
+	else
+		memcpy(at, &(unsigned){(unsigned)number}, sizeof(unsigned));
+	return 0;
+}
+
 int options_read(const char *command, const struct options_entry *entries, int argc, char **argv,
-		 int (*take)(void *arg, int letter, char *text), void *arg)
+		 void *into,
+		 int (*note)(void *into, const struct options_entry *entry, const char *text))
 {
 	struct option table[OPTIONS_MAX];
-	int letter, err = 0;
+	int which, err = 0;
 
 	options_getopt(entries, table);
 	optind = 0; /* a command line may be read twice */
-	while (!err && (letter = getopt_long(argc, argv, "h", table, NULL)) != -1) {
-		if (letter == 'h') {
+	while (!err && (which = getopt_long(argc, argv, "h", table, NULL)) != -1) {
+		const struct options_entry *entry;
+
+		if (which == 'h') {
 			options_help(command, entries);
 			return 1;
 		}
-		err = take(arg, letter, optarg);
+		if (which < OPTIONS_FIRST)
+			return -EINVAL;
+		entry = &entries[which - OPTIONS_FIRST];
+		err = note ? note(into, entry, optarg) : 0;
+		if (!err)
+			err = options_take(entry, into, optarg);
 	}
 	return err;
 }

@@ -9,24 +9,41 @@
 
 #include <getopt.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define OPTIONS_MAX 32
 
+enum options_kind { OPTIONS_IS_TEXT, OPTIONS_IS_FLAG, OPTIONS_IS_NUMBER, OPTIONS_IS_CALL };
+
 struct options_entry {
 	const char *name;     /* NULL ends the table */
-	int letter;	      /* what getopt_long() returns */
 	const char *argument; /* NULL: none */
 	const char *help;     /* with the default in parentheses */
+	enum options_kind kind;
+	size_t offset, size; /* of the member that takes the value */
+	uint64_t min, max;   /* of a number */
+	/* takes the value by itself: 0, or -EINVAL after saying why */
+	int (*take)(void *into, char *text);
 };
 
+/* What becomes of an option: a member of the struct that options_read() fills, or a call. */
+#define OPTIONS_TEXT(type, member) .kind = OPTIONS_IS_TEXT, .offset = offsetof(type, member)
+#define OPTIONS_FLAG(type, member) .kind = OPTIONS_IS_FLAG, .offset = offsetof(type, member)
+/* The member is unsigned, or has 64 bits. */
+#define OPTIONS_NUMBER(type, member, least, most)                                                  \
+	.kind = OPTIONS_IS_NUMBER, .offset = offsetof(type, member),                               \
+	.size = sizeof(((type *)0)->member), .min = (least), .max = (most)
+#define OPTIONS_CALL(function) .kind = OPTIONS_IS_CALL, .take = (function)
+
 /*
- * Gives each option of the command line to take, which returns 0 or -EINVAL after saying why; text:
- * its argument. 0: optind is that of the first word that is no option. 1: --help, and it was
- * printed. -EINVAL.
+ * Fills *into as the command line says. note (NULL: none) gets each option first; text: its
+ * argument. 0: optind is that of the first word that is no option. 1: --help, and it was printed.
+ * -EINVAL.
  */
 int options_read(const char *command, const struct options_entry *entries, int argc, char **argv,
-		 int (*take)(void *arg, int letter, char *text), void *arg);
+		 void *into,
+		 int (*note)(void *into, const struct options_entry *entry, const char *text));
 
 /* A whole number within [min, max]; suffixes K, M, G are powers of 1,024. -EINVAL. */
 int options_number(const char *name, const char *text, uint64_t min, uint64_t max, uint64_t *out);

@@ -6,7 +6,6 @@
 #include "demo/demo.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,29 +31,13 @@ struct demo {
 	uint64_t begin_ns;
 };
 
-static const struct options_entry demo_table[] = {
-	{"lab", 'l', "NAME", "the lab to run in ($FARELAB_NAME)"},
-	{"json", 'j', "FILE", "write all results there ('-': standard output)"},
-	{"html", 'P', "FILE", "write them there as a page with pictures"},
-	{"quick", 'q', NULL, "fewer repetitions: to see it work, not for figures"},
-	{"n", 'n', "N", "repetitions of each measurement (5; of killed daemons 3)"},
-	{"seed", 'x', "N", "of the order of the measurements (by chance)"},
-	{"even-busy", 'b', NULL,
-	 "measure on a machine without idle time, too: to see it work, not for figures"},
-	{"scenario", 's', "NAME",
-	 "only this one: healthy, sub-port-lost, plane-lost, leaf-dead, chaos, plain-ip"},
-	{"strategy", 'S', "NAMES",
-	 "of ecmp-stripe,wecmp-stripe,fare-flow,fare-spray,fare-packet (all but the last),\n"
-	 "                          ecmp-flow,ecmp-pull,wecmp-flow,wecmp-pull"},
-	{NULL, 0, NULL, NULL},
-};
-
 static const char *const demo_scenarios[] = {"healthy",	  "sub-port-lost", "plane-lost",
 					     "leaf-dead", "chaos",	   "plain-ip"};
 #define DEMO_SCENARIOS (sizeof(demo_scenarios) / sizeof(demo_scenarios[0]))
 
-static int demo_choose(struct demo *demo, const char *name)
+static int demo_choose(void *into, char *name)
 {
+	struct demo *demo = into;
 	int index = options_name("scenario", name, demo_scenarios, DEMO_SCENARIOS);
 
 	if (index >= 0)
@@ -62,8 +45,9 @@ static int demo_choose(struct demo *demo, const char *name)
 	return index < 0 ? index : 0;
 }
 
-static int demo_strategies(struct demo *demo, const char *text)
+static int demo_strategies(void *into, char *text)
 {
+	struct demo *demo = into;
 	uint64_t list[STRATEGY_COUNT];
 	int n = options_strategies(text, list, STRATEGY_COUNT);
 
@@ -73,40 +57,38 @@ static int demo_strategies(struct demo *demo, const char *text)
 	return n < 0 ? n : 0;
 }
 
-static int demo_option(void *arg, int option, char *text)
+static int demo_seed(void *into, char *text)
 {
-	struct demo *demo = arg;
-	struct suite_options *o = &demo->options;
+	struct demo *demo = into;
 
-	switch (option) {
-	case 'l':
-		o->lab = text;
-		return 0;
-	case 'j':
-		demo->json = text;
-		return 0;
-	case 'P':
-		demo->html = text;
-		return 0;
-	case 'q':
-		demo->quick = true;
-		return 0;
-	case 'b':
-		o->even_busy = true;
-		return 0;
-	case 's':
-		return demo_choose(demo, text);
-	case 'S':
-		return demo_strategies(demo, text);
-	case 'n':
-		return options_number("n", text, 1, MAX_N, &demo->n);
-	case 'x':
-		o->has_seed = true;
-		return options_number("seed", text, 0, UINT32_MAX, &o->seed);
-	default:
-		return -EINVAL;
-	}
+	demo->options.has_seed = true;
+	return options_number("seed", text, 0, UINT32_MAX, &demo->options.seed);
 }
+
+static const struct options_entry demo_table[] = {
+	{"lab", "NAME", "the lab to run in ($FARELAB_NAME)",
+	 OPTIONS_TEXT(struct demo, options.lab)},
+	{"json", "FILE", "write all results there ('-': standard output)",
+	 OPTIONS_TEXT(struct demo, json)},
+	{"html", "FILE", "write them there as a page with pictures",
+	 OPTIONS_TEXT(struct demo, html)},
+	{"quick", NULL, "fewer repetitions: to see it work, not for figures",
+	 OPTIONS_FLAG(struct demo, quick)},
+	{"n", "N", "repetitions of each measurement (5; of killed daemons 3)",
+	 OPTIONS_NUMBER(struct demo, n, 1, MAX_N)},
+	{"seed", "N", "of the order of the measurements (by chance)", OPTIONS_CALL(demo_seed)},
+	{"even-busy", NULL,
+	 "measure on a machine without idle time, too: to see it work, not for figures",
+	 OPTIONS_FLAG(struct demo, options.even_busy)},
+	{"scenario", "NAME",
+	 "only this one: healthy, sub-port-lost, plane-lost, leaf-dead, chaos, plain-ip",
+	 OPTIONS_CALL(demo_choose)},
+	{"strategy", "NAMES",
+	 "of ecmp-stripe,wecmp-stripe,fare-flow,fare-spray,fare-packet (all but the last),\n"
+	 "                          ecmp-flow,ecmp-pull,wecmp-flow,wecmp-pull",
+	 OPTIONS_CALL(demo_strategies)},
+	{.name = NULL},
+};
 
 /* Which tests, how often, of which scenario. */
 static void demo_plan(struct demo *demo)
@@ -139,7 +121,7 @@ static void demo_plan(struct demo *demo)
 /* 1: nothing is to be done. */
 static int demo_parse(struct demo *demo, int argc, char **argv)
 {
-	int err = options_read("farebench demo", demo_table, argc, argv, demo_option, demo);
+	int err = options_read("farebench demo", demo_table, argc, argv, demo, NULL);
 
 	if (!err)
 		err = options_lab("farebench demo", argc, demo->options.lab);

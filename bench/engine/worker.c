@@ -2,7 +2,6 @@
 #include "engine/worker.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/options.h"
 #include "fabric/lab.h"
 #include "engine/crew.h"
 #include "engine/planted.h"
@@ -124,113 +124,76 @@ static void worker_open_domain(struct worker *w, const char *run_dir,
 }
 
 struct worker_options {
-	const char *rendezvous, *run_dir, *netns;
+	const char *rendezvous, *run_dir, *netns, *key, *store;
+	uint32_t gpu, local_gpu, path_mtu;
 	unsigned threads; /* that fill and compare blocks */
-	struct fare_domain_options domain;
+	uint64_t secret;
+	bool ipv6, verbs;
+	struct limits limits;
 };
 
-static int worker_parse(struct worker *w, struct worker_options *o, int argc, char **argv)
+static int worker_range(void *into, char *text)
 {
-	static const struct option table[] = {{"rendezvous", required_argument, NULL, 'r'},
-					      {"gpu", required_argument, NULL, 'g'},
-					      {"local-gpu", required_argument, NULL, 'l'},
-					      {"netns", required_argument, NULL, 'n'},
-					      {"run-dir", required_argument, NULL, 'd'},
-					      {"path-mtu", required_argument, NULL, 'm'},
-					      {"secret", required_argument, NULL, 's'},
-					      {"ipv6", no_argument, NULL, '6'},
-					      {"verbs", no_argument, NULL, 'v'},
-					      {"key", required_argument, NULL, 'k'},
-					      {"range", required_argument, NULL, 'a'},
-					      {"max-bps", required_argument, NULL, 'b'},
-					      {"max-run-ns", required_argument, NULL, 't'},
-					      {"store", required_argument, NULL, 'o'},
-					      {"threads", required_argument, NULL, 'c'},
-					      {NULL, 0, NULL, 0}};
-	int option;
+	struct worker_options *o = into;
 
-	while ((option = getopt_long(argc, argv, "", table, NULL)) != -1) {
-		switch (option) {
-		case 'r':
-			o->rendezvous = optarg;
-			break;
-		case 'g':
-			w->gpu = (uint32_t)strtoul(optarg, NULL, 10);
-			break;
-		case 'l':
-			w->local_gpu = (uint32_t)strtoul(optarg, NULL, 10);
-			break;
-		case 'n':
-			o->netns = optarg;
-			break;
-		case 'd':
-			o->run_dir = optarg;
-			break;
-		case 'm':
-			o->domain.path_mtu = (uint32_t)strtoul(optarg, NULL, 10);
-			break;
-		case 's':
-			o->domain.secret = strtoull(optarg, NULL, 10);
-			break;
-		case '6':
-			o->domain.family = AF_INET6;
-			break;
-		case 'v':
-			o->domain.provider = "verbs";
-			break;
-		case 'k':
-			o->domain.key_file = optarg;
-			o->domain.trusted_network = false;
-			break;
-		case 'a':
-			if (limits_add_range(&w->limits, optarg))
-				return -EINVAL;
-			break;
-		case 'b':
-			w->limits.max_bps = strtoull(optarg, NULL, 10);
-			break;
-		case 't':
-			w->limits.max_run_ns = strtoull(optarg, NULL, 10);
-			break;
-		case 'o':
-			w->store = optarg;
-			break;
-		case 'c':
-			o->threads = (unsigned)strtoul(optarg, NULL, 10);
-			break;
-		default:
-			return -EINVAL;
-		}
-	}
-	return o->rendezvous && o->threads >= 1 && o->threads <= CREW_MAX ? 0 : -EINVAL;
+	return limits_add_range(&o->limits, text);
 }
+
+static const struct options_entry worker_table[] = {
+	{"rendezvous", "ADDRESS", "", OPTIONS_TEXT(struct worker_options, rendezvous)},
+	{"gpu", "N", "", OPTIONS_NUMBER(struct worker_options, gpu, 0, UINT32_MAX)},
+	{"local-gpu", "N", "", OPTIONS_NUMBER(struct worker_options, local_gpu, 0, UINT32_MAX)},
+	{"netns", "NAME", "", OPTIONS_TEXT(struct worker_options, netns)},
+	{"run-dir", "DIR", "of fared", OPTIONS_TEXT(struct worker_options, run_dir)},
+	{"path-mtu", "BYTES", "", OPTIONS_NUMBER(struct worker_options, path_mtu, 0, UINT32_MAX)},
+	{"secret", "N", "", OPTIONS_NUMBER(struct worker_options, secret, 0, UINT64_MAX)},
+	{"ipv6", NULL, "", OPTIONS_FLAG(struct worker_options, ipv6)},
+	{"verbs", NULL, "", OPTIONS_FLAG(struct worker_options, verbs)},
+	{"key", "FILE", "", OPTIONS_TEXT(struct worker_options, key)},
+	{"range", "PREFIX", "", OPTIONS_CALL(worker_range)},
+	{"max-bps", "N", "", OPTIONS_NUMBER(struct worker_options, limits.max_bps, 0, UINT64_MAX)},
+	{"max-run-ns", "N", "",
+	 OPTIONS_NUMBER(struct worker_options, limits.max_run_ns, 0, UINT64_MAX)},
+	{"store", "DIR", "", OPTIONS_TEXT(struct worker_options, store)},
+	{"threads", "N", "", OPTIONS_NUMBER(struct worker_options, threads, 1, CREW_MAX)},
+	{.name = NULL},
+};
 
 int worker_main(int argc, char **argv)
 {
-	struct worker_options options = {
-		.threads = 1,
-		.domain = {.family = AF_INET, .accept = true, .trusted_network = true}};
+	struct worker_options o = {.threads = 1};
+	struct fare_domain_options domain = {.accept = true};
 	struct worker worker = {0}, *w = &worker;
 	int fd, err;
 
-	if (worker_parse(w, &options, argc, argv))
+	if (options_read("farebench worker", worker_table, argc, argv, &o, NULL) || !o.rendezvous)
 		return 2;
+	domain.family = o.ipv6 ? AF_INET6 : AF_INET;
+	domain.provider = o.verbs ? "verbs" : NULL;
+	domain.path_mtu = o.path_mtu;
+	domain.secret = o.secret;
+	domain.key_file = o.key;
+	domain.trusted_network = !o.key;
+	w->gpu = o.gpu;
+	w->local_gpu = o.local_gpu;
+	w->limits = o.limits;
+	w->store = o.store;
 	/* a worker without its coordinator must not load the fabric */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_TIMERSLACK, 1000UL); /* messages are due to the microsecond */
 	/* before the namespace is entered: the address is the coordinator's */
-	fd = rendezvous_connect(options.rendezvous);
+	fd = rendezvous_connect(o.rendezvous);
 	if (fd < 0 || rendezvous_create(&w->coordinator, fd)) {
-		fprintf(stderr, "farebench worker %u: %s: %s\n", w->gpu, options.rendezvous,
+		fprintf(stderr, "farebench worker %u: %s: %s\n", w->gpu, o.rendezvous,
 			strerror(fd < 0 ? -fd : ENOMEM));
 		return 1;
 	}
-	if (options.netns)
-		worker_enter_netns(w, options.netns);
-	worker_open_domain(w, options.run_dir, &options.domain);
-	err = crew_create(&w->crew, options.threads);
+	if (o.netns)
+		worker_enter_netns(w, o.netns);
+	worker_open_domain(w, o.run_dir, &domain);
+	err = crew_create(&w->crew, o.threads);
 	if (err)
-		worker_fail(w, "%u threads: %s", options.threads, strerror(-err));
+		worker_fail(w, "%u threads: %s", o.threads, strerror(-err));
 	worker_send(w, json_pack("{s:s, s:i}", "event", "hello", "gpu", (int)w->gpu));
 	worker_loop(w);
 	worker_close_tx(w);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,24 +34,6 @@ struct goals {
 	struct goals_outcome *outcomes; /* one per figure */
 	struct progress progress;
 	FILE *out; /* lines for people */
-};
-
-static const struct options_entry goals_table[] = {
-	{"figures", 'f', "FILE", "the registry (docs/figures.yaml)"},
-	{"group", 'g', "GROUP",
-	 "only these figures; may be said more than once, like the arguments"},
-	{"cheap", 'c', NULL, "only what is quick enough for every change"},
-	{"full", 'u', NULL,
-	 "also figures that take long, and as many repetitions as the registry promises (hours)"},
-	{"list", 'l', NULL, "say what would be measured, and how; measure nothing"},
-	{"timeout", 't', "SECONDS", "how long a command may take (what its figure says, or 1800)"},
-	{"keep", 'k', "DIR",
-	 "keep there (made if it is not there) what each command wrote, as GROUP-NAME.json: every "
-	 "trial behind a figure"},
-	{"json", 'j', "FILE",
-	 "write figures, goals, measurements and verdicts there ('-': standard output)"},
-	{"html", 'P', "FILE", "write them there as a page"},
-	{NULL, 0, NULL, NULL},
 };
 
 /* command with {out} and {n} filled in; -E2BIG. */
@@ -366,8 +347,9 @@ static int goals_check(struct goals *goals)
 }
 
 /* Commands name their files as plain words of a shell. */
-static int goals_set_keep(struct goals *goals, const char *dir)
+static int goals_set_keep(void *into, char *dir)
 {
+	struct goals *goals = into;
 	static const char plain[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._+-";
 
@@ -386,40 +368,37 @@ static int goals_set_keep(struct goals *goals, const char *dir)
 	return 0;
 }
 
-static int goals_option(void *arg, int option, char *text)
+static int goals_select(void *into, char *text)
 {
-	struct goals *goals = arg;
+	struct goals *goals = into;
 
-	switch (option) {
-	case 'f':
-		goals->path = text;
-		return 0;
-	case 'g':
-		goals->selections[goals->n_selections++] = text;
-		return 0;
-	case 'c':
-		goals->cheap = true;
-		return 0;
-	case 'u':
-		goals->full = true;
-		return 0;
-	case 'l':
-		goals->list = true;
-		return 0;
-	case 't':
-		return options_number("timeout", text, 1, FIGURES_MAX_TIME_S, &goals->timeout_s);
-	case 'k':
-		return goals_set_keep(goals, text);
-	case 'j':
-		goals->json_path = text;
-		return 0;
-	case 'P':
-		goals->html_path = text;
-		return 0;
-	default:
-		return -EINVAL;
-	}
+	goals->selections[goals->n_selections++] = text;
+	return 0;
 }
+
+static const struct options_entry goals_table[] = {
+	{"figures", "FILE", "the registry (docs/figures.yaml)", OPTIONS_TEXT(struct goals, path)},
+	{"group", "GROUP", "only these figures; may be said more than once, like the arguments",
+	 OPTIONS_CALL(goals_select)},
+	{"cheap", NULL, "only what is quick enough for every change",
+	 OPTIONS_FLAG(struct goals, cheap)},
+	{"full", NULL,
+	 "also figures that take long, and as many repetitions as the registry promises (hours)",
+	 OPTIONS_FLAG(struct goals, full)},
+	{"list", NULL, "say what would be measured, and how; measure nothing",
+	 OPTIONS_FLAG(struct goals, list)},
+	{"timeout", "SECONDS", "how long a command may take (what its figure says, or 1800)",
+	 OPTIONS_NUMBER(struct goals, timeout_s, 1, FIGURES_MAX_TIME_S)},
+	{"keep", "DIR",
+	 "keep there (made if it is not there) what each command wrote, as GROUP-NAME.json: every "
+	 "trial behind a figure",
+	 OPTIONS_CALL(goals_set_keep)},
+	{"json", "FILE",
+	 "write figures, goals, measurements and verdicts there ('-': standard output)",
+	 OPTIONS_TEXT(struct goals, json_path)},
+	{"html", "FILE", "write them there as a page", OPTIONS_TEXT(struct goals, html_path)},
+	{.name = NULL},
+};
 
 /* Every word that selects must select something: a typing error is not "all met". */
 static int goals_check_selections(const struct goals *goals)
@@ -477,8 +456,8 @@ int goals_main(int argc, char **argv)
 	goals.selections = calloc((size_t)argc, sizeof(*goals.selections));
 	if (!goals.selections)
 		return 1;
-	err = options_read("farebench check [GROUP|GROUP/NAME]...", goals_table, argc, argv,
-			   goals_option, &goals);
+	err = options_read("farebench check [GROUP|GROUP/NAME]...", goals_table, argc, argv, &goals,
+			   NULL);
 	for (; optind < argc; optind++)
 		goals.selections[goals.n_selections++] = argv[optind];
 	if (goals.json_path && strcmp(goals.json_path, "-") == 0)

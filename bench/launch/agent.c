@@ -2,7 +2,6 @@
 #include "launch/agent.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <net/if.h>
 #include <poll.h>
 #include <stdio.h>
@@ -292,52 +291,32 @@ static int agent_run(struct agent *a, unsigned wait_s)
 
 /* ---- start ---- */
 
-static const struct options_entry agent_table[] = {
-	{"connect", 'c', "HOST:PORT", "where the coordinator listens (farebench run --listen)"},
-	{"key", 'k', "FILE", "the key that coordinator and agents share"},
-	{"hosts", 'i', "FILE", "the inventory; the same as the coordinator's"},
-	{"name", 'n', "HOST", "which of its hosts this is (the host's name up to the first dot)"},
-	{"wait", 'w', "SECONDS", "wait so long for the coordinator (60)"},
-	{NULL, 0, NULL, NULL},
-};
-
 struct agent_options {
-	struct agent *agent;
+	struct agent agent;
 	const char *inventory;
 	char name[INVENTORY_HOST_MAX];
 	uint64_t wait_s;
 };
 
-static int agent_option(void *arg, int option, char *text)
-{
-	struct agent_options *o = arg;
-	struct agent *a = o->agent;
-
-	switch (option) {
-	case 'c':
-		a->connect = text;
-		return 0;
-	case 'k':
-		a->key_path = text;
-		return 0;
-	case 'i':
-		o->inventory = text;
-		return 0;
-	case 'n':
-		a->name = text;
-		return 0;
-	case 'w':
-		return options_number("wait", text, 0, 86400, &o->wait_s);
-	default:
-		return -EINVAL;
-	}
-}
+static const struct options_entry agent_table[] = {
+	{"connect", "HOST:PORT", "where the coordinator listens (farebench run --listen)",
+	 OPTIONS_TEXT(struct agent_options, agent.connect)},
+	{"key", "FILE", "the key that coordinator and agents share",
+	 OPTIONS_TEXT(struct agent_options, agent.key_path)},
+	{"hosts", "FILE", "the inventory; the same as the coordinator's",
+	 OPTIONS_TEXT(struct agent_options, inventory)},
+	{"name", "HOST", "which of its hosts this is (the host's name up to the first dot)",
+	 OPTIONS_TEXT(struct agent_options, agent.name)},
+	{"wait", "SECONDS", "wait so long for the coordinator (60)",
+	 OPTIONS_NUMBER(struct agent_options, wait_s, 0, 86400)},
+	{.name = NULL},
+};
 
 /* 1: nothing is to be done. */
 static int agent_parse(struct agent_options *o, int argc, char **argv)
 {
-	struct agent *a = o->agent;
-	int err = options_read("farebench agent", agent_table, argc, argv, agent_option, o);
+	struct agent *a = &o->agent;
+	int err = options_read("farebench agent", agent_table, argc, argv, o, NULL);
 
 	if (!err && (optind < argc || !a->connect || !a->key_path || !o->inventory)) {
 		fprintf(stderr, "farebench agent: --connect, --key and --hosts are needed, and "
@@ -351,8 +330,9 @@ static int agent_parse(struct agent_options *o, int argc, char **argv)
 	return err;
 }
 
-static int agent_load(struct agent *a, const struct agent_options *o)
+static int agent_load(struct agent_options *o)
 {
+	struct agent *a = &o->agent;
 	char error[INVENTORY_ERROR_MAX];
 	int host, err = handshake_key(&a->key, a->key_path);
 
@@ -373,16 +353,15 @@ static int agent_load(struct agent *a, const struct agent_options *o)
 
 int agent_main(int argc, char **argv)
 {
-	struct agent a = {0};
-	struct agent_options o = {.agent = &a, .wait_s = AGENT_WAIT_S};
+	struct agent_options o = {.wait_s = AGENT_WAIT_S};
 	int err = agent_parse(&o, argc, argv);
 
 	if (err)
 		return err > 0 ? 0 : 2;
 	interrupt_hold();
-	err = agent_load(&a, &o);
+	err = agent_load(&o);
 	if (!err)
-		err = agent_run(&a, (unsigned)o.wait_s);
-	inventory_destroy(a.inventory);
+		err = agent_run(&o.agent, (unsigned)o.wait_s);
+	inventory_destroy(o.agent.inventory);
 	return err == 1 ? 0 : err == -EINTR ? 128 + interrupt_pending() : 1;
 }

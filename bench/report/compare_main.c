@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* compare_main.c - `farebench compare A B` (compare_show.h). */
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/options.h"
 #include "report/compare_show.h"
 #include "report/results_json.h"
 
@@ -18,58 +19,45 @@ struct compare_options {
 	bool all, more;
 };
 
-static void compare_usage(FILE *file)
+static int compare_min(void *into, char *text)
 {
-	fprintf(file,
-		"usage: farebench compare [OPTIONS] A B\n\n"
-		"Compares two directories of farebench run, A before and B after.\n\n"
-		"  --all          lists what did not change, too\n"
-		"  --more         first makes the trials that are missing, each run's in the lab "
-		"that it names\n"
-		"  --min PERCENT  changes below this do not count (default %g)\n"
-		"  --html FILE    a page with a picture\n"
-		"  --json FILE    everything that was compared (-: stdout, and no text)\n\n"
-		"Exit status: 0 nothing got worse, 1 failed, 2 wrong usage, 3 something got worse "
-		"beyond the noise.\n",
-		COMPARE_MIN_PERCENT);
+	struct compare_options *o = into;
+	char *end;
+
+	o->min_percent = strtod(text, &end);
+	if (end != text && !*end && o->min_percent >= 0 && isfinite(o->min_percent))
+		return 0;
+	fprintf(stderr, "farebench: --min %s: a percentage is expected\n", text);
+	return -EINVAL;
 }
 
-/* 0; 1: help was asked for; -EINVAL: wrong. */
+static const struct options_entry compare_table[] = {
+	{"all", NULL, "list what did not change, too", OPTIONS_FLAG(struct compare_options, all)},
+	{"more", NULL,
+	 "first make the trials that are missing, each run's in the lab that it names",
+	 OPTIONS_FLAG(struct compare_options, more)},
+	{"min", "PERCENT", "changes below this do not count (2)", OPTIONS_CALL(compare_min)},
+	{"html", "FILE", "write a page with a picture there",
+	 OPTIONS_TEXT(struct compare_options, html)},
+	{"json", "FILE", "write everything that was compared there (-: stdout, and no text)",
+	 OPTIONS_TEXT(struct compare_options, json)},
+	{.name = NULL},
+};
+
+/* 1: help was asked for. */
 static int compare_parse(int argc, char **argv, struct compare_options *o)
 {
-	static const struct option options[] = {{"all", no_argument, NULL, 'a'},
-						{"min", required_argument, NULL, 'm'},
-						{"html", required_argument, NULL, 'H'},
-						{"json", required_argument, NULL, 'j'},
-						{"more", no_argument, NULL, 'M'},
-						{"help", no_argument, NULL, 'h'},
-						{NULL, 0, NULL, 0}};
-	char *end;
-	int c;
+	int err;
 
 	*o = (struct compare_options){.min_percent = COMPARE_MIN_PERCENT};
-	optind = 1;
-	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		if (c == 'h')
-			return 1;
-		if (c == 'a')
-			o->all = true;
-		else if (c == 'M')
-			o->more = true;
-		else if (c == 'H')
-			o->html = optarg;
-		else if (c == 'j')
-			o->json = optarg;
-		else if (c != 'm')
-			return -EINVAL;
-		if (c != 'm')
-			continue;
-		o->min_percent = strtod(optarg, &end);
-		if (end == optarg || *end || !(o->min_percent >= 0) || !isfinite(o->min_percent))
-			return -EINVAL;
+	err = options_read("farebench compare A B", compare_table, argc, argv, o, NULL);
+	if (!err && argc - optind != 2) {
+		fprintf(stderr, "farebench compare: two directories of farebench run are expected, "
+				"before and after: see farebench compare --help\n");
+		err = -EINVAL;
 	}
-	if (argc - optind != 2)
-		return -EINVAL;
+	if (err)
+		return err;
 	o->a = argv[optind];
 	o->b = argv[optind + 1];
 	return 0;
@@ -148,10 +136,11 @@ int compare_command(int argc, char **argv, const struct results_tests *tests)
 	int err = compare_parse(argc, argv, &o);
 	bool worse;
 
-	if (err) {
-		compare_usage(err > 0 ? stdout : stderr);
+	if (err > 0)
+		puts("Exit status: 0 nothing got worse, 1 failed, 2 wrong usage, 3 something got "
+		     "worse beyond the noise.");
+	if (err)
 		return err > 0 ? 0 : 2;
-	}
 	err = compare_open(&pair, &o, tests);
 	if (!err && o.more)
 		err = compare_get_more(&pair, &o, tests);

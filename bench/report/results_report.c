@@ -2,10 +2,10 @@
 #include "report/results_report.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/options.h"
 #include "report/account.h"
 #include "report/edition_show.h"
 #include "report/export.h"
@@ -365,47 +365,33 @@ int results_page(const struct results *results, const struct results_tests *test
 	return err;
 }
 
-static void report_usage(FILE *file)
-{
-	fputs("usage: farebench report [--quiet] DIR\n\n"
-	      "Writes DIR/report.html, DIR/report.md, DIR/rows.csv, and, where something of it was "
-	      "measured,\n"
-	      "DIR/transfers.csv (columns of nixlbench) and DIR/serving.csv (metrics of "
-	      "InferenceX)\n"
-	      "from DIR/rows.jsonl and DIR/run.json,\n"
-	      "and prints the report as text (--quiet: does not).\n",
-	      file);
-}
+struct report_options {
+	bool quiet;
+};
+
+static const struct options_entry report_options_known[] = {
+	{"quiet", NULL, "do not print the report as text, too",
+	 OPTIONS_FLAG(struct report_options, quiet)},
+	{.name = NULL},
+};
 
 int results_report_main(int argc, char **argv)
 {
-	static const struct option options[] = {{"quiet", no_argument, NULL, 'q'},
-						{"help", no_argument, NULL, 'h'},
-						{NULL, 0, NULL, 0}};
+	struct report_options o = {.quiet = false};
 	struct results_tests list;
 	struct results results;
-	bool quiet = false;
-	int c, err;
+	int err = options_read("farebench report DIR", report_options_known, argc, argv, &o, NULL);
 
-	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		if (c == 'h') {
-			report_usage(stdout);
-			return 0;
-		}
-		if (c != 'q') {
-			report_usage(stderr);
-			return 2;
-		}
-		quiet = true;
+	if (!err && optind + 1 != argc) {
+		fputs("farebench report: one directory of farebench run is expected\n", stderr);
+		err = -EINVAL;
 	}
-	if (optind + 1 != argc) {
-		report_usage(stderr);
-		return 2;
-	}
+	if (err)
+		return err > 0 ? 0 : 2;
 	list.test = tests_all(&list.n);
 	if (results_open(&results, argv[optind]))
 		return 1;
-	err = results_report(&results, &list, argv[optind], quiet ? NULL : stdout);
+	err = results_report(&results, &list, argv[optind], o.quiet ? NULL : stdout);
 	results_close(&results);
 	return err ? 1 : 0;
 }

@@ -26,22 +26,11 @@ struct simulate {
 	bool json;
 };
 
-static const struct options_entry simulate_options[] = {
-	{"ranks", 'r', "N,...", "of collectives, and senders of incasts (16,64,256,1024)"},
-	{"size", 's', "BYTES", "of each rank's vector (64M)"},
-	{"planes", 'p', "N", "of the fabric (4)"},
-	{"gbps", 'g', "N", "rate of a port in a plane, Gb/s (100)"},
-	{"spine-left", 'l', "PERCENT", "of one spine's links in each plane that works (100)"},
-	{"draws", 'd', "N", "of hashes and places (5)"},
-	{"ms", 'm', "N", "simulated time of an incast (50)"},
-	{"seed", 'S', "N", "of all draws (1)"},
-	{"json", 'j', NULL, "print JSON"},
-	{NULL, 0, NULL, NULL}};
-
 /* ---- options ---- */
 
-static int simulate_ranks(struct simulate *s, const char *text)
+static int simulate_ranks(void *into, char *text)
 {
+	struct simulate *s = into;
 	char copy[256], *rest;
 
 	s->n_ranks = 0;
@@ -55,33 +44,24 @@ static int simulate_ranks(struct simulate *s, const char *text)
 	return s->n_ranks ? 0 : -EINVAL;
 }
 
-static int simulate_option(void *arg, int c, char *text)
-{
-	struct simulate *s = arg;
-
-	switch (c) {
-	case 'r':
-		return simulate_ranks(s, text);
-	case 's':
-		return options_number("size", text, 1, UINT64_C(1) << 40, &s->bytes);
-	case 'p':
-		return options_number("planes", text, 1, FARE_MAX_PLANES, &s->planes);
-	case 'g':
-		return options_number("gbps", text, 1, 1600, &s->gbps);
-	case 'l':
-		return options_number("spine-left", text, 0, 100, &s->spine_percent);
-	case 'd':
-		return options_number("draws", text, 1, MAX_DRAWS, &s->draws);
-	case 'm':
-		return options_number("ms", text, 5, 1000, &s->ms);
-	case 'S':
-		return options_number("seed", text, 0, UINT64_MAX, &s->seed);
-	case 'j':
-		s->json = true;
-		return 0;
-	}
-	return -EINVAL;
-}
+static const struct options_entry simulate_options[] = {
+	{"ranks", "N,...", "of collectives, and senders of incasts (16,64,256,1024)",
+	 OPTIONS_CALL(simulate_ranks)},
+	{"size", "BYTES", "of each rank's vector (64M)",
+	 OPTIONS_NUMBER(struct simulate, bytes, 1, UINT64_C(1) << 40)},
+	{"planes", "N", "of the fabric (4)",
+	 OPTIONS_NUMBER(struct simulate, planes, 1, FARE_MAX_PLANES)},
+	{"gbps", "N", "rate of a port in a plane, Gb/s (100)",
+	 OPTIONS_NUMBER(struct simulate, gbps, 1, 1600)},
+	{"spine-left", "PERCENT", "of one spine's links in each plane that works (100)",
+	 OPTIONS_NUMBER(struct simulate, spine_percent, 0, 100)},
+	{"draws", "N", "of hashes and places (5)",
+	 OPTIONS_NUMBER(struct simulate, draws, 1, MAX_DRAWS)},
+	{"ms", "N", "simulated time of an incast (50)",
+	 OPTIONS_NUMBER(struct simulate, ms, 5, 1000)},
+	{"seed", "N", "of all draws (1)", OPTIONS_NUMBER(struct simulate, seed, 0, UINT64_MAX)},
+	{"json", NULL, "print JSON", OPTIONS_FLAG(struct simulate, json)},
+	{.name = NULL}};
 
 /* ---- collectives ---- */
 
@@ -272,8 +252,7 @@ int simulate_main(int argc, char **argv)
 			     .draws = 5,
 			     .ms = 50,
 			     .seed = 1};
-	int err = options_read("farebench simulate", simulate_options, argc, argv, simulate_option,
-			       &s);
+	int err = options_read("farebench simulate", simulate_options, argc, argv, &s, NULL);
 
 	if (err)
 		return err > 0 ? 0 : 2;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* suite_command.c - `farebench run` and `farebench list`: options and what they start (suite.h) */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,46 +27,6 @@ struct run_command {
 	char dir[64];
 	json_t *args;		   /* what is to be run, and how; not where */
 	char *again[RUN_MAX_ARGS]; /* those of the run that goes on */
-};
-
-static const struct options_entry run_table[] = {
-	{"lab", 'l', "NAME", "the lab to run in ($FARELAB_NAME)"},
-	{"hosts", 'H', "FILE", "run on the hosts of this inventory instead: see docs/cluster.md"},
-	{"listen", 'L', "HOST:PORT", "where their agents connect to"},
-	{"key", 'k', "FILE", "the key that coordinator and agents share"},
-	{"launch", 'a', "HOW",
-	 "start the agents: ssh, ssh:FILE (ssh_config), or a command with {agent} and\n"
-	 "                          {host} in it (print what to start)"},
-	{"mpirun", 'R', "COMMAND",
-	 "start MPI's ranks on the hosts by this command; their number, Open MPI's options for\n"
-	 "                          the transport and the program are added (none)"},
-	{"profile", 'P', "NAME",
-	 "quick, lab, or draft: the draft's own durations and trials (quick)"},
-	{"edition", 'E', "LIST",
-	 "revisions of the drafts: 02, 05 (inference), 04 (training), with commas (02)"},
-	{"strategy", 'S', "NAMES",
-	 "ways to spread traffic (ecmp-stripe,ecmp-flow,fare-spray): ecmp- and wecmp-\n"
-	 "                          stripe, flow, pull; fare-flow, fare-spray, fare-packet.\n"
-	 "                          Of tests by MPI: mpi-ofi-tcp, mpi-ucx-tcp, mpi-btl-tcp, "
-	 "mpi-fare (all)"},
-	{"param", 'p', "NAME=LEVELS", "other levels of a parameter, with commas; may be repeated"},
-	{"workload", 'w', "FILE",
-	 "models, expert configurations and a trace of requests of one's own"},
-	{"store", 's', "DIR",
-	 "where workers of a lab have files, read and written with O_DIRECT: the tier nvme of 5.4"},
-	{"trials", 'n', "N", "trials of each combination (the profile's)"},
-	{"scale", 'c', "N", "bytes of models are divided by N (a GPU's line stands for 400 Gb/s)"},
-	{"seed", 'x', "N", "of workloads and of the order of trials (by chance)"},
-	{"out", 'o', "DIR", "write rows and report there (farebench-DATE-TIME)"},
-	{"resume", 'r', "DIR",
-	 "go on with a run that was stopped; alone: as it began; with --trials alone: until\n"
-	 "                          there are N of each"},
-	{"json", 'j', "FILE",
-	 "write trials and medians there ('-': standard output); without --out and\n"
-	 "                          --resume nothing else is kept"},
-	{"html", 'M', "FILE", "write the report there, as a page; as --json otherwise"},
-	{"even-busy", 'b', NULL, "keep trials during which a core had no idle time"},
-	{NULL, 0, NULL, NULL},
 };
 
 /* Sections of the draft by their subject. */
@@ -118,8 +77,16 @@ static int run_add(struct run_command *c, const char *arg)
 	return any ? 0 : -EINVAL;
 }
 
-static int run_param(struct suite_options *o, char *text)
+static struct suite_options *run_options(void *into)
 {
+	struct run_command *c = into;
+
+	return &c->options;
+}
+
+static int run_param(void *into, char *text)
+{
+	struct suite_options *o = run_options(into);
 	char *equals = strchr(text, '=');
 	struct cells_override *one = &o->override[o->n_overrides];
 
@@ -163,8 +130,9 @@ static int run_strategy(struct suite_options *o, const char *arg, unsigned *n)
 }
 
 /* text is kept, and cut into words. Without one that spreads traffic the defaults stay. */
-static int run_strategies(struct suite_options *o, char *text)
+static int run_strategies(void *into, char *text)
 {
+	struct suite_options *o = run_options(into);
 	unsigned n = 0;
 	char *save = NULL;
 	int err = 0;
@@ -176,8 +144,9 @@ static int run_strategies(struct suite_options *o, char *text)
 	return err;
 }
 
-static int run_profile(struct suite_options *o, const char *text)
+static int run_profile(void *into, char *text)
 {
+	struct suite_options *o = run_options(into);
 	int profile = profile_parse(text);
 
 	if (profile < 0) {
@@ -188,108 +157,127 @@ static int run_profile(struct suite_options *o, const char *text)
 	return 0;
 }
 
-static int run_option(struct run_command *c, int option, char *text)
+static int run_edition(void *into, char *text)
 {
-	struct suite_options *o = &c->options;
-	uint64_t number = 0;
-	int err = 0;
+	int err = editions_parse(text, &run_options(into)->editions);
 
-	switch (option) {
-	case 'l':
-		o->lab = text;
-		return 0;
-	case 'H':
-		o->hosts.inventory = text;
-		return 0;
-	case 'L':
-		o->hosts.listen = text;
-		return 0;
-	case 'k':
-		o->hosts.key = text;
-		return 0;
-	case 'a':
-		o->hosts.how = text;
-		return 0;
-	case 'R':
-		o->hosts.mpirun = text;
-		return 0;
-	case 'P':
-		return run_profile(o, text);
-	case 'E':
-		err = editions_parse(text, &o->editions);
-		if (err)
-			fprintf(stderr, "farebench: --edition %s: 02, 05 or 04 is expected\n",
-				text);
-		return err;
-	case 'S':
-		return run_strategies(o, text);
-	case 'p':
-		return run_param(o, text);
-	case 'n':
-		err = options_number("trials", text, 1, 10000, &number);
-		o->trials = (unsigned)number;
-		return err;
-	case 'c':
-		err = options_number("scale", text, 1, 1000000000, &number);
-		o->scale = (double)number;
-		return err;
-	case 'x':
-		o->has_seed = true;
-		return options_number("seed", text, 0, UINT32_MAX, &o->seed);
-	case 'o':
-	case 'r':
-		o->dir = text;
-		o->resume |= option == 'r';
-		return 0;
-	case 'w':
-		o->workload = text;
-		return custom_load(text);
-	case 's':
-		o->store = text;
-		return 0;
-	case 'j':
-		c->json = text;
-		return 0;
-	case 'M':
-		c->html = text;
-		return 0;
-	case 'b':
-		o->even_busy = true;
-		return 0;
-	default:
-		return -EINVAL;
-	}
+	if (err)
+		fprintf(stderr, "farebench: --edition %s: 02, 05 or 04 is expected\n", text);
+	return err;
 }
+
+static int run_scale(void *into, char *text)
+{
+	uint64_t number = 0;
+	int err = options_number("scale", text, 1, 1000000000, &number);
+
+	run_options(into)->scale = (double)number;
+	return err;
+}
+
+static int run_seed(void *into, char *text)
+{
+	struct suite_options *o = run_options(into);
+
+	o->has_seed = true;
+	return options_number("seed", text, 0, UINT32_MAX, &o->seed);
+}
+
+static int run_resume(void *into, char *text)
+{
+	run_options(into)->resume = true;
+	run_options(into)->dir = text;
+	return 0;
+}
+
+static int run_workload(void *into, char *text)
+{
+	run_options(into)->workload = text;
+	return custom_load(text);
+}
+
+static const struct options_entry run_table[] = {
+	{"lab", "NAME", "the lab to run in ($FARELAB_NAME)",
+	 OPTIONS_TEXT(struct run_command, options.lab)},
+	{"hosts", "FILE", "run on the hosts of this inventory instead: see docs/cluster.md",
+	 OPTIONS_TEXT(struct run_command, options.hosts.inventory)},
+	{"listen", "HOST:PORT", "where their agents connect to",
+	 OPTIONS_TEXT(struct run_command, options.hosts.listen)},
+	{"key", "FILE", "the key that coordinator and agents share",
+	 OPTIONS_TEXT(struct run_command, options.hosts.key)},
+	{"launch", "HOW",
+	 "start the agents: ssh, ssh:FILE (ssh_config), or a command with {agent} and\n"
+	 "                          {host} in it (print what to start)",
+	 OPTIONS_TEXT(struct run_command, options.hosts.how)},
+	{"mpirun", "COMMAND",
+	 "start MPI's ranks on the hosts by this command; their number, Open MPI's options for\n"
+	 "                          the transport and the program are added (none)",
+	 OPTIONS_TEXT(struct run_command, options.hosts.mpirun)},
+	{"profile", "NAME", "quick, lab, or draft: the draft's own durations and trials (quick)",
+	 OPTIONS_CALL(run_profile)},
+	{"edition", "LIST",
+	 "revisions of the drafts: 02, 05 (inference), 04 (training), with commas (02)",
+	 OPTIONS_CALL(run_edition)},
+	{"strategy", "NAMES",
+	 "ways to spread traffic (ecmp-stripe,ecmp-flow,fare-spray): ecmp- and wecmp-\n"
+	 "                          stripe, flow, pull; fare-flow, fare-spray, fare-packet.\n"
+	 "                          Of tests by MPI: mpi-ofi-tcp, mpi-ucx-tcp, mpi-btl-tcp, "
+	 "mpi-fare (all)",
+	 OPTIONS_CALL(run_strategies)},
+	{"param", "NAME=LEVELS", "other levels of a parameter, with commas; may be repeated",
+	 OPTIONS_CALL(run_param)},
+	{"workload", "FILE", "models, expert configurations and a trace of requests of one's own",
+	 OPTIONS_CALL(run_workload)},
+	{"store", "DIR",
+	 "where workers of a lab have files, read and written with O_DIRECT: the tier nvme of 5.4",
+	 OPTIONS_TEXT(struct run_command, options.store)},
+	{"trials", "N", "trials of each combination (the profile's)",
+	 OPTIONS_NUMBER(struct run_command, options.trials, 1, 10000)},
+	{"scale", "N", "bytes of models are divided by N (a GPU's line stands for 400 Gb/s)",
+	 OPTIONS_CALL(run_scale)},
+	{"seed", "N", "of workloads and of the order of trials (by chance)",
+	 OPTIONS_CALL(run_seed)},
+	{"out", "DIR", "write rows and report there (farebench-DATE-TIME)",
+	 OPTIONS_TEXT(struct run_command, options.dir)},
+	{"resume", "DIR",
+	 "go on with a run that was stopped; alone: as it began; with --trials alone: until\n"
+	 "                          there are N of each",
+	 OPTIONS_CALL(run_resume)},
+	{"json", "FILE",
+	 "write trials and medians there ('-': standard output); without --out and\n"
+	 "                          --resume nothing else is kept",
+	 OPTIONS_TEXT(struct run_command, json)},
+	{"html", "FILE", "write the report there, as a page; as --json otherwise",
+	 OPTIONS_TEXT(struct run_command, html)},
+	{"even-busy", NULL, "keep trials during which a core had no idle time",
+	 OPTIONS_FLAG(struct run_command, options.even_busy)},
+	{.name = NULL},
+};
 
 /* Options that say where a run is made and what is written: they are not the run's own. */
-static bool run_is_where(int option)
+static bool run_is_where(const char *option)
 {
-	return strchr("lHLkaRorjM", option);
+	static const char *const names[] = {"lab",    "hosts", "listen", "key",	 "launch",
+					    "mpirun", "out",   "resume", "json", "html"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(option, names[i]) == 0)
+			return true;
+	return false;
 }
 
-/* Notes what the command line says, as it says it. */
-static int run_note(struct run_command *c, int option, const char *text)
+/* Notes what the command line says, as it says it. entry NULL: no option. */
+static int run_note(void *into, const struct options_entry *entry, const char *text)
 {
-	const struct options_entry *entry = run_table;
+	struct run_command *c = into;
 
-	if (option && run_is_where(option))
+	if (entry && run_is_where(entry->name))
 		return 0;
-	while (option && entry->name && entry->letter != option)
-		entry++;
-	if (!entry->name)
-		return 0; /* no option: run_option() says so */
-	return json_array_append_new(c->args, !option ? json_string(text)
-					      : text  ? json_sprintf("--%s=%s", entry->name, text)
-						      : json_sprintf("--%s", entry->name))
+	return json_array_append_new(c->args, !entry ? json_string(text)
+					      : text ? json_sprintf("--%s=%s", entry->name, text)
+						     : json_sprintf("--%s", entry->name))
 		       ? -ENOMEM
 		       : 0;
-}
-
-static int run_take(void *arg, int option, char *text)
-{
-	int err = run_note(arg, option, text);
-
-	return err ? err : run_option(arg, option, text);
 }
 
 /* Each once, in the order of their clauses: later ones build on what earlier ones found. */
@@ -328,11 +316,11 @@ static int run_where(const struct run_command *c)
 /* 1: nothing is to be done. */
 static int run_read(struct run_command *c, int argc, char **argv)
 {
-	int err = options_read("farebench run TEST...|CATEGORY...|all", run_table, argc, argv,
-			       run_take, c);
+	int err = options_read("farebench run TEST...|CATEGORY...|all", run_table, argc, argv, c,
+			       run_note);
 
 	for (; !err && optind < argc; optind++) {
-		err = run_note(c, 0, argv[optind]);
+		err = run_note(c, NULL, argv[optind]);
 		if (!err)
 			err = run_add(c, argv[optind]);
 	}
