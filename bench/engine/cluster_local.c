@@ -15,6 +15,7 @@
 
 #include "engine/cluster.h"
 #include "engine/rendezvous.h"
+#include "engine/worker.h"
 
 struct local {
 	const struct topo *topo; /* borrowed until all have started */
@@ -25,48 +26,27 @@ struct local {
 	const char *store;
 };
 
-#define LOCAL_ARGUMENT(option, value)                                                              \
-	do {                                                                                       \
-		argv[n++] = (option);                                                              \
-		argv[n++] = (value);                                                               \
-	} while (0)
-
-static _Noreturn void local_exec(const struct local *local, unsigned gpu, const char *secret)
+static _Noreturn void local_exec(const struct local *local, unsigned gpu, uint32_t secret)
 {
-	const struct topo_gpu *g = &local->topo->gpus[gpu];
-	const struct topo_server *server = &local->topo->servers[g->server];
-	bool ipv6 = !g->ipv4[0];
-	char number[16], index[16], mtu[16];
-	const char *argv[24] = {"farebench", "worker"};
-	unsigned n = 2;
+	struct worker_args args;
 
-	snprintf(number, sizeof(number), "%u", gpu);
-	snprintf(index, sizeof(index), "%u", g->index);
-	snprintf(mtu, sizeof(mtu), "%u", topo_path_mtu(local->topo->mtu_bytes, ipv6));
-	LOCAL_ARGUMENT("--rendezvous", local->address);
-	LOCAL_ARGUMENT("--gpu", number);
-	LOCAL_ARGUMENT("--local-gpu", index);
-	LOCAL_ARGUMENT("--netns", server->netns);
-	LOCAL_ARGUMENT("--run-dir", server->fared_run_dir);
-	LOCAL_ARGUMENT("--path-mtu", mtu);
-	LOCAL_ARGUMENT("--secret", secret);
+	worker_args_init(&args, local->topo, gpu, secret);
+	worker_args_add(&args, "--rendezvous", "%s", local->address);
+	worker_args_add(&args, "--netns", "%s",
+			local->topo->servers[local->topo->gpus[gpu].server].netns);
 	if (local->store)
-		LOCAL_ARGUMENT("--store", local->store);
-	if (ipv6)
-		argv[n++] = "--ipv6";
-	execv("/proc/self/exe", (char *const *)(uintptr_t)argv);
+		worker_args_add(&args, "--store", "%s", local->store);
+	execv("/proc/self/exe", (char *const *)(uintptr_t)args.argv);
 	fprintf(stderr, "farebench: starting a worker: %s\n", strerror(errno));
 	_exit(127);
 }
 
 static int local_spawn(struct local *local)
 {
-	char secret[24];
-	uint32_t random;
+	uint32_t secret;
 
-	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+	if (getrandom(&secret, sizeof(secret), 0) != sizeof(secret))
 		return -EIO;
-	snprintf(secret, sizeof(secret), "%u", random);
 	fflush(NULL);
 	for (unsigned i = 0; i < local->n; i++) {
 		local->pid[i] = fork();

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,6 +159,40 @@ static const struct options_entry worker_table[] = {
 	{"threads", "N", "", OPTIONS_NUMBER(struct worker_options, threads, 1, CREW_MAX)},
 	{.name = NULL},
 };
+
+void worker_args_add(struct worker_args *args, const char *option, const char *format, ...)
+{
+	char *at = args->bytes + args->used;
+	size_t room = sizeof(args->bytes) - args->used;
+	va_list ap;
+	int n;
+
+	va_start(ap, format);
+	n = vsnprintf(at, room, format, ap);
+	va_end(ap);
+	/* an inventory bounds all of them: this is for who changes that */
+	if (n < 0 || (size_t)n >= room || args->n + 2 > WORKER_MAX_ARGS)
+		abort();
+	args->argv[args->n++] = option;
+	args->argv[args->n++] = at;
+	args->used += (size_t)n + 1;
+}
+
+void worker_args_init(struct worker_args *args, const struct topo *topo, unsigned gpu,
+		      uint32_t secret)
+{
+	const struct topo_gpu *g = &topo->gpus[gpu];
+	bool ipv6 = !g->ipv4[0];
+
+	*args = (struct worker_args){.argv = {"farebench", "worker"}, .n = 2};
+	worker_args_add(args, "--gpu", "%u", gpu);
+	worker_args_add(args, "--local-gpu", "%u", g->index);
+	worker_args_add(args, "--run-dir", "%s", topo->servers[g->server].fared_run_dir);
+	worker_args_add(args, "--path-mtu", "%u", topo_path_mtu(topo->mtu_bytes, ipv6));
+	worker_args_add(args, "--secret", "%u", secret);
+	if (ipv6)
+		args->argv[args->n++] = "--ipv6";
+}
 
 int worker_main(int argc, char **argv)
 {

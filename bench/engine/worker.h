@@ -41,7 +41,29 @@
 #ifndef WORKER_H
 #define WORKER_H
 
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fabric/topo.h"
+
 /* `farebench worker ...`: returns the exit status. */
 int worker_main(int argc, char **argv);
+
+#define WORKER_MAX_ARGS	  64
+#define WORKER_ARGS_BYTES 8192
+
+/* The command line that starts one; argv ends with NULL, its texts lie in bytes. */
+struct worker_args {
+	const char *argv[WORKER_MAX_ARGS + 1];
+	unsigned n;
+	char bytes[WORKER_ARGS_BYTES];
+	size_t used;
+};
+
+/* What a worker needs wherever it runs. */
+void worker_args_init(struct worker_args *args, const struct topo *topo, unsigned gpu,
+		      uint32_t secret);
+void worker_args_add(struct worker_args *args, const char *option, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 #endif

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 #include "base/clock.h"
 #include "base/address.h"
 #include "core/machine.h"
+#include "engine/worker.h"
 #include "launch/agent_internal.h"
 #include "launch/handshake.h"
 
@@ -35,39 +35,8 @@ int agent_connect(struct agent *a, struct rendezvous **out)
 	return err;
 }
 
-#define AGENT_GRACE_MS	 5000
-#define AGENT_MAX_ARGS	 64
-#define AGENT_ARGS_BYTES 8192
-#define AGENT_THREADS	 8 /* of a GPU at most: they fill and compare more than 50 GB/s */
-
-/* argv of a worker; the texts lie in bytes. */
-struct worker_args {
-	const char *argv[AGENT_MAX_ARGS + 1];
-	unsigned n;
-	char bytes[AGENT_ARGS_BYTES];
-	size_t used;
-};
-
-static void args_add(struct worker_args *args, const char *option, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static void args_add(struct worker_args *args, const char *option, const char *format, ...)
-{
-	char *at = args->bytes + args->used;
-	size_t room = sizeof(args->bytes) - args->used;
-	va_list ap;
-	int n;
-
-	va_start(ap, format);
-	n = vsnprintf(at, room, format, ap);
-	va_end(ap);
-	/* an inventory bounds all of them: this is for who changes that */
-	if (n < 0 || (size_t)n >= room || args->n + 2 > AGENT_MAX_ARGS)
-		abort();
-	args->argv[args->n++] = option;
-	args->argv[args->n++] = at;
-	args->used += (size_t)n + 1;
-}
+#define AGENT_GRACE_MS 5000
+#define AGENT_THREADS  8 /* of a GPU at most: they fill and compare more than 50 GB/s */
 
 /* Cores for each GPU of this host, to fill and compare blocks. */
 static unsigned agent_threads(const struct agent *a)
@@ -87,42 +56,32 @@ static void args_fill(struct worker_args *args, const struct agent *a, unsigned 
 		      uint32_t secret)
 {
 	const struct inventory *inventory = a->inventory;
-	const struct topo_gpu *g = &inventory->topo->gpus[gpu];
-	bool ipv6 = !g->ipv4[0];
 
-	args->argv[args->n++] = "farebench";
-	args->argv[args->n++] = "worker";
-	args_add(args, "--rendezvous", "fd:%d", fd);
-	args_add(args, "--gpu", "%u", gpu);
-	args_add(args, "--local-gpu", "%u", g->index);
-	args_add(args, "--run-dir", "%s", inventory->topo->servers[a->host].fared_run_dir);
-	args_add(args, "--path-mtu", "%u", topo_path_mtu(inventory->topo->mtu_bytes, ipv6));
-	args_add(args, "--secret", "%u", secret);
-	args_add(args, "--key", "%s", a->key_path);
-	args_add(args, "--threads", "%u", agent_threads(a));
-	args_add(args, "--max-bps", "%llu", (unsigned long long)inventory->limits.max_bps);
-	args_add(args, "--max-run-ns", "%llu", (unsigned long long)inventory->limits.max_run_ns);
+	worker_args_init(args, inventory->topo, gpu, secret);
+	worker_args_add(args, "--rendezvous", "fd:%d", fd);
+	worker_args_add(args, "--key", "%s", a->key_path);
+	worker_args_add(args, "--threads", "%u", agent_threads(a));
+	worker_args_add(args, "--max-bps", "%llu", (unsigned long long)inventory->limits.max_bps);
+	worker_args_add(args, "--max-run-ns", "%llu",
+			(unsigned long long)inventory->limits.max_run_ns);
 	for (unsigned i = 0; i < inventory->limits.n_ranges; i++) {
 		const struct limits_range *range = &inventory->limits.range[i];
 		bool v4 = IN6_IS_ADDR_V4MAPPED(&range->address) && range->length >= 96;
 		char text[ADDRESS_TEXT_MAX];
 
-		args_add(args, "--range", "%s/%d", address_format(&range->address, text),
-			 range->length - (v4 ? 96 : 0));
+		worker_args_add(args, "--range", "%s/%d", address_format(&range->address, text),
+				range->length - (v4 ? 96 : 0));
 	}
 	if (inventory->host[a->host].store[0])
-		args_add(args, "--store", "%s", inventory->host[a->host].store);
-	if (ipv6)
-		args->argv[args->n++] = "--ipv6";
+		worker_args_add(args, "--store", "%s", inventory->host[a->host].store);
 	if (inventory->verbs)
 		args->argv[args->n++] = "--verbs";
-	args->argv[args->n] = NULL;
 }
 
 static _Noreturn void agent_exec_worker(const struct agent *a, unsigned gpu, int fd,
 					uint32_t secret)
 {
-	struct worker_args args = {.n = 0};
+	struct worker_args args;
 
 	args_fill(&args, a, gpu, fd, secret);
 	fcntl(fd, F_SETFD, 0);
