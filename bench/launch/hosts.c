@@ -349,8 +349,8 @@ static int hosts_load(struct hosts *hosts)
 	}
 	hosts->n = hosts->inventory->topo->n_servers;
 	hosts->member = calloc(hosts->n, sizeof(*hosts->member));
-	hosts->sw = calloc(hosts->inventory->n_switches + 1, sizeof(*hosts->sw));
-	return hosts->member && hosts->sw ? 0 : -ENOMEM;
+	hosts->counters = calloc(hosts->n + hosts->inventory->n_switches, sizeof(*hosts->counters));
+	return hosts->member && hosts->counters ? 0 : -ENOMEM;
 }
 
 static int hosts_listen(struct hosts *hosts)
@@ -412,16 +412,13 @@ void hosts_close(struct hosts *hosts)
 		json_decref(quit);
 		rendezvous_destroy(member->link);
 		json_decref(member->about);
-		json_decref(member->counters_first);
-		json_decref(member->counters_before);
-		json_decref(member->counters_after);
 	}
-	for (unsigned i = 0; hosts->sw && i < hosts->inventory->n_switches; i++) {
-		json_decref(hosts->sw[i].counters_first);
-		json_decref(hosts->sw[i].counters_before);
-		json_decref(hosts->sw[i].counters_after);
+	for (unsigned i = 0; hosts->counters && i < hosts->n + hosts->inventory->n_switches; i++) {
+		json_decref(hosts->counters[i].first);
+		json_decref(hosts->counters[i].before);
+		json_decref(hosts->counters[i].after);
 	}
-	free(hosts->sw);
+	free(hosts->counters);
 	admission_destroy(hosts->admission);
 	if (hosts->listener >= 0)
 		close(hosts->listener);

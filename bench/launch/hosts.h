@@ -60,7 +60,7 @@ int hosts_weights(struct hosts *hosts, bool equal, bool patient, char *why, size
 
 /* "p0.tx_bytes" and so on (host_counters.h) of a host, as they are now; the caller's. */
 int hosts_counters_read(struct hosts *hosts, unsigned host, json_t **out);
-/* Counters before a trial; after it, what grew since then (the caller's; "": nothing). */
+/* Counters before a trial, and after it. */
 int hosts_counters_begin(struct hosts *hosts);
 int hosts_counters_end(struct hosts *hosts);
 /*
@@ -69,8 +69,7 @@ int hosts_counters_end(struct hosts *hosts);
  */
 int hosts_nic_counts(const struct hosts *hosts, bool total, struct nic_counts *nics,
 		     struct nic_counts *switches);
-char *hosts_counters_grown(const struct hosts *hosts, unsigned host);
-/* The same since the hosts were opened. */
-char *hosts_counters_total(const struct hosts *hosts, unsigned host);
+/* The same of a host, in words: the caller's; "": nothing grew. */
+char *hosts_counters_grown(const struct hosts *hosts, unsigned host, bool total);
 
 #endif

@@ -157,26 +157,13 @@ int hosts_counters_read(struct hosts *hosts, unsigned host, json_t **out)
 	return 0;
 }
 
-static int fabric_read_counters(struct hosts *hosts, unsigned host, json_t **out)
-{
-	json_t *now;
-	int err = hosts_counters_read(hosts, host, &now);
-
-	if (err)
-		return err;
-	json_decref(*out);
-	*out = now;
-	return 0;
-}
-
-/* A command that fails, or says nothing, leaves nothing that could be compared. */
+/* A command that fails, or says nothing, leaves nothing that could be compared: *out is NULL. */
 static int fabric_read_switch(const struct inventory_switch *sw, json_t **out)
 {
 	const char *argv[] = {"/bin/sh", "-c", sw->counters, NULL};
 	struct command_result result;
 	int err = command_run(argv, HOSTS_SWITCH_MS, &result);
 
-	json_decref(*out);
 	*out = NULL;
 	if (err || result.status) {
 		fprintf(stderr, "farebench: switch %s: %s: %s\n", sw->name, sw->counters,
@@ -190,36 +177,35 @@ static int fabric_read_switch(const struct inventory_switch *sw, json_t **out)
 	return *out ? 0 : -ENOMEM;
 }
 
-int hosts_counters_begin(struct hosts *hosts)
+/* All of them, into the one member or the other. */
+static int fabric_read_counters(struct hosts *hosts, bool after)
 {
 	int err = 0;
 
-	for (unsigned i = 0; !err && i < hosts->n; i++) {
-		struct hosts_member *member = &hosts->member[i];
+	for (unsigned i = 0; !err && i < hosts->n + hosts->inventory->n_switches; i++) {
+		struct hosts_counters *c = &hosts->counters[i];
+		json_t **out = after ? &c->after : &c->before, *now;
 
-		err = fabric_read_counters(hosts, i, &member->counters_before);
-		if (!err && !member->counters_first)
-			member->counters_first = json_incref(member->counters_before);
-	}
-	for (unsigned i = 0; !err && i < hosts->inventory->n_switches; i++) {
-		struct hosts_switch *sw = &hosts->sw[i];
-
-		err = fabric_read_switch(&hosts->inventory->sw[i], &sw->counters_before);
-		if (!err && !sw->counters_first)
-			sw->counters_first = json_incref(sw->counters_before);
+		err = i < hosts->n ? hosts_counters_read(hosts, i, &now)
+				   : fabric_read_switch(&hosts->inventory->sw[i - hosts->n], &now);
+		if (err)
+			break;
+		json_decref(*out);
+		*out = now;
+		if (!c->first)
+			c->first = json_incref(now);
 	}
 	return err;
 }
 
+int hosts_counters_begin(struct hosts *hosts)
+{
+	return fabric_read_counters(hosts, false);
+}
+
 int hosts_counters_end(struct hosts *hosts)
 {
-	int err = 0;
-
-	for (unsigned i = 0; !err && i < hosts->n; i++)
-		err = fabric_read_counters(hosts, i, &hosts->member[i].counters_after);
-	for (unsigned i = 0; !err && i < hosts->inventory->n_switches; i++)
-		err = fabric_read_switch(&hosts->inventory->sw[i], &hosts->sw[i].counters_after);
-	return err;
+	return fabric_read_counters(hosts, true);
 }
 
 int hosts_nic_counts(const struct hosts *hosts, bool total, struct nic_counts *nics,
@@ -228,29 +214,18 @@ int hosts_nic_counts(const struct hosts *hosts, bool total, struct nic_counts *n
 	int err = 0;
 
 	*nics = *switches = (struct nic_counts){0};
-	for (unsigned i = 0; !err && i < hosts->n; i++) {
-		const struct hosts_member *m = &hosts->member[i];
+	for (unsigned i = 0; !err && i < hosts->n + hosts->inventory->n_switches; i++) {
+		const struct hosts_counters *c = &hosts->counters[i];
 
-		err = nic_counts_add(nics, total ? m->counters_first : m->counters_before,
-				     m->counters_after);
-	}
-	for (unsigned i = 0; !err && i < hosts->inventory->n_switches; i++) {
-		const struct hosts_switch *sw = &hosts->sw[i];
-
-		err = nic_counts_add(switches, total ? sw->counters_first : sw->counters_before,
-				     sw->counters_after);
+		err = nic_counts_add(i < hosts->n ? nics : switches, total ? c->first : c->before,
+				     c->after);
 	}
 	return err;
 }
 
-char *hosts_counters_grown(const struct hosts *hosts, unsigned host)
+char *hosts_counters_grown(const struct hosts *hosts, unsigned host, bool total)
 {
-	return host_counters_grown(hosts->member[host].counters_before,
-				   hosts->member[host].counters_after);
-}
+	const struct hosts_counters *c = &hosts->counters[host];
 
-char *hosts_counters_total(const struct hosts *hosts, unsigned host)
-{
-	return host_counters_grown(hosts->member[host].counters_first,
-				   hosts->member[host].counters_after);
+	return host_counters_grown(total ? c->first : c->before, c->after);
 }

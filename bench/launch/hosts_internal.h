@@ -39,12 +39,11 @@ struct hosts_member {
 	double clock_worst_ns;
 	bool broken; /* a fault of its is in force */
 	bool gone;   /* its agent has ended, and that was said */
-	json_t *counters_first, *counters_before, *counters_after;
 };
 
-/* What a switch's command printed last. */
-struct hosts_switch {
-	json_t *counters_first, *counters_before, *counters_after;
+/* Of a host, or what a switch's command printed: when hosts were opened, around the last trial. */
+struct hosts_counters {
+	json_t *first, *before, *after;
 };
 
 struct hosts {
@@ -56,7 +55,7 @@ struct hosts {
 	struct admission *admission;
 	unsigned n;
 	struct hosts_member *member;
-	struct hosts_switch *sw; /* of the inventory */
+	struct hosts_counters *counters; /* of the hosts, then of the inventory's switches */
 };
 
 const char *hosts_name(const struct hosts *hosts, unsigned host);

@@ -118,7 +118,8 @@ static void describe_hosts_run(json_t *tables, const struct fabric *fabric)
 		     inventory->max_total_s, inventory->limits.n_ranges);
 	for (unsigned i = 0; i < fabric->topo->n_servers; i++) {
 		const char *name = fabric->topo->servers[i].name;
-		char title[TOPO_NAME_MAX + 16], *grown = hosts_counters_total(fabric->hosts, i);
+		char title[TOPO_NAME_MAX + 16],
+			*grown = hosts_counters_grown(fabric->hosts, i, true);
 
 		snprintf(title, sizeof(title), "%s clock", name);
 		describe_row(t, title, "known to %.1f us against the coordinator's, at worst",

@@ -318,7 +318,7 @@ static int suite_note_hosts(struct suite *suite, struct trial *t)
 	int err = hosts_counters_end(hosts);
 
 	for (unsigned i = 0; !err && i < suite->fabric.topo->n_servers; i++) {
-		char kpi[ROW_NAME_MAX], *grown = hosts_counters_grown(hosts, i);
+		char kpi[ROW_NAME_MAX], *grown = hosts_counters_grown(hosts, i, false);
 
 		snprintf(kpi, sizeof(kpi), "_counters %.23s", suite->fabric.topo->servers[i].name);
 		if (grown && grown[0])
