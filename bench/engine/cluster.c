@@ -19,8 +19,7 @@
 struct cluster_member {
 	struct rendezvous *link;
 	json_t *unasked; /* an array: what it said that nobody waited for yet */
-	uint64_t arena_address, source_address;
-	uint32_t rkey, source_rkey;
+	struct cluster_arena target, source;
 	char label[2 * TOPO_NAME_MAX];
 };
 
@@ -35,29 +34,14 @@ unsigned cluster_size(const struct cluster *cluster)
 	return cluster->n;
 }
 
-uint64_t cluster_arena_address(const struct cluster *cluster, unsigned gpu)
+const struct cluster_arena *cluster_arena(const struct cluster *cluster, unsigned gpu, bool source)
 {
-	return cluster->member[gpu].arena_address;
+	return source ? &cluster->member[gpu].source : &cluster->member[gpu].target;
 }
 
 int cluster_pid(const struct cluster *cluster, unsigned gpu)
 {
 	return cluster->source.pid ? cluster->source.pid(cluster->source.arg, gpu) : 0;
-}
-
-uint32_t cluster_rkey(const struct cluster *cluster, unsigned gpu)
-{
-	return cluster->member[gpu].rkey;
-}
-
-uint64_t cluster_source_address(const struct cluster *cluster, unsigned gpu)
-{
-	return cluster->member[gpu].source_address;
-}
-
-uint32_t cluster_source_rkey(const struct cluster *cluster, unsigned gpu)
-{
-	return cluster->member[gpu].source_rkey;
 }
 
 int cluster_send(struct cluster *cluster, unsigned gpu, json_t *request)
@@ -279,6 +263,14 @@ static void cluster_describe_memory(const struct cluster_member *member, const j
 	*lacks |= why != NULL;
 }
 
+static struct cluster_arena cluster_arena_of(const json_t *answer, const char *address,
+					     const char *rkey)
+{
+	return (struct cluster_arena){
+		(uint64_t)json_integer_value(json_object_get(answer, address)),
+		(uint32_t)json_integer_value(json_object_get(answer, rkey))};
+}
+
 /* One kind for all, or the hosts' for all. */
 static int cluster_arenas(struct cluster *cluster, uint64_t bytes, const struct memory_pair *kinds,
 			  char *text)
@@ -297,14 +289,9 @@ static int cluster_arenas(struct cluster *cluster, uint64_t bytes, const struct 
 		err = cluster_await(cluster, i, "arena", CLUSTER_START_MS, &answer);
 		if (err)
 			break;
-		cluster->member[i].arena_address =
-			(uint64_t)json_integer_value(json_object_get(answer, "address"));
-		cluster->member[i].rkey =
-			(uint32_t)json_integer_value(json_object_get(answer, "rkey"));
-		cluster->member[i].source_address =
-			(uint64_t)json_integer_value(json_object_get(answer, "source_address"));
-		cluster->member[i].source_rkey =
-			(uint32_t)json_integer_value(json_object_get(answer, "source_rkey"));
+		cluster->member[i].target = cluster_arena_of(answer, "address", "rkey");
+		cluster->member[i].source =
+			cluster_arena_of(answer, "source_address", "source_rkey");
 		cluster_describe_memory(&cluster->member[i], answer, &lacks, text);
 		json_decref(answer);
 	}

@@ -51,12 +51,13 @@ int cluster_memory(struct cluster *cluster, uint64_t arena_bytes, const struct m
 void cluster_destroy(struct cluster *cluster); /* ends the workers; NULL is fine */
 
 unsigned cluster_size(const struct cluster *cluster);
-uint64_t cluster_arena_address(const struct cluster *cluster, unsigned gpu);
 int cluster_pid(const struct cluster *cluster, unsigned gpu); /* 0: on another host */
-uint32_t cluster_rkey(const struct cluster *cluster, unsigned gpu);
-/* Of the memory that messages are sent from: peers may read it. */
-uint64_t cluster_source_address(const struct cluster *cluster, unsigned gpu);
-uint32_t cluster_source_rkey(const struct cluster *cluster, unsigned gpu);
+/* A worker's memory as peers name it. source: that messages are sent from, which peers may read. */
+struct cluster_arena {
+	uint64_t address;
+	uint32_t rkey;
+};
+const struct cluster_arena *cluster_arena(const struct cluster *cluster, unsigned gpu, bool source);
 
 /* Sends request (taken). */
 int cluster_send(struct cluster *cluster, unsigned gpu, json_t *request);

@@ -82,26 +82,33 @@ static json_t *traffic_load_json(const struct topo *topo, const struct traffic_l
 	return json;
 }
 
+/* What both ends of a stream need; peer: the other's memory. */
+static json_t *traffic_end(const struct traffic_stream *s, unsigned key, unsigned gpu,
+			   const struct cluster_arena *peer, uint64_t peer_offset, uint64_t offset)
+{
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "key", (json_int_t)key, "load",
+			 (json_int_t)s->load, "gpu", (json_int_t)gpu, "remote_addr",
+			 (json_int_t)(peer->address + peer_offset), "rkey", (json_int_t)peer->rkey,
+			 "offset", (json_int_t)offset, "slots", (json_int_t)s->slots, "slot_bytes",
+			 (json_int_t)s->slot_bytes);
+}
+
 static json_t *traffic_tx(struct cluster *cluster, const struct topo *topo,
 			  const struct traffic_stream *s, unsigned key)
 {
-	return json_pack("{s:I, s:I, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:s*}", "key",
-			 (json_int_t)key, "load", (json_int_t)s->load, "gpu", (json_int_t)s->dst,
-			 "address", topo_gpu_address(topo, s->dst), "remote_addr",
-			 (json_int_t)(cluster_arena_address(cluster, s->dst) + s->rx_offset),
-			 "rkey", (json_int_t)cluster_rkey(cluster, s->dst), "offset",
-			 (json_int_t)s->tx_offset, "slots", (json_int_t)s->slots, "slot_bytes",
-			 (json_int_t)s->slot_bytes, "strategy", s->strategy);
+	json_t *json = traffic_end(s, key, s->dst, cluster_arena(cluster, s->dst, false),
+				   s->rx_offset, s->tx_offset);
+
+	json_object_set_new(json, "address", json_string(topo_gpu_address(topo, s->dst)));
+	if (s->strategy)
+		json_object_set_new(json, "strategy", json_string(s->strategy));
+	return json;
 }
 
 static json_t *traffic_rx(struct cluster *cluster, const struct traffic_stream *s, unsigned key)
 {
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "key", (json_int_t)key, "load",
-			 (json_int_t)s->load, "gpu", (json_int_t)s->src, "remote_addr",
-			 (json_int_t)(cluster_source_address(cluster, s->src) + s->tx_offset),
-			 "rkey", (json_int_t)cluster_source_rkey(cluster, s->src), "offset",
-			 (json_int_t)s->rx_offset, "slots", (json_int_t)s->slots, "slot_bytes",
-			 (json_int_t)s->slot_bytes);
+	return traffic_end(s, key, s->src, cluster_arena(cluster, s->src, true), s->tx_offset,
+			   s->rx_offset);
 }
 
 /* What one GPU has to know: the loads, and its own streams, both ways. */

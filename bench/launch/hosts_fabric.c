@@ -192,7 +192,7 @@ static int fabric_read_counters(struct hosts *hosts, bool after)
 			break;
 		json_decref(*out);
 		*out = now;
-		if (!c->first)
+		if (!after && !c->first)
 			c->first = json_incref(now);
 	}
 	return err;
