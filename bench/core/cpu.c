@@ -86,12 +86,19 @@ int cpu_idle(const struct cpu_times *before, const struct cpu_times *after, stru
 	return 0;
 }
 
-double cpu_stolen_percent(const struct cpu_times *before)
+int cpu_idle_since(const struct cpu_times *before, struct cpu_idle *out)
 {
 	struct cpu_times after;
+	int err = cpu_read(&after);
+
+	return err ? err : cpu_idle(before, &after, out);
+}
+
+double cpu_stolen_percent(const struct cpu_times *before)
+{
 	struct cpu_idle idle;
 
-	return cpu_read(&after) || cpu_idle(before, &after, &idle) ? -1 : idle.stolen_percent;
+	return cpu_idle_since(before, &idle) ? -1 : idle.stolen_percent;
 }
 
 double cpu_of_process(int pid)

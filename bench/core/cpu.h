@@ -38,6 +38,8 @@ int cpu_read(struct cpu_times *out);			/* /proc/stat now; -errno */
 
 /* -ERANGE: no time has passed, or the cores differ. */
 int cpu_idle(const struct cpu_times *before, const struct cpu_times *after, struct cpu_idle *out);
+/* The same until now. */
+int cpu_idle_since(const struct cpu_times *before, struct cpu_idle *out);
 /* Of the machine's time since before, which cpu_read() filled in; -1: unknown. */
 double cpu_stolen_percent(const struct cpu_times *before);
 

@@ -76,7 +76,7 @@ static int rate_set(const struct lab *lab, unsigned mbps)
 static int rate_unloaded(struct rate *r)
 {
 	uint64_t end_ns = clock_now_ns() + OTHERS_NS;
-	struct cpu_times before, after;
+	struct cpu_times before;
 	int err;
 
 	do {
@@ -84,9 +84,7 @@ static int rate_unloaded(struct rate *r)
 		if (!err)
 			err = cluster_sleep_until(r->fabric.cluster, clock_now_ns() + UNLOADED_NS);
 		if (!err)
-			err = cpu_read(&after);
-		if (!err)
-			err = cpu_idle(&before, &after, &r->unloaded);
+			err = cpu_idle_since(&before, &r->unloaded);
 	} while (!err && r->unloaded.mean_percent < RATE_SEARCH_AIM_PERCENT &&
 		 clock_now_ns() < end_ns);
 	return err;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "demo/demo.h"
 #include "resilience/failover.h"
 #include "suite/trial.h"
 
@@ -33,19 +34,6 @@ static void failover_close_all(void *state)
 	free(f);
 }
 
-static void choose_traffic(struct failover_bench *b)
-{
-	b->dst = 1;
-	b->ep.moe = (struct moe){.tokens = 32,
-				 .top_k = 8,
-				 .experts = 64,
-				 .hidden = 7168,
-				 .element_bytes = 1,
-				 .seed = 1};
-	while (b->dst < b->topo->n_gpus && b->topo->gpus[b->dst].server == b->topo->gpus[0].server)
-		b->dst++;
-}
-
 static int open_all(struct trial *t)
 {
 	struct failover *f = calloc(1, sizeof(*f));
@@ -56,7 +44,9 @@ static int open_all(struct trial *t)
 	f->fabric = t->fabric;
 	f->bench.lab = t->fabric->lab;
 	f->bench.topo = t->fabric->topo;
-	choose_traffic(&f->bench);
+	f->bench.dst = demo_victim(f->bench.topo);
+	f->bench.ep.moe = ep_default_moe();
+	f->bench.ep.moe.tokens = 32;
 	return undo_guard_create(&f->bench.guard, "farebench failover", failover_scenario_undo,
 				 &f->bench.lab, sizeof(struct failover_scenario));
 }

@@ -88,16 +88,14 @@ void incast_fini(struct incast *in)
 
 int incast_flood(struct trial *t, struct flood *flood)
 {
-	struct cpu_times before, after;
+	struct cpu_times before;
 	struct cpu_idle idle;
 	int err = cpu_read(&before);
 
 	if (!err)
 		err = flood_run(flood);
 	if (!err)
-		err = cpu_read(&after);
-	if (!err)
-		err = cpu_idle(&before, &after, &idle);
+		err = cpu_idle_since(&before, &idle);
 	if (!err &&
 	    (t->idle.mean_percent < 0 || idle.busiest_core_percent < t->idle.busiest_core_percent))
 		t->idle = idle;

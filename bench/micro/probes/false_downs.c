@@ -118,7 +118,7 @@ static int false_downs_load(struct trial *t, double seconds, unsigned *runs)
 
 static int load_busy(struct trial *t, double seconds, unsigned *runs, struct cpu_idle *idle)
 {
-	struct cpu_times before, after;
+	struct cpu_times before;
 	pid_t hogs[HOGS_MAX];
 	int err = cpu_read(&before), n;
 
@@ -127,9 +127,7 @@ static int load_busy(struct trial *t, double seconds, unsigned *runs, struct cpu
 	n = start_hogs(hogs);
 	err = false_downs_load(t, seconds, runs);
 	stop_hogs(hogs, n);
-	if (!err)
-		err = cpu_read(&after);
-	return err ? err : cpu_idle(&before, &after, idle);
+	return err ? err : cpu_idle_since(&before, idle);
 }
 
 static int false_downs_run(struct trial *t)
