@@ -7,6 +7,7 @@
 #ifndef CLOCK_H
 #define CLOCK_H
 
+#include <errno.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -35,6 +36,22 @@ static inline int64_t clock_now_ms(void)
 static inline double clock_now_s(void)
 {
 	return (double)clock_now_ns() / 1e9;
+}
+
+static inline void clock_pause_ns(uint64_t ns)
+{
+	const struct timespec pause = {(time_t)(ns / CLOCK_S), (long)(ns % CLOCK_S)};
+
+	nanosleep(&pause, NULL);
+}
+
+/* Also over signals. */
+static inline void clock_sleep_until(uint64_t at_ns)
+{
+	const struct timespec at = {(time_t)(at_ns / CLOCK_S), (long)(at_ns % CLOCK_S)};
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR)
+		;
 }
 
 #endif

@@ -11,7 +11,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -111,14 +110,13 @@ static const struct topo_gpu *plain_gpu(const struct plain *p, bool sends)
 
 static int plain_send(const struct plain *p)
 {
-	const struct timespec pause = {.tv_nsec = 10000000};
 	int err = -ECONNREFUSED;
 
 	for (unsigned i = 0; i < 500 && err == -ECONNREFUSED; i++) {
 		err = tcp_flows_send(plain_gpu(p, true)->ipv4, plain_gpu(p, false)->ipv4,
 				     PLAIN_PORT, PLAIN_FLOWS, p->seconds + 1, p->pace);
 		if (err == -ECONNREFUSED)
-			nanosleep(&pause, NULL);
+			clock_pause_ns(10000000);
 	}
 	return err;
 }
@@ -163,13 +161,12 @@ static void plain_kill(pid_t pid)
 /* Strikes when it is time, and waits for the receiver. */
 static int plain_watch(struct plain *p, uint64_t *inject_ns)
 {
-	const struct timespec pause = {.tv_nsec = 5000000};
 	volatile uint64_t *from_ns = &p->received->from_ns;
 	int err = 0, of_receiver = 0;
 
 	*inject_ns = 0;
 	while (!err && !plain_is_over(p->receiver, &of_receiver)) {
-		nanosleep(&pause, NULL);
+		clock_pause_ns(5000000);
 		if (*inject_ns || !*from_ns || clock_now_ns() < *from_ns + PLAIN_BEFORE_NS)
 			continue;
 		*inject_ns = clock_now_ns();

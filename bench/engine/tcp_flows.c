@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -147,12 +146,11 @@ static int tcp_flows_connect(const struct sockaddr_in *from, const struct sockad
 
 static void tcp_flows_write(struct tcp_flows *f, unsigned n, double seconds, size_t pace)
 {
-	const struct timespec pause = {.tv_nsec = TCP_FLOWS_PACE_NS};
 	uint64_t end = clock_now_ns() + (uint64_t)(seconds * 1e9);
 
 	while (clock_now_ns() < end) {
 		if (pace)
-			nanosleep(&pause, NULL);
+			clock_pause_ns(TCP_FLOWS_PACE_NS);
 		else
 			poll(f->fds, n, TCP_FLOWS_POLL_MS);
 		for (unsigned i = 0; i < n; i++)

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -424,7 +423,6 @@ static int lab_await_weights(const struct topo *topo, unsigned server, bool equa
 	const char *argv[] = {"ip", "-j", "-n", topo->servers[server].netns, "route", "show", NULL};
 	const char *argv6[] = {"ip",	"-6",	"-j", "-n", topo->servers[server].netns,
 			       "route", "show", NULL};
-	const struct timespec pause = {.tv_nsec = LAB_PAUSE_NS};
 	int64_t deadline = clock_now_ms() + LAB_WAIT_MS;
 	char reason[256], *text;
 	int err;
@@ -441,7 +439,7 @@ static int lab_await_weights(const struct topo *topo, unsigned server, bool equa
 			fprintf(stderr, "farebench: %s, after %d s\n", reason, LAB_WAIT_MS / 1000);
 			return -ETIMEDOUT;
 		}
-		nanosleep(&pause, NULL);
+		clock_pause_ns(LAB_PAUSE_NS);
 	}
 }
 

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -193,7 +192,6 @@ static bool agent_is_abandoned(void)
  */
 static int agent_join(struct agent *a, unsigned wait_s)
 {
-	const struct timespec pause = {.tv_nsec = AGENT_TURN_MS * 1000000};
 	uint64_t until = clock_now_ns() + wait_s * UINT64_C(1000000000);
 	json_t *hello;
 	int err;
@@ -202,7 +200,7 @@ static int agent_join(struct agent *a, unsigned wait_s)
 	       err == -ENETUNREACH || err == -EADDRNOTAVAIL) {
 		if (clock_now_ns() > until || interrupt_pending() || agent_is_abandoned())
 			break;
-		nanosleep(&pause, NULL);
+		clock_pause_ns(AGENT_TURN_MS * 1000000);
 	}
 	if (err) {
 		if (!a->link && err != -EACCES)

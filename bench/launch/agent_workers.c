@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -135,14 +134,13 @@ static bool agent_is_gone(pid_t pid)
 
 void agent_end_workers(struct agent *a)
 {
-	const struct timespec pause = {.tv_nsec = 5000000};
 	uint64_t until = clock_now_ns() + AGENT_GRACE_MS * UINT64_C(1000000);
 
 	for (unsigned i = 0; i < a->n_workers; i++) {
 		bool gone;
 
 		while (!(gone = agent_is_gone(a->worker[i])) && clock_now_ns() < until)
-			nanosleep(&pause, NULL);
+			clock_pause_ns(5000000);
 		if (gone)
 			continue;
 		kill(a->worker[i], SIGKILL);

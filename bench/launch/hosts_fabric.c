@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "fabric/lab.h"
@@ -107,7 +106,6 @@ static int fabric_await_weights(struct hosts *hosts, unsigned host, bool equal, 
 {
 	uint64_t until = clock_now_ns() + HOSTS_WEIGHTS_MS * UINT64_C(1000000);
 	bool has_commands = hosts->inventory->host[host].equal[0];
-	const struct timespec pause = {.tv_nsec = HOSTS_PAUSE_NS};
 	char reason[256];
 	int err;
 
@@ -119,7 +117,7 @@ static int fabric_await_weights(struct hosts *hosts, unsigned host, bool equal, 
 					      : "; the inventory has no 'weights' commands");
 			return -EOPNOTSUPP;
 		}
-		nanosleep(&pause, NULL);
+		clock_pause_ns(HOSTS_PAUSE_NS);
 	}
 	return err;
 }

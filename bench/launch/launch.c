@@ -8,8 +8,9 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 #define LAUNCH_GRACE_MS 10000
 
@@ -185,7 +186,6 @@ int launch_ended(struct launch *launch, int *status)
 
 void launch_end(struct launch *launch)
 {
-	const struct timespec pause = {.tv_nsec = 10000000};
 	unsigned turns = LAUNCH_GRACE_MS / 10, running = 1;
 	int status;
 
@@ -202,7 +202,7 @@ void launch_end(struct launch *launch)
 				kill(launch->pid[i], SIGTERM);
 		}
 		if (running)
-			nanosleep(&pause, NULL);
+			clock_pause_ns(10000000);
 	}
 	for (unsigned i = 0; i < launch->n; i++)
 		if (launch->pid[i] > 0) {

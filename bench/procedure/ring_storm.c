@@ -4,20 +4,11 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "fabric/pauses.h"
 
 #define STORM_QUIET_S 1.5 /* several of any watchdog that is tried here */
-
-static void storm_sleep(double seconds)
-{
-	struct timespec time = {.tv_sec = (time_t)seconds,
-				.tv_nsec = (long)(fmod(seconds, 1) * 1e9)};
-
-	nanosleep(&time, NULL);
-}
 
 /* With routes that close the ring, or by those of BGP; watchdog_ms 0: none. ring: ring_find()'s.
  * storm_end() whatever comes of it. */
@@ -58,7 +49,7 @@ static int storm_stands(const struct storm *s, uint64_t *held_bytes, bool *stand
 	pauses_fini(&first);
 	if (!*stands)
 		return 0;
-	storm_sleep(1);
+	clock_pause_ns(CLOCK_S);
 	err = pauses_read(&then, s->lab);
 	if (err)
 		return err;
@@ -92,7 +83,7 @@ static int storm_rescue(struct storm *s, double *recovery_ms)
 		return err;
 	err = pauses_guard_set(s->guard, PAUSES_WATCHDOG, STORM_WATCHDOG_MS);
 	while (!err && held) {
-		storm_sleep(0.05);
+		clock_pause_ns(50 * CLOCK_MS);
 		err = storm_held(s, &held);
 		*recovery_ms = (double)(clock_now_ns() - from_ns) / 1e6;
 		if (!err && held && *recovery_ms > STORM_RESCUE_S * 1e3)

@@ -24,14 +24,6 @@ struct times {
 	int rc;
 };
 
-static void sleep_until(uint64_t at_ns)
-{
-	const struct timespec at = {(time_t)(at_ns / 1000000000u), (long)(at_ns % 1000000000u)};
-
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR)
-		;
-}
-
 static int write_forwarding(const char *path, bool on, bool may_lack)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC), rc;
@@ -99,11 +91,12 @@ static void child(const struct failover_fault *fault, bool on, struct times *tim
 		times->done_ns = clock_now_ns();
 		times->rc = do_forwarding(fault, on);
 		for (unsigned i = 0; on && !times->rc && i < fault->cycles; i++) {
-			sleep_until(times->done_ns + i * fault->period_ns + fault->period_ns / 2);
+			clock_sleep_until(times->done_ns + i * fault->period_ns +
+					  fault->period_ns / 2);
 			times->rc = do_forwarding(fault, false);
 			if (times->rc || i + 1 == fault->cycles)
 				break;
-			sleep_until(times->done_ns + (i + 1) * fault->period_ns);
+			clock_sleep_until(times->done_ns + (i + 1) * fault->period_ns);
 			times->rc = do_forwarding(fault, true);
 		}
 	}

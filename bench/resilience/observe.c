@@ -235,7 +235,6 @@ static int child_run(struct observe *o, const struct topo *topo)
 int observe_start(struct observe **out, const struct topo *topo, uint32_t max_events)
 {
 	struct observe *o = calloc(1, sizeof(*o));
-	const struct timespec pause = {.tv_nsec = 1000000};
 	uint64_t end = clock_now_ns() + START_NS;
 	int rc;
 
@@ -266,7 +265,7 @@ int observe_start(struct observe **out, const struct topo *topo, uint32_t max_ev
 		_exit(0);
 	}
 	while (o->pid > 0 && !o->record->ready && !o->record->rc && clock_now_ns() < end)
-		nanosleep(&pause, NULL);
+		clock_pause_ns(1000000);
 	rc = o->pid < 0		? -EAGAIN
 	     : o->record->rc	? o->record->rc
 	     : o->record->ready ? 0

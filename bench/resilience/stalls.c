@@ -65,13 +65,8 @@ static _Noreturn void stalls_watch(struct stalls_log *log)
 	uint64_t due_ns = clock_now_ns();
 
 	for (;;) {
-		struct timespec t;
-
 		due_ns += STALLS_PERIOD_NS;
-		t.tv_sec = (time_t)(due_ns / 1000000000u);
-		t.tv_nsec = (long)(due_ns % 1000000000u);
-		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL))
-			;
+		clock_sleep_until(due_ns);
 		stalls_note(log, due_ns, clock_now_ns());
 		if (due_ns < clock_now_ns())
 			due_ns = clock_now_ns();

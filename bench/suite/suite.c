@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -240,7 +239,7 @@ static int suite_account(struct suite *suite, const struct trial *t, int verdict
 static int suite_await_idle(void)
 {
 	uint64_t end_ns = clock_now_ns() + SUITE_BUSY_NS;
-	struct cpu_times before, after;
+	struct cpu_times before;
 	struct cpu_idle idle;
 	int err;
 
@@ -250,11 +249,9 @@ static int suite_await_idle(void)
 		SUITE_IDLE_PERCENT, (unsigned long long)(SUITE_BUSY_NS / 1000000000));
 	do {
 		err = interrupt_pending() ? -EINTR : cpu_read(&before);
-		nanosleep(&(struct timespec){.tv_nsec = SUITE_POLL_NS}, NULL);
+		clock_pause_ns(SUITE_POLL_NS);
 		if (!err)
-			err = cpu_read(&after);
-		if (!err)
-			err = cpu_idle(&before, &after, &idle);
+			err = cpu_idle_since(&before, &idle);
 	} while (!err && idle.busiest_core_percent < SUITE_IDLE_PERCENT && clock_now_ns() < end_ns);
 	return err;
 }

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -80,7 +79,7 @@ static void await_near(struct session *s, const struct trial *t)
 	double start = clock_now_s(), left = s->patience_s;
 
 	while (!interrupt_pending() && is_far(s, t, transport_handover_ns())) {
-		nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+		clock_pause_ns(50000000);
 		s->patience_s = left - (clock_now_s() - start);
 	}
 }
