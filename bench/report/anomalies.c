@@ -342,10 +342,7 @@ static void anomaly_rules_show(struct doc *doc)
 		err = table_row(table,
 				(const char *[]){anomaly_rules[i].name, anomaly_rules[i].what});
 	doc_fail(doc, err);
-	if (err)
-		table_destroy(table);
-	else
-		doc_pairs(doc, table);
+	doc_pairs(doc, table);
 }
 
 void anomalies_show(struct doc *doc, const struct results *results,

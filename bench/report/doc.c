@@ -162,6 +162,16 @@ static void doc_any_table(struct doc *doc, struct table *table,
 	table_destroy(table);
 }
 
+struct table *doc_table_of(struct doc *doc, size_t n, const char *const *headers)
+{
+	struct table *table;
+
+	if (!table_create(&table, n, headers))
+		return table;
+	doc_fail(doc, -ENOMEM);
+	return NULL;
+}
+
 void doc_table(struct doc *doc, struct table *table)
 {
 	doc_any_table(doc, table, report_table);

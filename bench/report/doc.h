@@ -25,7 +25,10 @@ void doc_heading(struct doc *doc, unsigned level, const char *id, const char *te
 void doc_text(struct doc *doc, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The same in bold. */
 void doc_strong(struct doc *doc, const char *text);
-/* A table that was made, or NULL for the want of memory; takes it. */
+/* An empty table with these headers; NULL: no memory, and the document knows. */
+struct table *doc_table_of(struct doc *doc, size_t n, const char *const *headers);
+/* A table that was made, or NULL for the want of memory; takes it. After an error nothing of the
+ * document is written, and any table will do. */
 void doc_table(struct doc *doc, struct table *table);
 void doc_pairs(struct doc *doc, struct table *table); /* names and their values */
 /* Chapters to jump to; only on the page. */

@@ -6,20 +6,11 @@
 #include "report/table.h"
 #include "suite/edition.h"
 
-static struct table *edition_table_of(struct doc *doc, size_t n, const char *const *headers)
-{
-	struct table *table = NULL;
-	int err = table_create(&table, n, headers);
-
-	doc_fail(doc, err);
-	return err ? NULL : table;
-}
-
 /* What differs, of the drafts whose newer revision the run follows. */
 static void edition_changes_show(struct doc *doc, struct editions e)
 {
 	static const char *const headers[] = {"Draft", "Clause", "-02", "Newer", "Here"};
-	struct table *table = edition_table_of(doc, 5, headers);
+	struct table *table = doc_table_of(doc, 5, headers);
 	size_t n;
 	const struct edition_change *c = edition_changes(&n);
 
@@ -28,8 +19,7 @@ static void edition_changes_show(struct doc *doc, struct editions e)
 			doc_fail(doc, table_row(table, (const char *[]){edition_name(c[i].draft),
 									c[i].clause, c[i].older,
 									c[i].newer, c[i].here}));
-	if (table)
-		doc_table(doc, table);
+	doc_table(doc, table);
 }
 
 /* Is the KPI of an earlier test, with the same boundary and moments? */
@@ -49,7 +39,7 @@ static void edition_points(struct doc *doc, const struct results *results,
 			   const struct results_tests *tests)
 {
 	static const char *const headers[] = {"KPI", "Boundary", "What, from when to when"};
-	struct table *table = edition_table_of(doc, 3, headers);
+	struct table *table = doc_table_of(doc, 3, headers);
 
 	doc_heading(doc, 3, "", "Observation points");
 	doc_text(doc, "Times are stamped by the endpoints' software. Values of different "
@@ -65,8 +55,7 @@ static void edition_points(struct doc *doc, const struct results *results,
 			doc_fail(doc,
 				 table_row(table, (const char *[]){k->name, k->point, k->what}));
 		}
-	if (table)
-		doc_table(doc, table);
+	doc_table(doc, table);
 }
 
 static void edition_volume(struct doc *doc, const struct results *results)

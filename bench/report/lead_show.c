@@ -197,10 +197,7 @@ static void lead_counts(struct doc *doc, const struct lead *lead)
 	for (size_t i = 0; !err && i < lead->n; i++)
 		err = lead_count_row(table, &lead->contrast[i]);
 	doc_fail(doc, err);
-	if (err)
-		table_destroy(table);
-	else
-		doc_table(doc, table);
+	doc_table(doc, table);
 }
 
 /* Each result with one of two verdicts; nothing if there is none. */

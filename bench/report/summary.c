@@ -21,17 +21,6 @@
 #define SUMMARY_HEALTH	       "Fabric health"
 #define SUMMARY_UNCOUNTED      "not available: nothing here counts it"
 
-/* A table with these headers; NULL: no memory, and the document knows. */
-static struct table *summary_table(struct doc *doc, size_t n, const char *const *headers)
-{
-	struct table *table;
-
-	if (!table_create(&table, n, headers))
-		return table;
-	doc_fail(doc, -ENOMEM);
-	return NULL;
-}
-
 /* The libraries that jobs of MPI said they are, each once. */
 static void summary_libraries(struct doc *doc, const struct results *results)
 {
@@ -141,7 +130,7 @@ static void summary_requests(struct doc *doc, const struct results *results,
 {
 	static const char *const headers[] = {"Test", "Requests", "Came, req/s",
 					      "In the service at once, mean"};
-	struct table *table = summary_table(doc, 4, headers);
+	struct table *table = doc_table_of(doc, 4, headers);
 
 	summary_each(doc, results, tests, table, summary_requests_of);
 	if (!table || table_rows(table) <= 1) {
@@ -161,7 +150,7 @@ void summary_run(struct doc *doc, const struct results *results, const struct re
 
 	doc_heading(doc, 2, "run", "System, workload and run");
 	for (size_t i = 0; (title = results_table(results, i, &rows)); i++) {
-		struct table *table = summary_table(doc, 2, headers);
+		struct table *table = doc_table_of(doc, 2, headers);
 
 		if (strcmp(title, SUMMARY_HEALTH) == 0 || !table) {
 			table_destroy(table);
@@ -419,7 +408,7 @@ static void summary_test(struct doc *doc, const struct test *test, const struct 
 		strategies->n = SUMMARY_MAX_STRATEGIES;
 	for (size_t i = 0; i < axis_places(strategies); i++)
 		headers[3 + i] = strategies->n ? strategies->level[i].text : "All";
-	table = summary_table(doc, 3 + axis_places(strategies), headers);
+	table = doc_table_of(doc, 3 + axis_places(strategies), headers);
 	if (table) {
 		doc_fail(doc, summary_kpi_rows(table, test, rows, strategies));
 		snprintf(title, sizeof(title), "%s %s", test->id, test->name);
@@ -551,13 +540,12 @@ static void summary_health_of(struct doc *doc, const struct results *results,
 			      const struct summary_indicator *indicators, size_t n)
 {
 	static const char *const headers[] = {"Indicator", "Expected", "Here"};
-	struct table *table = summary_table(doc, 3, headers);
+	struct table *table = doc_table_of(doc, 3, headers);
 
 	doc_text(doc, "The indicators of %s.", which);
 	for (size_t i = 0; table && i < n; i++)
 		summary_indicator(table, doc, results, tests, &indicators[i]);
-	if (table)
-		doc_table(doc, table);
+	doc_table(doc, table);
 }
 
 /* It cuts links, takes servers away, or ends all sessions to see them come back. */
@@ -665,7 +653,7 @@ void summary_not_measured(struct doc *doc, const struct results *results,
 			  const struct results_tests *tests)
 {
 	static const char *const headers[] = {"Test", "Rows", "Not measured, because"};
-	struct table *table = summary_table(doc, 3, headers);
+	struct table *table = doc_table_of(doc, 3, headers);
 
 	doc_heading(doc, 2, "missing", "Not measured");
 	summary_each(doc, results, tests, table, summary_missing);
@@ -799,7 +787,7 @@ void summary_map(struct doc *doc, const struct results *results, const struct re
 {
 	static const char *const headers[] = {"KPI", "Measured in", "Declared, not measured",
 					      "Because", "DUT/SUT"};
-	struct table *table = summary_table(doc, 5, headers);
+	struct table *table = doc_table_of(doc, 5, headers);
 	bool newer = editions_of(results->run).newer[EDITION_INFERENCE];
 	size_t n, n_added, n_training;
 	const struct kpi_map *map = kpi_map_all(&n), *added = kpi_map_added(&n_added),

@@ -128,11 +128,7 @@ static void view_one_table(const struct view_show *show, size_t from, size_t to,
 	err = table_create(&table, row.n, row.cell);
 	for (size_t i = from; !err && i < to; i++)
 		err = view_panel_rows(show, i, table, &row);
-	if (err) {
-		doc_fail(show->doc, err);
-		table_destroy(table);
-		return;
-	}
+	doc_fail(show->doc, err);
 	doc_heading(show->doc, 4, "", title);
 	doc_table(show->doc, table);
 }
