@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* interrupt.c - see interrupt.h */
 #include "core/interrupt.h"
 
 #include <signal.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* realtime.c - see realtime.h */
 #include "core/realtime.h"
 
 #include <errno.h>

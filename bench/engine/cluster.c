@@ -216,8 +216,7 @@ int cluster_sleep_until(struct cluster *cluster, uint64_t at_ns)
 	return err;
 }
 
-/* ---- start and end
- * -------------------------------------------------------------------------------------- */
+/* ---- start and end ---- */
 
 /* One worker comes in and says which GPU it is. */
 static int cluster_welcome(struct cluster *cluster)
@@ -363,8 +362,7 @@ void cluster_destroy(struct cluster *cluster)
 	free(cluster);
 }
 
-/* ---- paths
- * ---------------------------------------------------------------------------------------------- */
+/* ---- paths ---- */
 
 /* 0: as the topology says; -EAGAIN: not (yet), reason says what. */
 static int cluster_check_paths(struct cluster *cluster, const struct topo *topo, bool reached,

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tcp_flows.c - see tcp_flows.h */
 #include "engine/tcp_flows.h"
 
 #include <arpa/inet.h>

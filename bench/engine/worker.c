@@ -93,8 +93,7 @@ static void worker_loop(struct worker *w)
 	}
 }
 
-/* ---- start
- * ---------------------------------------------------------------------------------------------- */
+/* ---- start ---- */
 
 static void worker_enter_netns(struct worker *w, const char *name)
 {

@@ -271,8 +271,7 @@ static void worker_credited(struct worker *w, struct worker_tx *tx, uint32_t tag
 		worker_done(w, tx, tx->due_ns[slot]);
 }
 
-/* ---- events of the domain
- * ------------------------------------------------------------------------------- */
+/* ---- events of the domain ---- */
 
 static struct worker_tx *worker_find_tx(struct worker *w, const struct fare_group *group)
 {

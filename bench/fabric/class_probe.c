@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* class_probe.c - see class_probe.h */
 #include "fabric/class_probe.h"
 
 #include <errno.h>

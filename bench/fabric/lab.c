@@ -285,8 +285,7 @@ int lab_do_text(const struct lab *lab, const char *verb, const char *text)
 	return lab_do(lab, verb, args);
 }
 
-/* ---- weights in the kernel
- * ------------------------------------------------------------------------------ */
+/* ---- weights in the kernel ---- */
 
 /* Any GPU of that server: they have the same leaves. */
 static unsigned lab_gpu_of(const struct topo *topo, unsigned server)
@@ -454,9 +453,7 @@ int lab_weights(const struct lab *lab, const struct topo *topo, bool equal)
 	return err;
 }
 
-/* ---- why
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- why ---- */
 
 /* The first string member named key, anywhere. */
 static const char *lab_find_string(json_t *value, const char *key, unsigned depth)

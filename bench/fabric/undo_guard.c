@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* undo_guard.c - see undo_guard.h */
 #include "fabric/undo_guard.h"
 
 #include <errno.h>

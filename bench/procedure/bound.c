@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* bound.c - see bound.h */
 #include "procedure/bound.h"
 
 #include <math.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* growth.c - see growth.h */
 #include "procedure/growth.h"
 
 #include <stdlib.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ideal.c - see ideal.h */
 #include "procedure/ideal.h"
 
 #include <math.h>

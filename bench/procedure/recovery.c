@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* recovery.c - see recovery.h */
 #include "procedure/recovery.h"
 
 #include <math.h>

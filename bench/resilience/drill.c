@@ -188,8 +188,7 @@ static int await_back(struct drill *d)
 	return err;
 }
 
-/* ---- what it cost
- * ----------------------------------------------------------------------------- */
+/* ---- what it cost ---- */
 
 /* The holes and dips of one kind of fault. */
 static int add_kind(struct trial *t, const struct drill_faults *f, const char *kind)
@@ -320,8 +319,7 @@ static int evaluate(struct trial *t, struct drill *d)
 	return err;
 }
 
-/* ---- the test
- * --------------------------------------------------------------------------------- */
+/* ---- the test ---- */
 
 static int drill(struct trial *t, struct drill *d)
 {

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* drill_faults.c - see drill_faults.h */
 #include "resilience/drill_faults.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* observe.c - see observe.h */
 #include "resilience/observe.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* observe_kernel.c - see observe_kernel.h */
 #include "resilience/observe_kernel.h"
 
 #include <errno.h>
