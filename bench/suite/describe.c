@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/command.h"
 #include "core/machine.h"
 #include "fabric/leaf_load.h"
 #include "fabric/optimum.h"
+#include "frr_install.h"
 #include "suite/capability.h"
 #include "suite/suite.h"
 #include "suite/trial.h"
@@ -55,29 +55,16 @@ static json_t *describe_table(json_t *tables, const char *title)
 	return table;
 }
 
-/* Of the release that a lab runs: vtysh of some has no --version. */
+/* Of the release that a lab runs: as farelab finds it. */
 static void describe_frr(json_t *table)
 {
-	static const char *const dirs[] = {"/usr/lib/frr",	 "/usr/libexec/frr",
-					   "/usr/local/lib/frr", "/usr/local/libexec/frr",
-					   "/usr/local/sbin",	 "/usr/sbin"};
-	struct command_result result = {0};
+	char error[FRR_INSTALL_ERROR_MAX];
+	struct frr_install frr;
 
-	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]) && !result.out; i++) {
-		char path[64];
-		const char *argv[] = {path, "--version", NULL};
-
-		snprintf(path, sizeof(path), "%s/bgpd", dirs[i]);
-		if (access(path, X_OK) == 0 && command_run(argv, 5000, &result)) {
-			free(result.out);
-			result.out = NULL;
-		}
-	}
-	if (result.out)
-		result.out[strcspn(result.out, "\n")] = '\0';
-	describe_row(table, "Switch software", "%s",
-		     result.out ? result.out : "not available: no bgpd where FRR lies");
-	free(result.out);
+	if (frr_install_find(getenv("FARELAB_FRR"), &frr, error))
+		describe_row(table, "Switch software", "not available: no bgpd where FRR lies");
+	else
+		describe_row(table, "Switch software", "FRR %s", frr.version);
 }
 
 /* What the hosts' agents say of their machines. */
