@@ -13,7 +13,7 @@
 #include "report/compare_show.h"
 #include "report/results_report.h"
 #include "engine/worker.h"
-#include "simfab/simulate.h"
+#include "simfab/simfab.h"
 #include "suite/suite.h"
 
 struct farebench_command {

@@ -16,9 +16,9 @@
 #include "qp/control_auth.h"
 
 /*
- * How far another host's clock is ahead, and how well that is known: times of questions and answers,
- * as of NTP (RFC 5905, 8). Of many exchanges the one with the least delay counts: the true offset
- * is within half of its delay, however the delay is spread over the two directions.
+ * How far another host's clock is ahead, and how well that is known: times of questions and
+ * answers, as of NTP (RFC 5905, 8). Of many exchanges the one with the least delay counts: the true
+ * offset is within half of its delay, however the delay is spread over the two directions.
  */
 
 /* One exchange, ns: asked and answered by this host's clock, taken and given by the other's. */

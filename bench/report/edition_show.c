@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report/edition_show.h"
-
+/* edition_show.c - what a report has beyond the older revisions of the drafts (summary.h) */
 #include <string.h>
 
+#include "report/summary.h"
 #include "report/table.h"
 #include "suite/edition.h"
 

@@ -7,7 +7,6 @@
 
 #include "core/options.h"
 #include "report/account.h"
-#include "report/edition_show.h"
 #include "report/export.h"
 #include "report/lead.h"
 #include "report/levels.h"

@@ -22,6 +22,10 @@ void summary_anomalies(struct doc *doc, const struct results *results,
 /* What has no value, and why. */
 void summary_not_measured(struct doc *doc, const struct results *results,
 			  const struct results_tests *tests);
+/* What a report has beyond the older revisions of the drafts (suite/edition.h, edition_show.c):
+ * nothing where the run follows those. */
+void edition_show(struct doc *doc, const struct results *results,
+		  const struct results_tests *tests);
 void summary_map(struct doc *doc, const struct results *results, const struct results_tests *tests);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* failover_trial.c - one fault under traffic, from a healthy fabric to a healthy fabric (failover.h) */
+/* failover_trial.c - one fault under traffic, from healthy fabric to healthy fabric (failover.h) */
 
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* failover_weights.c - what the observer's record says of a fault: decided, returned, needless (failover.h) */
+/* failover_weights.c - what the observer's record says of a fault: decided, returned, needless
+ * (failover.h) */
 #include "resilience/failover.h"
 
 #include <stdlib.h>

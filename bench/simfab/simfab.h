@@ -24,4 +24,7 @@ double simfab_line_bps(const struct clos *clos);
 int simfab_collective(const struct clos *clos, enum collective c, uint64_t bytes, double line_bps,
 		      struct simfab_result *out);
 
+/* `farebench simulate` (simulate.c): tables or JSON in which every row says "simulated". */
+int simulate_main(int argc, char **argv);
+
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "simfab/simulate.h"
-
+/* simulate.c - `farebench simulate`: collectives and incasts on a simulated fabric (simfab.h) */
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "suite/capability.h"
-
+/* capability.c - what the emulated serving framework can do: appendix C of the inference
+ * methodology, table 13 (describe.h) */
 #include <stdio.h>
+
+#include "suite/describe.h"
 
 /* Table 13, in its order; what depends on the fabric is added. */
 static const char *const capability_fixed[][2] = {

@@ -13,12 +13,11 @@
 #include "fabric/leaf_load.h"
 #include "fabric/optimum.h"
 #include "frr_install.h"
-#include "suite/capability.h"
 #include "suite/suite.h"
 #include "suite/trial.h"
 #include "wire/roce_ports.h"
 #include "workload/custom.h"
-#include "workload/serving_text.h"
+#include "workload/serving.h"
 
 #define DESCRIBE_S(n) ((n) == 1 ? "" : "s")
 

@@ -36,8 +36,12 @@ struct describe {
 /*
  * {"version", "profile", "started", "seed", "scale", "trials_repeated", "trials_busy", "even_busy",
  * "editions", "seconds", "strategies", "tables": [{"title", "rows": [[name, value]]}], "words":
- * what resume.h wants}, the caller's. NULL: no memory.
+ * what resume_read() wants}, the caller's. NULL: no memory.
  */
 json_t *describe_json(const struct describe *about);
+
+/* What the emulated serving framework can do (capability.c): {"title", "rows": [[category,
+ * value]]}, the caller's. NULL: no memory. */
+json_t *capability_json(const struct fabric *fabric);
 
 #endif

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "suite/resume.h"
-
+/* resume.c - the arguments of a run that was stopped, and what it counted: so that it goes on as it
+ * began (suite.h) */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "suite/suite.h"
 
 static bool is_args(const json_t *args)
 {

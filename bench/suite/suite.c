@@ -19,7 +19,6 @@
 #include "suite/derive.h"
 #include "suite/derive_interval.h"
 #include "suite/describe.h"
-#include "suite/resume.h"
 #include "suite/trial.h"
 
 #define SUITE_LINE_BPS 400e9 /* what a GPU's line stands for, unless --scale says otherwise */

@@ -11,12 +11,14 @@
 #define SUITE_H
 
 #include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "fabric/fabric.h"
 #include "report/results.h"
 #include "suite/cells.h"
-#include "suite/test.h"
 #include "suite/edition.h"
+#include "suite/test.h"
 
 #define SUITE_MAX_OVERRIDES 32
 #define SUITE_MAX_OWN	    16
@@ -78,5 +80,21 @@ int suite_report(const struct results *results, const struct results_tests *test
 /* `farebench run ...` and `farebench list ...` */
 int suite_main(int argc, char **argv);
 int suite_list_main(int argc, char **argv);
+
+/* ---- resume.c: what a run that was stopped left in its run.json, which is checked. Which trials
+ * are done suite_has() says: those with a row SUITE_DONE. ---- */
+
+struct resume {
+	bool has_seed;
+	uint64_t seed;
+	double seconds;
+	char started[32]; /* "": it does not say */
+};
+
+/*
+ * *args: a list of texts, the caller's; NULL: the run has left none. *resume is all 0 where the
+ * directory has no run. -EBADMSG, after saying why: its run.json is no such file.
+ */
+int resume_read(struct resume *resume, json_t **args, const char *dir);
 
 #endif

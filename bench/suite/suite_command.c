@@ -11,7 +11,6 @@
 #include "core/options.h"
 #include "report/results_json.h"
 #include "report/results_report.h"
-#include "suite/resume.h"
 #include "suite/suite.h"
 #include "workload/custom.h"
 

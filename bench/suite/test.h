@@ -27,7 +27,7 @@
 #define SUITE_DONE     "_trial_s"
 #define SUITE_EXCLUDED "_excluded"
 #define SUITE_KEPT     "_kept"
-#define SUITE_REQUESTS "_requests"    /* those of a service in words (workload/serving_text.h) */
+#define SUITE_REQUESTS "_requests"    /* those of a service in words (workload/serving.h) */
 #define SUITE_DEATHS   "_path_deaths" /* paths of QP groups that died; only where some did */
 #define SUITE_LIBRARY  "_library"     /* what a job's collective library says that it is */
 

@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "fabric/optimum.h"
 #include "workload/serving_internal.h"
-#include "workload/serving_text.h"
 
 #define SERVING_SLOTS	16
 #define SERVING_MESSAGE (64u << 10) /* of other traffic */

@@ -154,4 +154,14 @@ int serving_run_all(struct trial *t, const struct serving_options *options, unsi
 		    struct serving_result *out);
 void serving_fini(struct serving_result *r);
 
+/* ---- serving_text.c: the requests of a service in words, as section 14 of the methodology asks
+ * for them. Pure. ---- */
+
+#define SERVING_TEXT_MAX 600
+
+/* "prompts: ...; outputs: ...; arrivals: ...; prefixes: ..." */
+void serving_text(const struct serving_options *o, char *out, size_t size);
+/* That as a row SUITE_REQUESTS, once for each text of a trial. */
+void serving_text_add(struct trial *t, const struct serving_options *o);
+
 #endif

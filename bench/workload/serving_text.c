@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "workload/serving_text.h"
-
+/* serving_text.c - the requests of a service in words: lengths (law, mean, P50, P99), arrivals,
+ * common prefixes (serving.h) */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/stats.h"
+#include "workload/serving.h"
 
 static void text_law(const struct lengths *l, char *out, size_t size)
 {

@@ -30,8 +30,8 @@ struct sub_ports;
 #define PROBES_FOUND_MS	 3000. /* what is not found by then is not found */
 
 /*
- * A path that was not declared down while it was waited for counts as long as that: no figure passes
- * by a miss.
+ * A path that was not declared down while it was waited for counts as long as that: no figure
+ * passes by a miss.
  */
 struct probes_found {
 	uint32_t n, n_paths;	     /* found, of so many */

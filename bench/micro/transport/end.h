@@ -3,10 +3,11 @@
  * end.h - one measurement of one method: both ends forked, driven by the same loops, every method
  * alike.
  *
- * Owns: the two processes, pinned to a core each; the network namespaces that they are in. In: a method, a size, a number of QPs. Out:
- * goodput with what it cost in processor time, or half round trips. Every message carries its
- * number in its last eight bytes; at the end the receiver waits for the last number of every slot
- * and compares all bytes: a figure without the bytes does not exist. Thread: one.
+ * Owns: the two processes, pinned to a core each; the network namespaces that they are in. In: a
+ * method, a size, a number of QPs. Out: goodput with what it cost in processor time, or half round
+ * trips. Every message carries its number in its last eight bytes; at the end the receiver waits
+ * for the last number of every slot and compares all bytes: a figure without the bytes does not
+ * exist. Thread: one.
  */
 #ifndef TRANSPORT_END_H
 #define TRANSPORT_END_H
@@ -14,8 +15,8 @@
 #include "micro/transport/method.h"
 #include "shm_writer.h"
 
-/* ---- net.c: two network namespaces joined by one veth pair per plane, p0 and on, and run directories
- * in which a path table says that all planes work; all goes with transport_net_down() ---- */
+/* ---- net.c: two network namespaces joined by one veth pair per plane, p0 and on, and run
+ * directories in which a path table says that all planes work; all goes with transport_net_down() ---- */
 
 struct transport_net {
 	char netns[2][32], run_dir[2][48], address[2][16];

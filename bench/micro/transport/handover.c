@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* handover.c - how far apart two cores are: the time that a cache line takes from one to the other (end.h) */
+/* handover.c - how far apart two cores are: the time of a cache line between them (end.h) */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "workload/serving_text.h"
+#include "workload/serving.h"
 
 START_TEST(requests_in_words)
 {
