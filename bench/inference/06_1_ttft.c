@@ -36,7 +36,7 @@ static int ttft_run(struct trial *t)
 	o.pieces = trial_count(t, "pieces");
 	o.page_tokens = trial_count(t, "page");
 	o.per_s = service_capacity(&o) * trial_number(t, "load") / 100;
-	err = service_run_ttft(t, &o);
+	err = service_run(t, &o, "TTFT");
 	if (!err)
 		add_theory(t, o.model);
 	return err;

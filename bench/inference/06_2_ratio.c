@@ -24,7 +24,7 @@ static int ratio_run(struct trial *t)
 	}
 	o.batch = 8;
 	o.per_s = trial_number(t, "rate");
-	return service_run_tokens(t, "TPS_output", &o);
+	return service_run(t, &o, "TPS_output");
 }
 
 /* All ratios at the rate and by the strategy of that row; false: one of them lacks a figure. */

@@ -23,7 +23,7 @@ static int parallelism_run(struct trial *t)
 	o.n_decode *= strcmp(shape, "tp8-tp8") == 0 ? 1 : strcmp(shape, "tp8-tp4dp2") == 0 ? 2 : 4;
 	o.n_prefill *= strcmp(shape, "tp4dp2-tp2dp4") == 0 ? 2 : 1;
 	o.per_s = service_capacity(&o) * 0.5 * trial_prefill(t) / o.n_prefill;
-	err = service_run(t, &o, NULL, NULL);
+	err = service_run(t, &o, NULL);
 	if (!err)
 		err = traffic_qps(t->fabric->topo, &options, &qps, &per_sub_port);
 	if (err)

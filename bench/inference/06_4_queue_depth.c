@@ -6,19 +6,12 @@
 static int queue_depth_run(struct trial *t)
 {
 	struct serving_options o = service_usual(t);
-	struct serving_result r = {0};
 	int err = load_marks_begin(t);
 
 	o.per_s = service_capacity(&o) * trial_number(t, "over");
 	if (!err)
-		err = serving_run(t, &o, NULL, NULL, &r);
-	if (!err) {
-		service_add(t, &r);
-		service_model_kv(t, &o, &r);
-		err = load_add_marks(t);
-	}
-	serving_fini(&r);
-	return err;
+		err = service_run(t, &o, "KV_BW");
+	return err ? err : load_add_marks(t);
 }
 
 const struct test test_6_4 = {

@@ -19,7 +19,7 @@ static int kv_aware_run(struct trial *t)
 	o.n_decode = kv_aware_workers(o.n_decode);
 	o.kv_tokens = 24000;
 	o.per_s = trial_number(t, "rate");
-	return service_run_tokens(t, "Inference_Goodput", &o);
+	return service_run(t, &o, "Inference_Goodput");
 }
 
 const struct test test_9_1 = {

@@ -16,7 +16,7 @@ static int prompt_lengths_run(struct trial *t)
 	o.prompt = (struct lengths){LENGTHS_FIXED, trial_count(t, "prompt"), 0, 0};
 	o.output = (struct lengths){LENGTHS_FIXED, 1, 0, 0};
 	o.per_s = 0; /* no load beside */
-	return service_run_ttft(t, &o);
+	return service_run(t, &o, "TTFT");
 }
 
 const struct test test_10_1 = {

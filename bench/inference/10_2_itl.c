@@ -19,7 +19,7 @@ static int itl_run(struct trial *t)
 	o.per_s = 0; /* one at a time: tokens of a batch would be as many samples of one step */
 	o.background = strcmp(load, "none") == 0 ? 0 : strcmp(load, "half") == 0 ? 0.5 : 0.9;
 	o.extra_dispatch = strcmp(load, "heavy") == 0;
-	err = service_run(t, &o, NULL, NULL);
+	err = service_run(t, &o, NULL);
 	if (!err)
 		trial_model(t, "ITL", o.model->step_s * 1e3, "");
 	return err;

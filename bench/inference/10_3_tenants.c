@@ -30,7 +30,7 @@ static void add_tenant(struct trial *t, unsigned tenant, const struct serving_op
 
 	trial_with(t, "tenant", names[tenant]);
 	service_add(t, r);
-	service_model_ttft(t, o, r);
+	service_model(t, "TTFT", o, r);
 	trial_with(t, "tenant", NULL);
 }
 

@@ -15,7 +15,7 @@ static int congestion_run(struct trial *t)
 	o.trace = NULL; /* lengths of its own */
 	o.prompt = (struct lengths){LENGTHS_FIXED, 1024, 0, 0};
 	o.background = trial_number(t, "background") / 100;
-	return service_run_ttft(t, &o);
+	return service_run(t, &o, "TTFT");
 }
 
 /* P99 over that without background, and where the curve leaves its low end. */

@@ -93,7 +93,7 @@ static void add_bound(struct trial *t, const struct search *search, double rate)
 	trial_value(t, "Requests_judged", (double)search->held.requests, 1);
 	add_limit(t, search, rate);
 	o.per_s = rate;
-	service_model_tokens(t, "TPS_output", &o, &search->held);
+	service_model(t, "TPS_output", &o, &search->held);
 }
 
 /* The search begins where a trial has requests enough to be judged, and the floor is no bound. */

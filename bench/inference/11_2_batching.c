@@ -16,7 +16,7 @@ static int batching_run(struct trial *t)
 	o.trace = NULL; /* lengths of its own */
 	o.prompt = (struct lengths){LENGTHS_UNIFORM, 128, 1024, 0};
 	o.per_s = service_capacity(&o) * 0.6;
-	return service_run_tokens(t, "TPS_output", &o);
+	return service_run(t, &o, "TPS_output");
 }
 
 const struct test test_11_2 = {

@@ -17,7 +17,7 @@ static int preemption_run(struct trial *t)
 	}
 	o.kv_tokens = 12000;
 	o.per_s = bound * trial_number(t, "over") / 100;
-	return service_run_tokens(t, "TPS_output", &o);
+	return service_run(t, &o, "TPS_output");
 }
 
 const struct test test_11_3 = {

@@ -165,10 +165,8 @@ void dispatch_add_volume(struct trial *t, const struct dispatch *d, const struct
 {
 	struct moe_spread spread = dispatch_spread(t, d, moe);
 
-	if (test_kpi(t->test, "T_egress"))
-		trial_value(t, "T_egress", spread.egress / d->ep / 1e3, moe->period);
-	if (test_kpi(t->test, "S_fabric"))
-		trial_value(t, "S_fabric", spread.bytes / d->ep / 1e3, moe->period);
+	trial_value_asked(t, "T_egress", spread.egress / d->ep / 1e3, moe->period);
+	trial_value_asked(t, "S_fabric", spread.bytes / d->ep / 1e3, moe->period);
 }
 
 /* Of the terminology draft, MB/s: bytes x (n - 1) / n over the time of a round; bytes are all of a
@@ -186,15 +184,13 @@ static double dispatch_busbw(const struct dispatch *d, const struct moe *moe,
 static void dispatch_add_whole(struct trial *t, const char *kpi, const struct moe_spread *spread,
 			       double value, uint64_t n)
 {
-	if (!test_kpi(t->test, kpi))
-		return;
 	if (spread->intra_share > 0)
 		trial_missing(t, kpi,
 			      "GPUs of one server have no interconnect here: %.0f%% of the bytes, "
 			      "which it would carry, are not sent",
 			      spread->intra_share * 100);
 	else
-		trial_value(t, kpi, value, n);
+		trial_value_asked(t, kpi, value, n);
 }
 
 static void dispatch_add_config(struct trial *t, const struct dispatch *d)
@@ -229,27 +225,21 @@ void dispatch_add(struct trial *t, const struct dispatch *d, const struct moe *m
 		line += fabric_line_bps(t->fabric, i);
 	trial_one_way(t, "EP_alltoall_latency", &ep->round);
 	trial_value(t, "EP_alltoall_bandwidth", ep->bps / 8e6, ep->round.n);
-	if (test_kpi(t->test, "GPU_idle"))
-		trial_value(t, "GPU_idle", wait_s * 1e6, ep->wait.n);
-	if (test_kpi(t->test, "imbalance"))
-		trial_value(t, "imbalance", spread.imbalance, moe->period);
-	if (test_kpi(t->test, "intra_fraction"))
-		trial_value(t, "intra_fraction", spread.intra_share, moe->period);
-	if (test_kpi(t->test, "of_line"))
-		trial_value(t, "of_line", ep->bps / line * 100, ep->round.n);
+	trial_value_asked(t, "GPU_idle", wait_s * 1e6, ep->wait.n);
+	trial_value_asked(t, "imbalance", spread.imbalance, moe->period);
+	trial_value_asked(t, "intra_fraction", spread.intra_share, moe->period);
+	trial_value_asked(t, "of_line", ep->bps / line * 100, ep->round.n);
 	dispatch_add_whole(t, "BusBW", &spread, dispatch_busbw(d, moe, &spread, ep), ep->round.n);
 	dispatch_add_whole(t, "inter_fraction", &spread, 1, 1);
-	if (test_kpi(t->test, "QPs"))
-		trial_value(t, "QPs", d->qps, 1);
+	trial_value_asked(t, "QPs", d->qps, 1);
 	if (test_kpi(t->test, "parameters"))
 		dispatch_add_config(t, d);
 	dispatch_add_volume(t, d, moe);
 	if (!d->modelled)
 		return;
 	ideal = dispatch_ideal_bytes_per_s(t->fabric->topo, d, moe);
-	if (test_kpi(t->test, "beyond_bytes"))
-		trial_value(t, "beyond_bytes",
-			    hist_mean(&ep->round) / 1e3 - spread.bytes / ideal * 1e6, ep->round.n);
+	trial_value_asked(t, "beyond_bytes",
+			  hist_mean(&ep->round) / 1e3 - spread.bytes / ideal * 1e6, ep->round.n);
 	trial_model(t, "EP_alltoall_bandwidth", ideal / 1e6,
 		    "no pair of this dispatch crosses the fabric");
 }

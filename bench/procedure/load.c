@@ -296,8 +296,7 @@ int load_add_marks(struct trial *t)
 		return err;
 	marks = load_marks(t->fabric->topo, 0, trial_gpus(t));
 	trial_value(t, "ECN_marking_rate", marks.rate_percent, (uint64_t)marks.packets);
-	if (test_kpi(t->test, "ECN_marks"))
-		trial_value(t, "ECN_marks", marks.marked, (uint64_t)marks.packets);
+	trial_value_asked(t, "ECN_marks", marks.marked, (uint64_t)marks.packets);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/stats.h"
 #include "fabric/optimum.h"
@@ -58,16 +59,13 @@ static void service_add_values(struct trial *t, const struct serving_result *r)
 		{"QP_transitions", (double)(r->books.path_deaths + r->books.path_rebuilds), 1}};
 
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
-		if (test_kpi(t->test, values[i].kpi))
-			trial_value(t, values[i].kpi, values[i].value, values[i].n);
+		trial_value_asked(t, values[i].kpi, values[i].value, values[i].n);
 }
 
 void service_add_offered(struct trial *t, const struct serving_result *r)
 {
-	if (test_kpi(t->test, "Offered_rate"))
-		trial_value(t, "Offered_rate", r->per_s, 1);
-	if (test_kpi(t->test, "Concurrent_requests"))
-		trial_value(t, "Concurrent_requests", r->concurrent, 1);
+	trial_value_asked(t, "Offered_rate", r->per_s, 1);
+	trial_value_asked(t, "Concurrent_requests", r->concurrent, 1);
 }
 
 /* Why no figure may stand for transfers: where none ended, the shortest time would look best. */
@@ -113,13 +111,13 @@ static void service_add_transfers(struct trial *t, const struct serving_result *
 			trial_one_way_value(t, kpis[i], r->fabric_part_s / r->fabric_of_s,
 					    r->fabric_requests, hist_mean(&r->transfer));
 	}
-	if (test_kpi(t->test, "peak_bandwidth") && r->peak_bps > r->line_bps * SERVICE_OVER_LINE)
+	if (r->peak_bps > r->line_bps * SERVICE_OVER_LINE)
 		trial_missing(t, "peak_bandwidth",
 			      "%.1f MB/s in the busiest 10 ms, and the links carry %.1f: token "
 			      "buckets passed the rest at once",
 			      r->peak_bps / 8e6, r->line_bps / 8e6);
-	else if (test_kpi(t->test, "peak_bandwidth"))
-		trial_value(t, "peak_bandwidth", r->peak_bps / 8e6, 1);
+	else
+		trial_value_asked(t, "peak_bandwidth", r->peak_bps / 8e6, 1);
 }
 
 void service_add(struct trial *t, const struct serving_result *r)
@@ -171,18 +169,6 @@ void service_add(struct trial *t, const struct serving_result *r)
 	service_add_transfers(t, r);
 	service_add_values(t, r);
 	service_add_offered(t, r);
-}
-
-int service_run(struct trial *t, const struct serving_options *o,
-		int (*meanwhile)(void *arg, uint64_t now_ns), void *arg)
-{
-	struct serving_result r;
-	int err = serving_run(t, o, meanwhile, arg, &r);
-
-	if (!err)
-		service_add(t, &r);
-	serving_fini(&r);
-	return err;
 }
 
 static double service_hits(const struct serving_result *r)
@@ -306,27 +292,8 @@ double service_ideal_kv(const struct serving_result *r, double line_bps, double 
 	return bytes / r->seconds;
 }
 
-void service_model_tokens(struct trial *t, const char *kpi, const struct serving_options *o,
-			  const struct serving_result *r)
-{
-	trial_model(t, kpi,
-		    service_ideal_tokens(o, r, service_line_bps(t, o),
-					 optimum_bucket_bytes(t->fabric->topo, 0)),
-		    "no memory");
-}
-
-void service_model_kv(struct trial *t, const struct serving_options *o,
-		      const struct serving_result *r)
-{
-	trial_model(t, "KV_BW",
-		    service_ideal_kv(r, service_line_bps(t, o),
-				     optimum_bucket_bytes(t->fabric->topo, 0)) /
-			    1e6,
-		    "");
-}
-
-void service_model_ttft(struct trial *t, const struct serving_options *o,
-			const struct serving_result *r)
+static void service_model_ttft(struct trial *t, const struct serving_options *o,
+			       const struct serving_result *r)
 {
 	double n = (double)r->requests,
 	       bytes = model_kv_bytes(o->model, r->prompt_tokens / n) / t->scale,
@@ -348,28 +315,30 @@ void service_model_ttft(struct trial *t, const struct serving_options *o,
 		trial_model(t, "TTFT", NAN, "more requests than prefill can compute");
 }
 
-int service_run_tokens(struct trial *t, const char *kpi, const struct serving_options *o)
+void service_model(struct trial *t, const char *kpi, const struct serving_options *o,
+		   const struct serving_result *r)
 {
-	struct serving_result r;
-	int err = serving_run(t, o, NULL, NULL, &r);
+	double line_bps = service_line_bps(t, o),
+	       bucket_bytes = optimum_bucket_bytes(t->fabric->topo, 0);
 
-	if (!err) {
-		service_add(t, &r);
-		service_model_tokens(t, kpi, o, &r);
-	}
-	serving_fini(&r);
-	return err;
+	if (strcmp(kpi, "TTFT") == 0)
+		service_model_ttft(t, o, r);
+	else if (strcmp(kpi, "KV_BW") == 0)
+		trial_model(t, kpi, service_ideal_kv(r, line_bps, bucket_bytes) / 1e6, "");
+	else
+		trial_model(t, kpi, service_ideal_tokens(o, r, line_bps, bucket_bytes),
+			    "no memory");
 }
 
-int service_run_ttft(struct trial *t, const struct serving_options *o)
+int service_run(struct trial *t, const struct serving_options *o, const char *kpi)
 {
 	struct serving_result r;
 	int err = serving_run(t, o, NULL, NULL, &r);
 
-	if (!err) {
+	if (!err)
 		service_add(t, &r);
-		service_model_ttft(t, o, &r);
-	}
+	if (!err && kpi)
+		service_model(t, kpi, o, &r);
 	serving_fini(&r);
 	return err;
 }

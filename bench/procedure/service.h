@@ -14,9 +14,8 @@
 void service_add(struct trial *t, const struct serving_result *r);
 /* Rate and concurrency alone, for tests that have KPIs of their own. */
 void service_add_offered(struct trial *t, const struct serving_result *r);
-/* Runs it and adds them. meanwhile as of serving_run(). */
-int service_run(struct trial *t, const struct serving_options *o,
-		int (*meanwhile)(void *arg, uint64_t now_ns), void *arg);
+/* Runs it, adds them, and the model of that KPI (service_model()); NULL: none. */
+int service_run(struct trial *t, const struct serving_options *o, const char *kpi);
 
 /* What a router that looks at prefixes gains over one that does not: the same requests below the
  * capacity by both, then beyond it. NaN where nothing was looked up. Pure. */
@@ -55,19 +54,12 @@ double service_capacity(const struct serving_options *o);
 double service_load(const struct trial *t, const struct serving_options *o, double share);
 
 /*
- * What must come out on an ideal fabric (ideal.h) of the requests that came: a few of a wide
- * law are not the law. Output tokens a second, of that KPI; bytes of caches a second (KV_BW);
- * TTFT, mean.
+ * What must come out on an ideal fabric (ideal.h) of the requests that came: a few of a wide law
+ * are not the law. Of the KPI "TTFT" the mean; of "KV_BW" bytes of caches a second; of any other
+ * output tokens a second.
  */
-void service_model_tokens(struct trial *t, const char *kpi, const struct serving_options *o,
-			  const struct serving_result *r);
-void service_model_kv(struct trial *t, const struct serving_options *o,
-		      const struct serving_result *r);
-void service_model_ttft(struct trial *t, const struct serving_options *o,
-			const struct serving_result *r);
-/* serving_run(), service_add() and one of these. */
-int service_run_tokens(struct trial *t, const char *kpi, const struct serving_options *o);
-int service_run_ttft(struct trial *t, const struct serving_options *o);
+void service_model(struct trial *t, const char *kpi, const struct serving_options *o,
+		   const struct serving_result *r);
 /* Payload a second between two GPUs of both pools, less what other traffic takes. */
 double service_line_bps(const struct trial *t, const struct serving_options *o);
 /* The sums of the two models, pure: line_bps and bucket_bytes as of ideal_transfer_s(). NaN: no

@@ -65,14 +65,12 @@ static void soak_add_leaves(struct trial *t, const struct leaf_load *from,
 		values[1] = leaf_load_rss_bytes(to, n) / 1048576;
 	}
 	for (size_t i = 0; i < sizeof(kpis) / sizeof(kpis[0]); i++) {
-		if (!test_kpi(t->test, kpis[i]))
-			continue;
 		if (t->fabric->hosts)
 			trial_missing(t, kpis[i], "daemons of switches are read in labs alone");
 		else if (i == 2 && !knows)
 			trial_missing(t, kpis[i], "a leaf's bgpd did not say, or was started anew");
 		else
-			trial_value(t, kpis[i], values[i], n);
+			trial_value_asked(t, kpis[i], values[i], n);
 	}
 }
 
@@ -94,7 +92,7 @@ static int soak_measure(struct trial *t, const struct serving_options *o,
 	if (!err)
 		service_add(t, &r);
 	if (!err && test_kpi(t->test, "model"))
-		service_model_tokens(t, "TPS_output", o, &r);
+		service_model(t, "TPS_output", o, &r);
 	serving_fini(&r);
 	if (!err && marks)
 		err = load_add_marks(t);

@@ -79,6 +79,12 @@ void trial_value(struct trial *t, const char *kpi, double value, uint64_t n)
 		row->missing = strdup("not a number: nothing of it was seen in this trial");
 }
 
+void trial_value_asked(struct trial *t, const char *kpi, double value, uint64_t n)
+{
+	if (test_kpi(t->test, kpi))
+		trial_value(t, kpi, value, n);
+}
+
 void trial_hist(struct trial *t, const char *kpi, const struct hist *hist)
 {
 	struct row *row;

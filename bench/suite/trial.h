@@ -58,6 +58,8 @@ unsigned trial_count(const struct trial *t, const char *param);
 /* What a row of that trial belongs to. */
 void trial_fill_row(const struct trial *t, struct row *row, const char *kpi);
 void trial_value(struct trial *t, const char *kpi, double value, uint64_t n);
+/* Of a KPI that not every test has: nothing, where this one does not. */
+void trial_value_asked(struct trial *t, const char *kpi, double value, uint64_t n);
 void trial_hist(struct trial *t, const char *kpi, const struct hist *hist);
 /* The same of times that began by one server's clock and ended by another's: missing where the
  * error of both clocks is more than a tenth of the median. */
