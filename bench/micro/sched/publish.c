@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "core/rng.h"
@@ -182,18 +181,14 @@ static void change(struct publish_pick *s, unsigned d, uint32_t schedule)
 static void *writer_main(void *arg)
 {
 	struct publish_pick *s = arg;
-	struct timespec next;
-	uint64_t seed = 5;
+	uint64_t seed = 5, next_ns = clock_now_ns();
 
 	prctl(PR_SET_TIMERSLACK, 1000);
-	clock_gettime(CLOCK_MONOTONIC, &next);
 	while (!atomic_load(&s->stop)) {
 		uint64_t r = rng_next(&seed);
 
-		next.tv_nsec += PERIOD_NS;
-		next.tv_sec += next.tv_nsec >= 1000000000;
-		next.tv_nsec %= 1000000000;
-		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
+		next_ns += PERIOD_NS;
+		clock_sleep_until(next_ns);
 		change(s, s->one + (unsigned)(r % s->destinations), r >> 60 & 1);
 	}
 	return NULL;
@@ -214,7 +209,7 @@ static void *picker_main(void *arg)
 	return NULL;
 }
 
-/* The slower of the threads counts. */
+/* A million picks of each thread; *ns: of one pick, the slower thread's. */
 static int publish_pick_run(struct publish_pick *s, unsigned threads, double *ns)
 {
 	pthread_t writer, second;
@@ -256,34 +251,6 @@ static void make_schedule(struct schedule *out, const uint64_t *of)
 		out->plane[t] = (uint8_t)spray_fly_next(&fly);
 }
 
-static int setup(struct publish_pick *s, unsigned destinations)
-{
-	uint64_t seed = 9;
-	int err;
-
-	s->destinations = destinations;
-	for (unsigned k = 0; k < SCHEDULES; k++)
-		make_schedule(&s->schedule[k], bps[k]);
-	pthread_rwlock_init(&s->rwlock, NULL);
-	err = rig_open(&s->rig, destinations == 1 ? RIG_STREAMS : destinations, bps[0], 4,
-		       MAX_THREADS);
-	for (unsigned t = 0; !err && t < MAX_THREADS; t++) {
-		struct picker *p = &s->picker[t];
-
-		p->s = s;
-		p->sprays = s->rig.client[t].sprays;
-		p->stream = malloc(STREAM * sizeof(*p->stream));
-		if (!p->stream)
-			return -ENOMEM;
-		for (unsigned i = 0; i < STREAM; i++) {
-			uint32_t d = (uint32_t)(rng_next(&seed) % destinations);
-
-			p->stream[i] = (struct packet){p->sprays[d], d};
-		}
-	}
-	return err;
-}
-
 static void publish_pick_destroy(struct publish_pick *s)
 {
 	if (!s)
@@ -296,15 +263,31 @@ static void publish_pick_destroy(struct publish_pick *s)
 
 static int publish_pick_create(struct publish_pick **out, unsigned destinations)
 {
-	struct publish_pick *s;
+	struct publish_pick *s = calloc(1, sizeof(*s));
+	uint64_t seed = 9;
 	int err;
 
-	if (!destinations || destinations > DESTINATIONS)
-		return -EINVAL;
-	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
-	err = setup(s, destinations);
+	s->destinations = destinations;
+	for (unsigned k = 0; k < SCHEDULES; k++)
+		make_schedule(&s->schedule[k], bps[k]);
+	pthread_rwlock_init(&s->rwlock, NULL);
+	err = rig_open(&s->rig, destinations == 1 ? RIG_STREAMS : destinations, bps[0], 4,
+		       MAX_THREADS);
+	for (unsigned t = 0; !err && t < MAX_THREADS; t++) {
+		struct picker *p = &s->picker[t];
+
+		p->s = s;
+		p->sprays = s->rig.client[t].sprays;
+		p->stream = malloc(STREAM * sizeof(*p->stream));
+		err = p->stream ? 0 : -ENOMEM;
+		for (unsigned i = 0; !err && i < STREAM; i++) {
+			uint32_t d = (uint32_t)(rng_next(&seed) % destinations);
+
+			p->stream[i] = (struct packet){p->sprays[d], d};
+		}
+	}
 	if (err)
 		publish_pick_destroy(s);
 	else
@@ -312,17 +295,14 @@ static int publish_pick_create(struct publish_pick **out, unsigned destinations)
 	return err;
 }
 
-/* A million picks of each thread; *ns: of one pick, the slower thread's. */
-static int publish_pick_measure(struct publish_pick *s, const char *method, unsigned threads,
-				unsigned repetition, double *ns)
+/* Its place among them; it is one of them, as the suite has checked. */
+static unsigned publish_method_of(const struct trial *t)
 {
-	if (!threads || threads > MAX_THREADS)
-		return -EINVAL;
-	for (s->method = 0; strcmp(methods[s->method].name, method) != 0;)
-		if (++s->method == METHODS)
-			return -ENOENT;
-	s->one = s->destinations == 1 ? repetition % RIG_STREAMS : 0;
-	return publish_pick_run(s, threads, ns);
+	unsigned i = 0;
+
+	while (strcmp(methods[i].name, trial_text(t, "method")) != 0)
+		i++;
+	return i;
 }
 
 /* ---- the test ---- */
@@ -356,9 +336,11 @@ static int publish_run(struct trial *t)
 	of = &p->of[destinations > 1];
 	if (!*of)
 		err = publish_pick_create(of, destinations);
-	if (!err)
-		err = publish_pick_measure(*of, trial_text(t, "method"), trial_count(t, "threads"),
-					   t->number, &ns);
+	if (!err) {
+		(*of)->method = publish_method_of(t);
+		(*of)->one = destinations == 1 ? t->number % RIG_STREAMS : 0;
+		err = publish_pick_run(*of, trial_count(t, "threads"), &ns);
+	}
 	if (!err)
 		trial_value(t, "pick", ns, 1);
 	else
