@@ -438,6 +438,7 @@ static pid_t start_end(const struct transport_net *net, const struct transport_c
 		.stage = stage,
 		.end =
 			{
+				.method = c->method,
 				.who = who,
 				.oob = fds[who],
 				.local = net->address[who],

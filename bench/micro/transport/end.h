@@ -16,7 +16,8 @@
 #include "shm_writer.h"
 
 /* ---- net.c: two network namespaces joined by one veth pair per plane, p0 and on, and run
- * directories in which a path table says that all planes work; all goes with transport_net_down() ---- */
+ * directories in which a path table says that all planes work; all goes with transport_net_down().
+ * ---- */
 
 struct transport_net {
 	char netns[2][32], run_dir[2][48], address[2][16];

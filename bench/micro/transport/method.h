@@ -30,6 +30,7 @@
 #define TRANSPORT_MAX_QPS  256
 
 struct transport_end {
+	const struct transport_method *method;
 	unsigned who;		    /* 0 or 1; in a goodput run 0 sends */
 	int oob;		    /* stream socket to the other end, for addresses and keys */
 	const char *local, *remote; /* IPv4 addresses in text */
@@ -49,6 +50,12 @@ struct transport_method {
 	bool is_probe; /* latency only */
 	bool reads;    /* goodput only: post(slot) fetches the other end's slot into this end's */
 	unsigned n_planes; /* that a path table must call usable; 0: it asks none */
+	/* what open() takes of it, where several methods have one */
+	int mode;	      /* of a group: enum fare_mode */
+	bool busy_poll;	      /* of a group */
+	bool is_tuned;	      /* sockets */
+	bool receives;	      /* as many as messages may be under way on a QP */
+	const char *provider; /* of libfabric */
 	/* Connects both ends. 0 or -errno (-EOPNOTSUPP: not on this machine). */
 	int (*open)(struct transport_end *end, void **state);
 	/* 0; -EAGAIN: not now, progress first; other: broken. */

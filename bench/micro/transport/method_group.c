@@ -26,7 +26,7 @@ struct group_method {
 	struct fare_mr *mr;
 	struct fare_group *group; /* end 0 opens it, end 1 accepts it */
 	struct group_card theirs;
-	bool connected, notifies;
+	bool connected;
 	uint64_t n_notified;
 };
 
@@ -85,10 +85,11 @@ static int await_both(struct group_method *g)
 	return err;
 }
 
-static int connect_group(struct group_method *g, enum fare_mode mode)
+static int connect_group(struct group_method *g)
 {
-	struct fare_group_options options = {
-		.mode = mode, .qps_per_sub_port = g->end->qps, .max_messages = 64};
+	struct fare_group_options options = {.mode = (enum fare_mode)g->end->method->mode,
+					     .qps_per_sub_port = g->end->qps,
+					     .max_messages = 64};
 	struct in6_addr peer = transport_address(g->end->remote);
 	int err = 0;
 
@@ -97,12 +98,12 @@ static int connect_group(struct group_method *g, enum fare_mode mode)
 	return err ? err : await_both(g);
 }
 
-static int open_mode(struct transport_end *end, void **state, enum fare_mode mode, bool busy_poll)
+static int group_open(struct transport_end *end, void **state)
 {
 	struct fare_domain_options options = {.path_mtu = TRANSPORT_PATH_MTU,
 					      .accept = end->who == 1,
 					      .trusted_network = true,
-					      .busy_poll = busy_poll};
+					      .busy_poll = end->method->busy_poll};
 	struct group_method *g = calloc(1, sizeof(*g));
 	struct group_card mine;
 	int err;
@@ -121,42 +122,12 @@ static int open_mode(struct transport_end *end, void **state, enum fare_mode mod
 		return err;
 	mine = (struct group_card){(uintptr_t)end->memory, fare_mr_rkey(g->mr)};
 	err = transport_exchange(end, &mine, &g->theirs, sizeof(mine));
-	return err ? err : connect_group(g, mode);
-}
-
-static int open_flow(struct transport_end *end, void **state)
-{
-	return open_mode(end, state, FARE_MODE_FLOW, false);
-}
-
-static int open_spray(struct transport_end *end, void **state)
-{
-	return open_mode(end, state, FARE_MODE_SPRAY, false);
-}
-
-/* The driver never does anything else, and waits on the descriptor where it waits. */
-static int open_busy(struct transport_end *end, void **state)
-{
-	return open_mode(end, state, FARE_MODE_SPRAY, true);
-}
-
-static int open_notified(struct transport_end *end, void **state)
-{
-	int err = open_mode(end, state, FARE_MODE_SPRAY, true);
-
-	if (*state)
-		((struct group_method *)*state)->notifies = true;
-	return err;
+	return err ? err : connect_group(g);
 }
 
 static uint64_t group_notified(void *state)
 {
 	return ((struct group_method *)state)->n_notified;
-}
-
-static int open_packet(struct transport_end *end, void **state)
-{
-	return open_mode(end, state, FARE_MODE_PACKET, false);
 }
 
 static int group_post(void *state, unsigned slot)
@@ -168,7 +139,7 @@ static int group_post(void *state, unsigned slot)
 			       .length = g->end->bytes,
 			       .remote_addr = g->theirs.base + offset,
 			       .rkey = g->theirs.rkey,
-			       .flags = g->notifies ? FARE_WRITE_NOTIFY : 0,
+			       .flags = g->end->method->notified ? FARE_WRITE_NOTIFY : 0,
 			       .context = slot};
 	int err = fare_group_write(g->group, &w);
 
@@ -209,47 +180,48 @@ static void group_close(void *state)
 	free(g);
 }
 
-#define GROUP_METHOD(OPEN)                                                                         \
-	.many_qps = true, .open = OPEN, .progress = group_progress, .fd = group_fd,                \
-	.close = group_close
+#define GROUP_METHOD(MODE)                                                                         \
+	.many_qps = true, .mode = MODE, .open = group_open, .progress = group_progress,            \
+	.fd = group_fd, .close = group_close
 
 const struct transport_method transport_group_plane = {.name = "group-1",
 						       .what = "libfare's QP group over one plane",
 						       .n_planes = 1,
 						       .post = group_post,
-						       GROUP_METHOD(open_spray)};
+						       GROUP_METHOD(FARE_MODE_SPRAY)};
 const struct transport_method transport_group_busy = {
 	.name = "group-1-busy",
 	.what = "the same, and promises to poll (busy_poll)",
 	.is_probe = true,
 	.n_planes = 1,
 	.post = group_post,
-	GROUP_METHOD(open_busy)};
+	.busy_poll = true, /* the driver never does anything else */
+	GROUP_METHOD(FARE_MODE_SPRAY)};
 const struct transport_method transport_group_flow = {
 	.name = "group-4-flow",
 	.what = "libfare's QP group, four planes, per flow",
 	.n_planes = 4,
 	.post = group_post,
-	GROUP_METHOD(open_flow)};
+	GROUP_METHOD(FARE_MODE_FLOW)};
 const struct transport_method transport_group_spray = {
 	.name = "group-4-spray",
 	.what = "libfare's QP group, four planes, sprayed",
 	.n_planes = 4,
 	.post = group_post,
-	GROUP_METHOD(open_spray)};
+	GROUP_METHOD(FARE_MODE_SPRAY)};
 const struct transport_method transport_group_read = {
 	.name = "group-4-read",
 	.what = "libfare's QP group, four planes, sprayed, fetched by RDMA READ",
 	.reads = true,
 	.n_planes = 4,
 	.post = group_post_read,
-	GROUP_METHOD(open_spray)};
+	GROUP_METHOD(FARE_MODE_SPRAY)};
 const struct transport_method transport_group_packet = {
 	.name = "group-4-packet",
 	.what = "libfare's QP group, four planes, one order-free QP each",
 	.n_planes = 4,
 	.post = group_post,
-	GROUP_METHOD(open_packet)};
+	GROUP_METHOD(FARE_MODE_PACKET)};
 const struct transport_method transport_group_notified = {
 	.name = "group-4-notified",
 	.what = "four planes, sprayed, which promises to poll; each write notified and answered "
@@ -258,4 +230,5 @@ const struct transport_method transport_group_notified = {
 	.n_planes = 4,
 	.notified = group_notified,
 	.post = group_post,
-	GROUP_METHOD(open_notified)};
+	.busy_poll = true,
+	GROUP_METHOD(FARE_MODE_SPRAY)};

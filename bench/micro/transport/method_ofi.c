@@ -87,7 +87,7 @@ static int build(struct ofi *o)
 	return err;
 }
 
-static int open_provider(struct transport_end *end, void **state, const char *provider)
+static int ofi_open(struct transport_end *end, void **state)
 {
 	struct ofi *o = calloc(1, sizeof(*o));
 	struct ofi_card mine = {.name_bytes = NAME_BYTES};
@@ -98,7 +98,7 @@ static int open_provider(struct transport_end *end, void **state, const char *pr
 	if (!o)
 		return -ENOMEM;
 	o->end = end;
-	err = method_ofi_find(o, provider);
+	err = method_ofi_find(o, end->method->provider);
 	if (!err)
 		err = build(o);
 	if (!err)
@@ -113,25 +113,6 @@ static int open_provider(struct transport_end *end, void **state, const char *pr
 	if (!err && fi_av_insert(o->av, o->theirs.name, 1, &o->peer, 0, NULL) != 1)
 		err = -EHOSTUNREACH;
 	return err;
-}
-
-/*
- * The provider that is libfabric's own over TCP: by itself, and below its layer of reliable
- * datagram endpoints.
- */
-static int open_net(struct transport_end *end, void **state)
-{
-	return open_provider(end, state, "net");
-}
-
-static int open_tcp(struct transport_end *end, void **state)
-{
-	return open_provider(end, state, "tcp;ofi_rxm");
-}
-
-static int open_udp(struct transport_end *end, void **state)
-{
-	return open_provider(end, state, "udp;ofi_rxd");
 }
 
 static int ofi_post(void *state, unsigned slot)
@@ -173,15 +154,17 @@ static void ofi_close(void *state)
 	free(o);
 }
 
-#define OFI_METHOD(OPEN)                                                                           \
-	.open = OPEN, .post = ofi_post, .progress = ofi_progress, .close = ofi_close
+#define OFI_METHOD(PROVIDER)                                                                       \
+	.provider = PROVIDER, .open = ofi_open, .post = ofi_post, .progress = ofi_progress,        \
+	.close = ofi_close
 
+/* libfabric's own over TCP, below its layer of reliable datagram endpoints; and by itself (net). */
 static const struct transport_method ofi_tcp = {
-	.name = "ofi-tcp", .what = "libfabric tcp;ofi_rxm, fi_write", OFI_METHOD(open_tcp)};
+	.name = "ofi-tcp", .what = "libfabric tcp;ofi_rxm, fi_write", OFI_METHOD("tcp;ofi_rxm")};
 static const struct transport_method ofi_net = {
-	.name = "ofi-net", .what = "libfabric net, fi_write", OFI_METHOD(open_net)};
+	.name = "ofi-net", .what = "libfabric net, fi_write", OFI_METHOD("net")};
 static const struct transport_method ofi_udp = {
-	.name = "ofi-udp", .what = "libfabric udp;ofi_rxd, fi_write", OFI_METHOD(open_udp)};
+	.name = "ofi-udp", .what = "libfabric udp;ofi_rxd, fi_write", OFI_METHOD("udp;ofi_rxd")};
 
 extern const struct transport_method *const transport_module[];
 const struct transport_method *const transport_module[] = {&ofi_tcp, &ofi_net, &ofi_udp, NULL};

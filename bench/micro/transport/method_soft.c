@@ -79,7 +79,7 @@ static int soft_receives(struct soft_method *s)
 	return err;
 }
 
-static int soft_begin(struct transport_end *end, void **state, unsigned receives)
+static int soft_open(struct transport_end *end, void **state)
 {
 	struct qp_endpoint_attr attr = {.address = transport_address(end->local),
 					.n_planes = 1,
@@ -93,7 +93,8 @@ static int soft_begin(struct transport_end *end, void **state, unsigned receives
 	if (err)
 		goto out;
 	s->end = end;
-	s->receives = receives;
+	if (end->method->receives)
+		s->receives = end->slots / end->qps + 1;
 	err = P->endpoint_create(&s->ep, &attr);
 	if (!err)
 		err = P->mr_register(s->ep, end->memory, end->memory_bytes,
@@ -118,17 +119,6 @@ out:
 	*state = s;
 	free(mine);
 	return err;
-}
-
-static int soft_open(struct transport_end *end, void **state)
-{
-	return soft_begin(end, state, 0);
-}
-
-/* As many receives as messages may be under way on a QP. */
-static int soft_open_send(struct transport_end *end, void **state)
-{
-	return soft_begin(end, state, end->slots / end->qps + 1);
 }
 
 static int post_work(struct soft_method *s, unsigned slot, struct qp_work work)
@@ -216,18 +206,18 @@ static void soft_close(void *state)
 	free(s);
 }
 
-#define SOFT_METHOD(OPEN, POST)                                                                    \
-	.many_qps = true, .open = OPEN, .post = POST, .progress = soft_progress, .fd = soft_fd,    \
-	.close = soft_close
+#define SOFT_METHOD(POST)                                                                          \
+	.many_qps = true, .open = soft_open, .post = POST, .progress = soft_progress,              \
+	.fd = soft_fd, .close = soft_close
 
-const struct transport_method transport_soft = {.name = "soft",
-						.what = "soft RoCEv2: RC QPs of one plane",
-						SOFT_METHOD(soft_open, soft_post)};
+const struct transport_method transport_soft = {
+	.name = "soft", .what = "soft RoCEv2: RC QPs of one plane", SOFT_METHOD(soft_post)};
 const struct transport_method transport_soft_read = {.name = "soft-read",
 						     .what = "the same, fetched by RDMA READ",
 						     .reads = true,
-						     SOFT_METHOD(soft_open, soft_post_read)};
+						     SOFT_METHOD(soft_post_read)};
 const struct transport_method transport_soft_send = {
 	.name = "soft-send",
 	.what = "the same, by SEND into receives that the other end posts, and copied into place",
-	SOFT_METHOD(soft_open_send, soft_post_send)};
+	.receives = true,
+	SOFT_METHOD(soft_post_send)};

@@ -40,7 +40,6 @@ struct tcp_connection {
 struct tcp_method {
 	const struct transport_end *end;
 	int epoll_fd;
-	bool is_tuned;
 	uint64_t numbers[QUEUE]; /* slot numbers as they are sent */
 	struct tcp_connection connection[TRANSPORT_MAX_QPS];
 };
@@ -56,14 +55,14 @@ static int method_tcp_set_up(struct tcp_method *t, struct tcp_connection *c)
 	if (!c->buffer)
 		return -ENOMEM;
 	setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-	if (t->is_tuned) {
+	if (t->end->method->is_tuned) {
 		setsockopt(c->fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
 		setsockopt(c->fd, SOL_SOCKET, SO_RCVBUFFORCE, &buffer, sizeof(buffer));
 	}
 	return epoll_ctl(t->epoll_fd, EPOLL_CTL_ADD, c->fd, &event) ? -errno : 0;
 }
 
-static int open_sockets(struct transport_end *end, void **state, bool is_tuned)
+static int tcp_open(struct transport_end *end, void **state)
 {
 	struct tcp_method *t = calloc(1, sizeof(*t));
 	struct in6_addr address = transport_address(end->who ? end->local : end->remote);
@@ -77,7 +76,6 @@ static int open_sockets(struct transport_end *end, void **state, bool is_tuned)
 	if (!t)
 		return -ENOMEM;
 	t->end = end;
-	t->is_tuned = is_tuned;
 	for (unsigned i = 0; i < QUEUE; i++)
 		t->numbers[i] = i;
 	t->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -103,16 +101,6 @@ static int open_sockets(struct transport_end *end, void **state, bool is_tuned)
 	if (listener >= 0)
 		close(listener);
 	return err;
-}
-
-static int tcp_open(struct transport_end *end, void **state)
-{
-	return open_sockets(end, state, false);
-}
-
-static int tcp_open_tuned(struct transport_end *end, void **state)
-{
-	return open_sockets(end, state, true);
 }
 
 /* Writes what is posted; slots that left go to done. */
@@ -260,15 +248,14 @@ static void tcp_close(void *state)
 	free(t);
 }
 
-#define TCP_METHOD(OPEN)                                                                           \
-	.many_qps = true, .open = OPEN, .post = tcp_post, .progress = tcp_progress, .fd = tcp_fd,  \
-	.close = tcp_close
+#define TCP_METHOD                                                                                 \
+	.many_qps = true, .open = tcp_open, .post = tcp_post, .progress = tcp_progress,            \
+	.fd = tcp_fd, .close = tcp_close
 
 const struct transport_method transport_tcp = {
-	.name = "tcp",
-	.what = "TCP sockets, a connection per QP, buffers up to 64 MB",
-	TCP_METHOD(tcp_open)};
+	.name = "tcp", .what = "TCP sockets, a connection per QP, buffers up to 64 MB", TCP_METHOD};
 const struct transport_method transport_tcp_tuned = {
 	.name = "tcp-tuned",
 	.what = "the same, with little unsent and a buffer that fits a cache",
-	TCP_METHOD(tcp_open_tuned)};
+	.is_tuned = true,
+	TCP_METHOD};
