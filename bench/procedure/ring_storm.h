@@ -5,7 +5,7 @@
  *
  * Owns: while the trial runs, routes that close a ring (ring.h) and a watchdog, both given back
  * however this process ends. In: a trial with RING_STORM_PARAMS; out: what the flood did, whether
- * what switches hold stood still, and the rows that both tests have. Thread: the coordinator's.
+ * what switches hold stalls, and the rows that both tests have. Thread: the coordinator's.
  */
 #ifndef RING_STORM_H
 #define RING_STORM_H
@@ -30,7 +30,7 @@
 		"Arrived", "%", "DUT-F", "of the flood's datagrams", BETTER_HIGHER, 0              \
 	}
 
-#define STORM_WATCHDOG_MS 200 /* that ends what stands still */
+#define STORM_WATCHDOG_MS 200 /* that ends what stalls */
 #define STORM_RESCUE_S	  20
 
 struct storm {

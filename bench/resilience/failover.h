@@ -205,7 +205,7 @@ struct failover_trial {
 	/* of the machine's time, by a hypervisor, while there was traffic; -1: unknown */
 	double stolen_percent;
 	/*
-	 * a core stood still at most, from just before the injection until the decision, if one was
+	 * a core stalled at most, from just before the injection until the decision, if one was
 	 * due; -1: unknown, not due
 	 */
 	double stalled_ms;

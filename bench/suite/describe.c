@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/command.h"
 #include "core/machine.h"
 #include "fabric/leaf_load.h"
 #include "fabric/optimum.h"

@@ -10,9 +10,9 @@
 #include "fabric/class_probe.h"
 #include "fabric/leaf_load.h"
 #include "fabric/pauses.h"
-#include "procedure/link_balance.h"
 #include "procedure/load.h"
 #include "procedure/soak.h"
+#include "procedure/uplinks.h"
 #include "training/lab_changes.h"
 #include "training/links.h"
 
@@ -92,8 +92,8 @@ static void sustained_links(struct trial *t, const struct counts *from, const st
 			    (double)(to->links.transitions - from->links.transitions), 1);
 }
 
-static int uplinks_balance(const struct topo *topo, const char *from, const char *to,
-			   struct link_balance *out)
+static int sustained_balance(const struct topo *topo, const char *from, const char *to,
+			     struct link_balance *out)
 {
 	struct lab_uplink *uplinks = calloc(2 * (size_t)topo->n_uplinks, sizeof(*uplinks));
 	bool *sends = calloc(topo->n_leaves + 1, sizeof(*sends));
@@ -119,7 +119,7 @@ int sustained_uplinks(struct trial *t, const char *from, const char *to)
 			  : t->fabric->topo->n_uplinks ? NULL
 						       : fabric_cannot(t->fabric, NEED_SPINES);
 	struct link_balance use = {.n = 0};
-	int err = why ? 0 : uplinks_balance(t->fabric->topo, from, to, &use);
+	int err = why ? 0 : sustained_balance(t->fabric->topo, from, to, &use);
 
 	if (err)
 		return err;
