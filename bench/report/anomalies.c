@@ -102,6 +102,13 @@ static bool anomaly_spoilt(const struct test *test, const struct row *row)
 	return row->missing && anomaly_begins(row->missing, TRIAL_SPOILT);
 }
 
+/* Iterations of a collective are alike: one that takes so much longer waited for something. */
+static bool anomaly_stalled(const struct test *test, const struct row *row)
+{
+	return strcmp(row->kpi, "JCT") == 0 && row->hist && !(test->needs & NEED_FAULTS) &&
+	       (double)row->hist->max > ANOMALY_STALL * (double)row->hist->min;
+}
+
 #define ANOMALY_LESS_LATENCY "more load, less latency"
 
 static const struct anomaly_rule {
@@ -126,6 +133,8 @@ static const struct anomaly_rule {
 	 "than "
 	 "can be served",
 	 anomaly_unfinished},
+	{"an iteration stalled",
+	 "it took more than three times as long as the fastest of its trial", anomaly_stalled},
 	{"kept although busy", "no attempt was better: the figures may be the machine's",
 	 anomaly_kept},
 	{"spoilt trial", "something was made or lost, so that sums do not agree", anomaly_spoilt},
@@ -175,9 +184,21 @@ static struct anomaly *anomaly_entry(struct anomalies *found, size_t from, const
 	return &found->list[found->n++];
 }
 
-static void anomaly_row(struct anomalies *found, size_t from, const struct anomaly_rule *rule,
-			const struct rows *rows, const struct row *row)
+/* Of a distribution the most. */
+static double anomaly_value(const struct test *test, const struct row *row)
 {
+	const struct kpi *kpi = test_kpi(test, row->kpi);
+
+	if (!row->hist)
+		return row->value;
+	return (double)row->hist->max * (kpi && kpi->scale > 0 ? kpi->scale : 1);
+}
+
+static void anomaly_row(struct anomalies *found, size_t from, const struct anomaly_rule *rule,
+			const struct test *test, const struct rows *rows, const struct row *row)
+{
+	double value = anomaly_value(test, row);
+
 	const char *kpi = row->kpi[0] == '_' || rule->is_broken == anomaly_spoilt ? "" : row->kpi;
 	bool is_new;
 	struct anomaly *a = anomaly_entry(found, from, rule->name, kpi, row->strategy, &is_new);
@@ -187,9 +208,9 @@ static void anomaly_row(struct anomalies *found, size_t from, const struct anoma
 	/* a spoilt trial has a row of each KPI */
 	if (rule->is_broken != anomaly_spoilt || is_new)
 		a->n++;
-	if (!is_new && !(fabs(row->value) > fabs(a->worst)))
+	if (!is_new && !(fabs(value) > fabs(a->worst)))
 		return;
-	a->worst = row->value;
+	a->worst = value;
 	anomaly_place(rows, row, a->place, sizeof(a->place));
 }
 
@@ -292,7 +313,8 @@ int anomalies_read(struct anomalies *found, const struct test *test, const struc
 	for (size_t k = 0; k < sizeof(anomaly_rules) / sizeof(anomaly_rules[0]); k++)
 		for (size_t i = 0; anomaly_rules[k].is_broken && i < rows_count(rows); i++)
 			if (anomaly_rules[k].is_broken(test, rows_at(rows, i)))
-				anomaly_row(found, from, &anomaly_rules[k], rows, rows_at(rows, i));
+				anomaly_row(found, from, &anomaly_rules[k], test, rows,
+					    rows_at(rows, i));
 	for (const struct param *p = test->params; p && p->name; p++)
 		for (const struct kpi *k = test->kpis; !err && anomaly_is_load(p) && k->name; k++)
 			if (anomaly_is_latency(rows, k))

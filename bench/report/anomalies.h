@@ -18,6 +18,7 @@
 #define ANOMALY_IS_POSSIBLE_PERCENT 102. /* of a share: counters and clocks are read one by one */
 #define ANOMALY_UNFINISHED_PERCENT  20.	 /* of requests, where no more come than can be served */
 #define ANOMALY_BETTER		    0.9	 /* of the latency at less load */
+#define ANOMALY_STALL		    3.	 /* times the fastest iteration of a collective */
 
 struct anomaly {
 	const char *rule; /* its name */

@@ -388,16 +388,19 @@ const struct test test_t6_7 = {
 			PARAM("provider", PARAM_TEXT, "",                                          \
 			      "of libfabric, by name; uet: the first whose name has that in it",   \
 			      "uet")),                                                             \
-		.kpis = KPIS({__VA_ARGS__}),                                                       \
+		.kpis = KPIS(__VA_ARGS__),                                                         \
 		.views = (const struct view[]){VIEWS_END},                                         \
 		.run = (does),                                                                     \
 	}
 
-ABSENT(3, "Packet Spray Efficacy Under UET RUD", spraying_run, "JFI", "", "DUT-F",
-       "of the links of a tier", BETTER_HIGHER, 0);
-ABSENT(4, "UET Congestion Control Benchmarks", incast_run, "Throughput", "Gb/s", "DUT-F",
-       "at the receiver", BETTER_HIGHER, 0);
-ABSENT(5, "Link Layer Enhancement Benchmarks", link_layer_run, "Retry_latency", "ns", "DUT-F",
-       "of a frame that was lost", BETTER_LOWER, 0);
-ABSENT(6, "UET Collective Communication Performance", uet_collectives_run, "BusBW", "Gb/s", "SUT-E",
-       "as of T9.1", BETTER_HIGHER, 0);
+ABSENT(3, "Packet Spray Efficacy Under UET RUD", spraying_run,
+       {"JFI", "", "DUT-F", "of the links of a tier", BETTER_HIGHER, 0});
+ABSENT(4, "UET Congestion Control Benchmarks", incast_run,
+       {"Throughput", "Gb/s", "DUT-F", "at the receiver", BETTER_HIGHER, 0},
+       {"Loss", "%", "DUT-F", "of packets, without PFC", BETTER_LOWER, 0});
+ABSENT(5, "Link Layer Enhancement Benchmarks", link_layer_run,
+       {"Retry_latency", "ns", "DUT-F", "of a frame that was lost", BETTER_LOWER, 0},
+       {"Trimming_savings", "%", "DUT-F", "of what would be sent again", BETTER_HIGHER, 0},
+       {"HOL_blocking", "us", "DUT-F", "by credits, against PFC", BETTER_LOWER, 0});
+ABSENT(6, "UET Collective Communication Performance", uet_collectives_run,
+       {"BusBW", "Gb/s", "SUT-E", "as of T9.1", BETTER_HIGHER, 0});

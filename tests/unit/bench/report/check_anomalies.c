@@ -16,6 +16,7 @@ static const struct kpi kpis[] = {{"Link_utilization", "%", "DUT-F", "", BETTER_
 				  {"flaps", "", "DUT-S", "", BETTER_LOWER, 0},
 				  {"unfinished", "%", "SUT-E", "", BETTER_LOWER, 0},
 				  {"TTFT", "ms", "SUT-E", "", BETTER_LOWER, 1e-6},
+				  {"JCT", "ms", "SUT-E", "", BETTER_LOWER, 1e-6},
 				  {.name = NULL}};
 static const struct param params[] = {PARAM("load", PARAM_COUNT, "%", "", "0,50,90"),
 				      PARAM("over", PARAM_NUMBER, "", "", "1,2"), LIST_END};
@@ -125,6 +126,39 @@ START_TEST(less_latency_at_more_load)
 }
 END_TEST
 
+/* An iteration takes 2.9 times as long as the fastest, or 3.1 times, or a fault was ordered. */
+START_TEST(an_iteration_stalls)
+{
+	static const struct {
+		const struct test *test;
+		uint64_t longest_ns;
+		size_t found;
+	} cases[] = {{&calm, 290000000, 0}, {&calm, 310000000, 1}, {&faults, 310000000, 0}};
+	static struct hist hist;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		static struct anomalies found;
+		struct row row = {.kpi = "JCT", .strategy = "mpi-fare", .n = 1, .hist = &hist};
+		struct rows *rows;
+
+		found = (struct anomalies){.n = 0};
+		snprintf(row.test, sizeof(row.test), "%s", cases[i].test->id);
+		hist_init(&hist);
+		hist_add(&hist, 100000000);
+		hist_add(&hist, cases[i].longest_ns);
+		ck_assert_int_eq(rows_open(&rows, NULL), 0);
+		ck_assert_int_eq(rows_add(rows, &row), 0);
+		ck_assert_int_eq(anomalies_read(&found, cases[i].test, rows), 0);
+		rows_close(rows);
+		ck_assert_uint_eq(found.n, cases[i].found);
+		if (found.n) {
+			ck_assert_str_eq(found.list[0].rule, "an iteration stalled");
+			ck_assert_double_eq_tol(found.list[0].worst, 310, 1e-6);
+		}
+	}
+}
+END_TEST
+
 /* Each rule, KPI and strategy once, with the worst; a spoilt trial once, not for each KPI. */
 START_TEST(many_are_one_line)
 {
@@ -165,6 +199,7 @@ int main(void)
 
 	tcase_add_test(tcase, rules_of_rows);
 	tcase_add_test(tcase, less_latency_at_more_load);
+	tcase_add_test(tcase, an_iteration_stalls);
 	tcase_add_test(tcase, many_are_one_line);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_ENV);
