@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "core/rng.h"
 #include "fabric/optimum.h"
 #include "suite/test.h"
 
@@ -424,7 +425,22 @@ int fabric_await_members(struct fabric *fabric, const bool *absent, int timeout_
 	return cluster_await_paths(fabric->cluster, fabric->topo, absent, timeout_ms);
 }
 
-int fabric_balance(struct fabric *fabric, const char *mode, unsigned gap_us)
+/* Hashes of leaves that have the seeds drawn from this one. */
+static int fabric_seed(struct fabric *fabric, const char *mode, uint64_t seed)
+{
+	int err = 0;
+
+	for (unsigned i = 0; !err && i < fabric->topo->n_leaves; i++) {
+		char number[12];
+		const char *args[] = {fabric->topo->leaves[i].name, mode, number, NULL};
+
+		snprintf(number, sizeof(number), "%u", (unsigned)(rng_next(&seed) & UINT16_MAX));
+		err = lab_try(&fabric->lab, "lb", args, fabric->why, sizeof(fabric->why));
+	}
+	return err;
+}
+
+int fabric_balance(struct fabric *fabric, const char *mode, unsigned gap_us, uint64_t seed)
 {
 	char number[12];
 	const char *args[] = {"all", mode, gap_us ? number : NULL, NULL};
@@ -434,13 +450,15 @@ int fabric_balance(struct fabric *fabric, const char *mode, unsigned gap_us)
 	err = lab_try(&fabric->lab, "lb", args, fabric->why, sizeof(fabric->why));
 	if (!err && !fabric->lb_lab[0])
 		snprintf(fabric->lb_lab, sizeof(fabric->lb_lab), "%s", fabric->topo->leaves[0].lb);
+	if (!err && seed && (strcmp(mode, "ecmp") == 0 || strcmp(mode, "bth") == 0))
+		err = fabric_seed(fabric, mode, seed);
 	return err;
 }
 
 int fabric_balance_back(struct fabric *fabric)
 {
 	struct topo *topo = fabric->topo;
-	int err = fabric->lb_lab[0] ? fabric_balance(fabric, fabric->lb_lab, 0) : 0;
+	int err = fabric->lb_lab[0] ? fabric_balance(fabric, fabric->lb_lab, 0, 0) : 0;
 
 	if (err)
 		fprintf(stderr, "farebench: %s\n", fabric->why);

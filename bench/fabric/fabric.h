@@ -127,10 +127,11 @@ int fabric_await_members(struct fabric *fabric, const bool *absent, int timeout_
  */
 int fabric_mark_at(struct fabric *fabric, uint64_t kb);
 /*
- * All leaves of a lab spread so from now on ("spray"; farelab(8), lb); gap_us: of flowlets, else 0.
+ * All leaves of a lab spread so from now on ("spray"; farelab(8), lb); gap_us: of flowlets, else 0;
+ * seed: of ecmp and bth each leaf has one drawn from it, else and with 0 the topology's.
  * -EOPNOTSUPP: the lab or its kernel cannot; fabric->why has farelab's words.
  */
-int fabric_balance(struct fabric *fabric, const char *mode, unsigned gap_us);
+int fabric_balance(struct fabric *fabric, const char *mode, unsigned gap_us, uint64_t seed);
 /* The mode that the first leaf had before; fabric_close() does it, too. */
 int fabric_balance_back(struct fabric *fabric);
 /* Reads the lab's state anew, counters included, converged or not. */

@@ -25,7 +25,7 @@ static int balancing_set(struct trial *t)
 	if (t->fabric->hosts)
 		why = "how switches of hosts spread is not set from here";
 	if (!why)
-		err = fabric_balance(t->fabric, mode, 0);
+		err = fabric_balance(t->fabric, mode, 0, t->seed);
 	if (!why && err != -EOPNOTSUPP)
 		return err;
 	trial_missing(t, NULL, "%s", why ? why : t->fabric->why);

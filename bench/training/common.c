@@ -29,7 +29,7 @@ bool training_fits(const struct topo *topo, const char *param, const char *level
 
 int training_spread(struct trial *t, const char *mode, unsigned gap_us)
 {
-	int err = fabric_balance(t->fabric, mode, gap_us);
+	int err = fabric_balance(t->fabric, mode, gap_us, t->seed);
 
 	if (err == -EOPNOTSUPP) {
 		trial_missing(t, NULL, "%s", t->fabric->why);
