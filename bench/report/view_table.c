@@ -133,6 +133,18 @@ static void view_one_table(const struct view_show *show, size_t from, size_t to,
 	doc_table(show->doc, table);
 }
 
+static bool view_has_value(const struct view_show *show)
+{
+	for (size_t y = 0; y < show->n_y; y++) {
+		const struct rows_filter filter = {.kpi = show->y[y].kpi->name, .trial = -1};
+
+		ROWS_EACH (i, show->rows, &filter)
+			if (!rows_at(show->rows, i)->missing)
+				return true;
+	}
+	return false;
+}
+
 void view_table(const struct view_show *show)
 {
 	const struct grid *grid = show->grid;
@@ -140,6 +152,10 @@ void view_table(const struct view_show *show)
 	/* every combination is in a table, however many pictures there would be */
 	size_t all = grid->n_panels + grid->left_out, n = apart ? grid->dim[0].n : 1;
 
+	if (!view_has_value(show)) {
+		doc_text(show->doc, "%s: no table, as no row has a value.", show->view->title);
+		n = 0;
+	}
 	for (size_t i = 0; i < n; i++) {
 		char title[200], level[80] = "";
 

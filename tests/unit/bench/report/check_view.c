@@ -127,6 +127,31 @@ START_TEST(a_table_of_rows_without_a_parameter)
 }
 END_TEST
 
+/* Of n/a alone: what it would be of, and why there is none. */
+START_TEST(a_table_without_a_value)
+{
+	static const struct view view = {.kind = VIEW_TABLE,
+					 .title = "Limit",
+					 .x = "load",
+					 .series = "strategy",
+					 .y = {"limit", "model"}};
+	static const struct test test = {
+		.id = "5.1", .dut = "DUT-F", .params = view_params, .kpis = view_kpis};
+	struct rows *rows;
+	char *text;
+
+	ck_assert_int_eq(rows_open(&rows, NULL), 0);
+	view_add(rows, "fare-spray", "ratio", "2", "none", 1);
+	view_add(rows, "fare-spray", "limit", "2", "none", NAN);
+	text = text_of_view(&test, &view, rows);
+	ck_assert_ptr_nonnull(strstr(text, "Limit: no table, as no row has a value."));
+	ck_assert_ptr_nonnull(strstr(text, "no model"));
+	ck_assert_ptr_null(strstr(text, "fare-spray"));
+	free(text);
+	rows_close(rows);
+}
+END_TEST
+
 /* No middle is made of what was measured with load and without. */
 START_TEST(unlike_conditions_have_lines_of_their_own)
 {
@@ -204,6 +229,7 @@ int main(void)
 	tcase_add_test(tcase, series_without_a_point);
 	tcase_add_test(tcase, lines_over_one_place);
 	tcase_add_test(tcase, a_table_of_rows_without_a_parameter);
+	tcase_add_test(tcase, a_table_without_a_value);
 	tcase_add_test(tcase, unlike_conditions_have_lines_of_their_own);
 	tcase_add_test(tcase, a_reason_is_said_once);
 	suite_add_tcase(suite, tcase);
