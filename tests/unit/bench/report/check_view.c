@@ -35,6 +35,9 @@ static const struct param view_params[] = {PARAM("ranks", PARAM_COUNT, "", "", "
 					   PARAM("load", PARAM_NAME, "", "", "none,full"),
 					   LIST_END};
 
+static const struct test view_test = {
+	.id = "5.1", .dut = "DUT-F", .params = view_params, .kpis = view_kpis};
+
 /* A row of that test; missing where the value is not finite. */
 static void view_add(struct rows *rows, const char *strategy, const char *kpi, const char *ranks,
 		     const char *load, double value)
@@ -60,8 +63,6 @@ START_TEST(series_without_a_point)
 					 .series = "strategy",
 					 .y = {"ratio"},
 					 .reference = "model"};
-	static const struct test test = {
-		.id = "5.1", .dut = "DUT-F", .params = view_params, .kpis = view_kpis};
 	struct rows *rows;
 	char *text;
 
@@ -71,7 +72,7 @@ START_TEST(series_without_a_point)
 		view_add(rows, "fare-spray", "ratio", i ? "4" : "2", "none", 2 + i);
 		view_add(rows, "fare-spray", "model", i ? "4" : "2", "none", NAN);
 	}
-	text = text_of_view(&test, &view, rows);
+	text = text_of_view(&view_test, &view, rows);
 	ck_assert_ptr_null(strstr(text, "nothing that its axes can show"));
 	ck_assert_ptr_null(strstr(text, "not available"));
 	free(text);
@@ -87,14 +88,12 @@ START_TEST(lines_over_one_place)
 					 .series = "strategy",
 					 .y = {"ratio"},
 					 .log_x = true};
-	static const struct test test = {
-		.id = "5.1", .dut = "DUT-F", .params = view_params, .kpis = view_kpis};
 	struct rows *rows;
 	char *text;
 
 	ck_assert_int_eq(rows_open(&rows, NULL), 0);
 	view_add(rows, "fare-spray", "ratio", "4", "none", 2);
-	text = text_of_view(&test, &view, rows);
+	text = text_of_view(&view_test, &view, rows);
 	ck_assert_ptr_nonnull(strstr(text, "Ratio: no picture, as there is one place on its axis "
 					   "(ranks 4)"));
 	free(text);
@@ -110,8 +109,6 @@ START_TEST(a_table_of_rows_without_a_parameter)
 					 .x = "load",
 					 .series = "strategy",
 					 .y = {"limit"}};
-	static const struct test test = {
-		.id = "5.1", .dut = "DUT-F", .params = view_params, .kpis = view_kpis};
 	struct rows *rows;
 	char *text;
 
@@ -119,7 +116,7 @@ START_TEST(a_table_of_rows_without_a_parameter)
 	view_add(rows, "fare-spray", "ratio", "2", "none", 1);
 	view_add(rows, "fare-spray", "ratio", "4", "none", 2);
 	view_add(rows, "fare-spray", "limit", NULL, "none", 4);
-	text = text_of_view(&test, &view, rows);
+	text = text_of_view(&view_test, &view, rows);
 	ck_assert_uint_eq(times(text, "fare-spray"), 1);
 	ck_assert_ptr_null(strstr(text, "ranks"));
 	free(text);
@@ -135,15 +132,13 @@ START_TEST(a_table_without_a_value)
 					 .x = "load",
 					 .series = "strategy",
 					 .y = {"limit", "model"}};
-	static const struct test test = {
-		.id = "5.1", .dut = "DUT-F", .params = view_params, .kpis = view_kpis};
 	struct rows *rows;
 	char *text;
 
 	ck_assert_int_eq(rows_open(&rows, NULL), 0);
 	view_add(rows, "fare-spray", "ratio", "2", "none", 1);
 	view_add(rows, "fare-spray", "limit", "2", "none", NAN);
-	text = text_of_view(&test, &view, rows);
+	text = text_of_view(&view_test, &view, rows);
 	ck_assert_ptr_nonnull(strstr(text, "Limit: no table, as no row has a value."));
 	ck_assert_ptr_nonnull(strstr(text, "no model"));
 	ck_assert_ptr_null(strstr(text, "fare-spray"));
@@ -200,8 +195,6 @@ START_TEST(a_reason_is_said_once)
 					 .x = "ranks",
 					 .series = "strategy",
 					 .y = {"ratio", "model", "limit"}};
-	static const struct test test = {
-		.id = "5.1", .dut = "DUT-F", .params = view_params, .kpis = view_kpis};
 	struct rows *rows;
 	char *text;
 
@@ -209,7 +202,7 @@ START_TEST(a_reason_is_said_once)
 	view_add(rows, "fare-spray", "ratio", "2", "none", NAN);
 	view_add(rows, "fare-spray", "model", "2", "none", NAN);
 	view_add(rows, "fare-spray", "limit", "4", "none", NAN);
-	text = text_of_view(&test, &view, rows);
+	text = text_of_view(&view_test, &view, rows);
 	ck_assert_ptr_nonnull(strstr(text, "n/a (ratio, model): no model."));
 	ck_assert_ptr_nonnull(strstr(text, "n/a (limit): no model."));
 	ck_assert_uint_eq(times(text, "no model."), 2);
