@@ -139,6 +139,8 @@ static void add_settled(struct trial *t, const struct measured *m, size_t from, 
 				 means_ms[k], WITHIN);
 		trial_with(t, "mean_ms", NULL);
 	}
+	trial_missing(t, is_dcqcn(t) ? "Window_convergence" : "Convergence", "the control is %s",
+		      is_dcqcn(t) ? "DCQCN" : "the provider's window");
 }
 
 static void convergence_add(struct trial *t, const struct measured *m, unsigned flows,
