@@ -11,6 +11,8 @@
 #include "report/doc.h"
 #include "report/results.h"
 
+#define SUMMARY_HEALTH "Fabric health" /* the table of a run, and the chapter */
+
 void summary_run(struct doc *doc, const struct results *results, const struct results_tests *tests);
 void summary_kpis(struct doc *doc, const struct results *results,
 		  const struct results_tests *tests);
