@@ -49,7 +49,7 @@ struct link_balance link_balance(const struct lab_uplink *from, const struct lab
 	for (unsigned i = 0; i < n; i++) {
 		struct balance_leaf leaf = {.n = 0};
 
-		if (!sends[to[i].leaf] || (i && to[i - 1].leaf == to[i].leaf))
+		if ((sends && !sends[to[i].leaf]) || (i && to[i - 1].leaf == to[i].leaf))
 			continue;
 		for (unsigned j = i; j < n && to[j].leaf == to[i].leaf; j++) {
 			double bytes = (double)(to[j].tx_bytes - from[j].tx_bytes);

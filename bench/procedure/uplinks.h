@@ -24,7 +24,7 @@ struct link_balance {
 	unsigned n;	       /* links of leaves that sent; 0: none did, and all else is NaN */
 };
 
-/* Between two readings of n uplinks; sends[leaf]: that leaf counts. */
+/* Between two readings of n uplinks; sends[leaf]: that leaf counts; NULL: all do. */
 struct link_balance link_balance(const struct lab_uplink *from, const struct lab_uplink *to,
 				 unsigned n, const bool *sends);
 /* MMR and JFI to expect of so many equal flows (> 0), each on a leaf and a link of it by chance:

@@ -96,20 +96,16 @@ static int sustained_balance(const struct topo *topo, const char *from, const ch
 			     struct link_balance *out)
 {
 	struct lab_uplink *uplinks = calloc(2 * (size_t)topo->n_uplinks, sizeof(*uplinks));
-	bool *sends = calloc(topo->n_leaves + 1, sizeof(*sends));
-	int err = uplinks && sends ? 0 : -ENOMEM;
+	int err = uplinks ? 0 : -ENOMEM;
 	uint64_t at_ns;
 
-	for (unsigned leaf = 0; !err && leaf < topo->n_leaves; leaf++)
-		sends[leaf] = true;
 	if (!err)
 		err = lab_uplinks_parse(topo, from, uplinks, &at_ns);
 	if (!err)
 		err = lab_uplinks_parse(topo, to, uplinks + topo->n_uplinks, &at_ns);
 	if (!err)
-		*out = link_balance(uplinks, uplinks + topo->n_uplinks, topo->n_uplinks, sends);
+		*out = link_balance(uplinks, uplinks + topo->n_uplinks, topo->n_uplinks, NULL);
 	free(uplinks);
-	free(sends);
 	return err;
 }
 
