@@ -79,7 +79,7 @@ static void on_watchdog(struct ev_loop *loop, ev_timer *w, int revents)
 	(void)loop;
 	(void)w;
 	(void)revents;
-	notify_send("WATCHDOG=1");
+	notify_watchdog();
 }
 
 /* How a reload on trial stands. NULL: there is none. */
@@ -106,8 +106,8 @@ static void on_status(struct ev_loop *loop, ev_timer *w, int revents)
 		 n_usable, n_paths, trial ? "; " : "", trial ? trial : "");
 	if (!strcmp(status, d->status))
 		return;
-	memcpy(d->status, status, sizeof(status));
-	notify_status("%s", status);
+	if (!notify_status("%s", status)) /* else it is said again */
+		memcpy(d->status, status, sizeof(status));
 }
 
 static void on_stop(struct ev_loop *loop, ev_signal *w, int revents)

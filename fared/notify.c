@@ -8,8 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#define ONCE_WAIT_MS 100
 
 bool notify_has_manager(void)
 {
@@ -18,8 +21,10 @@ bool notify_has_manager(void)
 	return path && *path;
 }
 
-int notify_send(const char *state)
+/* A queue that is full holds the caller for at most wait_ms. */
+static int send_state(const char *state, unsigned wait_ms)
 {
+	struct timeval wait = {.tv_usec = (suseconds_t)wait_ms * 1000};
 	struct sockaddr_un to = {.sun_family = AF_UNIX};
 	const char *path = getenv("NOTIFY_SOCKET");
 	size_t length;
@@ -36,11 +41,23 @@ int notify_send(const char *state)
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
-	if (sendto(fd, state, strlen(state), MSG_NOSIGNAL | MSG_DONTWAIT, (struct sockaddr *)&to,
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
+	if (sendto(fd, state, strlen(state), MSG_NOSIGNAL | (wait_ms ? 0 : MSG_DONTWAIT),
+		   (struct sockaddr *)&to,
 		   (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length)) < 0)
 		rc = -errno;
 	close(fd);
 	return rc;
+}
+
+int notify_send(const char *state)
+{
+	return send_state(state, ONCE_WAIT_MS);
+}
+
+int notify_watchdog(void)
+{
+	return send_state("WATCHDOG=1", 0);
 }
 
 int notify_reloading(uint64_t now_ns)
@@ -64,7 +81,7 @@ int notify_status(const char *format, ...)
 	for (char *c = state + head; *c; c++)
 		if (*c == '\n')
 			*c = ' '; /* it would begin another assignment */
-	return notify_send(state);
+	return send_state(state, 0);
 }
 
 uint64_t notify_watchdog_ns(void)

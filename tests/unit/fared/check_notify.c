@@ -11,6 +11,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 START_TEST(ready_arrives)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -28,6 +30,32 @@ START_TEST(ready_arrives)
 	ck_assert_int_eq(notify_send("READY=1"), -ECONNREFUSED);
 	unlink(at.sun_path);
 	rmdir(dir);
+}
+END_TEST
+
+/* What is said once waits for room; what is said again does not. */
+START_TEST(a_full_queue)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+	uint64_t before;
+	char name[64];
+
+	snprintf(name, sizeof(name), "@check_notify.%d", (int)getpid());
+	memcpy(at.sun_path + 1, name + 1, strlen(name) - 1);
+	ck_assert_int_eq(
+		bind(fd, (struct sockaddr *)&at, (socklen_t)(sizeof(at.sun_family) + strlen(name))),
+		0);
+	setenv("NOTIFY_SOCKET", name, 1);
+	while (!notify_watchdog())
+		;
+	ck_assert_int_eq(notify_status("full"), -EAGAIN);
+	before = clock_now_ns();
+	ck_assert_int_eq(notify_send("READY=1"), -EAGAIN); /* but not for ever */
+	ck_assert_uint_ge(clock_now_ns() - before, 90000000);
+	ck_assert_int_ge(recv(fd, name, sizeof(name), 0), 0);
+	ck_assert_int_eq(notify_send("READY=1"), 0);
+	close(fd);
 }
 END_TEST
 
@@ -96,6 +124,7 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tc, ready_arrives);
+	tcase_add_test(tc, a_full_queue);
 	tcase_add_test(tc, each_message_is_one_datagram);
 	tcase_add_test(tc, no_manager_no_message);
 	tcase_add_test(tc, the_watchdog_is_half_its_period_and_ours);
