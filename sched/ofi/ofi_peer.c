@@ -272,6 +272,14 @@ static bool peers_are_full(const struct ofi_domain *domain, const struct in6_add
 	return bytes >= LEFT_SHARES * ofi_wire_room(OFI_RTS, domain->env.window_bytes);
 }
 
+static bool has_endpoint(const struct ofi_domain *domain)
+{
+	for (unsigned i = 0; i < OFI_EPS_MAX; i++)
+		if (domain->eps[i])
+			return true;
+	return false;
+}
+
 int ofi_link_on_request(void *arg, struct fare_request *request)
 {
 	struct ofi_domain *domain = arg;
@@ -280,7 +288,9 @@ int ofi_link_on_request(void *arg, struct fare_request *request)
 
 	if (err)
 		return err;
-	/* it asks again */
+	/* it asks again: what it sends would be for nobody, and lost */
+	if (!has_endpoint(domain))
+		return -EHOSTUNREACH;
 	if (peers_are_full(domain, &request->peer))
 		return -EUSERS;
 	ofi_greeting_encode(&own, request->reply);

@@ -85,6 +85,33 @@ START_TEST(a_server_may_come_later)
 }
 END_TEST
 
+/* Nor is it lost where the domain is there, and polls, before its endpoint is. */
+START_TEST(an_endpoint_may_come_later)
+{
+	struct fi_info *info, *hints = hints_of(caps, formats[_i]);
+	struct fi_cq_tagged_entry entry;
+	struct ofi_domain *from;
+	uint64_t sent = 7, got = 0;
+	fi_addr_t to;
+
+	open_client(formats[_i]);
+	from = (struct ofi_domain *)client.domain;
+	to = insert(&client, client.info->dest_addr);
+	ck_assert_int_eq(ask(1, NULL, SERVICE, FI_SOURCE, hints, &info), 0);
+	fi_freeinfo(hints);
+	open_parts(&server, info);
+	ck_assert_int_eq(fi_send(client.ep, &sent, sizeof(sent), NULL, to, &sent), 0);
+	while (!from->peers.n_reopening) /* it was told to ask again */
+		ck_assert_int_eq(fi_cq_read(client.cq, &entry, 1), -FI_EAGAIN);
+	ck_assert_int_eq(fi_enable(server.ep), 0);
+	ck_assert_int_eq(fi_recv(server.ep, &got, sizeof(got), NULL, FI_ADDR_UNSPEC, &got), 0);
+	ck_assert_int_eq(next_entry(&server, &client, &entry, NULL), 1);
+	ck_assert_uint_eq(got, sent);
+	ck_assert_int_eq(next_entry(&client, &server, &entry, NULL), 1);
+	close_both();
+}
+END_TEST
+
 /* A receive from a name takes what its process sends, whichever side connected. */
 START_TEST(a_name_is_who_connects_from_there)
 {
@@ -271,6 +298,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_loop_test(tc, a_server_is_found_by_node_and_service, 0, 2);
 	tcase_add_loop_test(tc, a_server_may_come_later, 0, 2);
+	tcase_add_loop_test(tc, an_endpoint_may_come_later, 0, 2);
 	tcase_add_loop_test(tc, a_name_is_who_connects_from_there, 0, 2);
 	tcase_add_loop_test(tc, a_server_that_restarts_has_its_name, 0, 2);
 	tcase_add_loop_test(tc, a_write_goes_to_a_name, 0, 2);
