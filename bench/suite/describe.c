@@ -90,9 +90,16 @@ static void describe_hosts(json_t *tables, const struct fabric *fabric)
 	}
 }
 
-/* What of them a run had to live with. */
-static void describe_hosts_run(json_t *tables, const struct fabric *fabric)
+/* What is counted in memory is not kept in a run that stops. */
+static const char *describe_since(const struct describe *about)
 {
+	return about->resumed ? "; since the run was resumed" : "";
+}
+
+/* What of them a run had to live with. */
+static void describe_hosts_run(json_t *tables, const struct describe *about)
+{
+	const struct fabric *fabric = about->fabric;
 	const struct inventory *inventory = hosts_inventory(fabric->hosts);
 	json_t *t = describe_table(tables, "Clocks, counters and limits of the hosts");
 
@@ -112,7 +119,8 @@ static void describe_hosts_run(json_t *tables, const struct fabric *fabric)
 		describe_row(t, title, "known to %.1f us against the coordinator's, at worst",
 			     hosts_clock_worst_ns(fabric->hosts, i) / 1e3);
 		snprintf(title, sizeof(title), "%s counters", name);
-		describe_row(t, title, "%s", grown && grown[0] ? grown : "nothing was counted");
+		describe_row(t, title, "%s%s", grown && grown[0] ? grown : "nothing was counted",
+			     describe_since(about));
 		free(grown);
 	}
 }
@@ -389,25 +397,28 @@ static void describe_leaves(json_t *t, const struct describe *about)
 }
 
 /* What NICs and switches counted since the run began, and the two rows of table 6 that follow. */
-static void describe_counts(json_t *t, const struct fabric *fabric)
+static void describe_counts(json_t *t, const struct describe *about)
 {
+	const struct fabric *fabric = about->fabric;
+	const char *since = describe_since(about);
 	struct nic_counts nics = {.known = {false}}, switches = nics;
 	char text[2][512];
 
 	if (fabric->hosts && hosts_nic_counts(fabric->hosts, true, &nics, &switches))
 		return;
 	if (nics.known[NIC_CRC_ERRORS] || switches.known[NIC_CRC_ERRORS])
-		describe_row(t, "CRC Error Count", "%llu by NICs, %llu by switches",
+		describe_row(t, "CRC Error Count", "%llu by NICs, %llu by switches%s",
 			     (unsigned long long)nics.grown[NIC_CRC_ERRORS],
-			     (unsigned long long)switches.grown[NIC_CRC_ERRORS]);
+			     (unsigned long long)switches.grown[NIC_CRC_ERRORS], since);
 	else
 		describe_row(t, "CRC Error Count", "not available: %s",
 			     fabric_lacks(fabric, FABRIC_CRC));
 	if (nics.known[NIC_FEC_UNCORRECTED] || switches.known[NIC_FEC_UNCORRECTED])
-		describe_row(t, "FEC Error Rate",
-			     "%llu blocks by NICs and %llu by switches that FEC could not correct",
-			     (unsigned long long)nics.grown[NIC_FEC_UNCORRECTED],
-			     (unsigned long long)switches.grown[NIC_FEC_UNCORRECTED]);
+		describe_row(
+			t, "FEC Error Rate",
+			"%llu blocks by NICs and %llu by switches that FEC could not correct%s",
+			(unsigned long long)nics.grown[NIC_FEC_UNCORRECTED],
+			(unsigned long long)switches.grown[NIC_FEC_UNCORRECTED], since);
 	else
 		describe_row(t, "FEC Error Rate", "not available: %s",
 			     fabric_lacks(fabric, FABRIC_FEC));
@@ -415,9 +426,11 @@ static void describe_counts(json_t *t, const struct fabric *fabric)
 		return;
 	nic_counts_show(&nics, text[0], sizeof(text[0]));
 	nic_counts_show(&switches, text[1], sizeof(text[1]));
-	describe_row(t, "Counted by NICs", "%s", *text[0] ? text[0] : "nothing by a known name");
-	describe_row(t, "Counted by switches", "%s",
-		     *text[1] ? text[1] : "nothing: the inventory names none, or none answered");
+	describe_row(t, "Counted by NICs", "%s%s", *text[0] ? text[0] : "nothing by a known name",
+		     since);
+	describe_row(t, "Counted by switches", "%s%s",
+		     *text[1] ? text[1] : "nothing: the inventory names none, or none answered",
+		     since);
 }
 
 static void describe_fabric_health(json_t *tables, const struct describe *about)
@@ -426,13 +439,13 @@ static void describe_fabric_health(json_t *tables, const struct describe *about)
 	const struct fabric *fabric = about->fabric;
 
 	describe_leaves(t, about);
-	describe_counts(t, fabric);
+	describe_counts(t, about);
 	describe_row(
 		t, "NIC QP State",
 		"%llu paths of QP groups died in %u runs of the workers, %llu were set up anew (a "
-		"trial has one run, several, or none where other programs send)",
+		"trial has one run, several, or none where other programs send)%s",
 		(unsigned long long)fabric->paths.deaths, fabric->paths.runs,
-		(unsigned long long)fabric->paths.rebuilds);
+		(unsigned long long)fabric->paths.rebuilds, describe_since(about));
 	describe_row(t, "GPU-NIC PCIe BW", "not available: %s", fabric_lacks(fabric, FABRIC_PCIE));
 }
 
@@ -555,7 +568,7 @@ json_t *describe_json(const struct describe *about)
 	}
 	if (about->fabric && about->fabric->hosts) {
 		describe_hosts(tables, about->fabric);
-		describe_hosts_run(tables, about->fabric);
+		describe_hosts_run(tables, about);
 	}
 	describe_extra(root, about->options->extra);
 	if (about->options->args)

@@ -27,6 +27,7 @@ struct describe {
 	double idle_percent;
 	unsigned idle_trials;
 	double seconds;
+	bool resumed;			/* what is counted in memory is of the part since then */
 	const struct machine *machine;	/* as it was when the run began */
 	const struct leaf_load *leaves; /* the same; NULL, or at_ns 0: not known */
 	/* tests of the inference draft, and of the training draft, are among those that run */

@@ -658,6 +658,7 @@ static int suite_describe(const struct suite *suite, json_t **run)
 			suite->idle_trials ? suite->idle_sum_percent / suite->idle_trials : 0,
 		.idle_trials = suite->idle_trials,
 		.seconds = suite->before.seconds + progress_seconds(&suite->progress),
+		.resumed = suite->before.started[0] != '\0',
 		.machine = &suite->machine,
 		.leaves = &suite->leaves,
 		.draft = suite->draft,

@@ -59,10 +59,13 @@ START_TEST(a_run_says_what_it_was)
 		strstr(said(run, "Frames of data"), "port 4791, DSCP 26, ECN ECT(0)"));
 	ck_assert_ptr_nonnull(strstr(said(run, "QPs of a pair"), "one for each sub-port"));
 	ck_assert_ptr_null(said(run, "Continuous Batching")); /* of the inference draft */
+	ck_assert_ptr_null(strstr(said(run, "NIC QP State"), "resumed"));
 	json_decref(run);
 	options.even_busy = false;
 	about.busy = 2;
+	about.resumed = true;
 	run = describe_json(&about);
+	ck_assert_ptr_nonnull(strstr(said(run, "NIC QP State"), "; since the run was resumed"));
 	ck_assert_str_eq(said(run, "Trials kept although busy"),
 			 "2: none of their attempts was better");
 	json_decref(run);
