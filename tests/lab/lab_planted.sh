@@ -34,11 +34,13 @@ run lost_bytes 7.1 --param ep=4 --param config=M4 --param batch=128 --even-busy 
 grep -q "is spoilt: .* bytes were sent, and received are" "$SCRATCH/err" || fail "lost_bytes: not said: $(tail -3 "$SCRATCH/err")"
 jq_true '.trials["7.1"] | all(.EP_alltoall_bandwidth == null)' "$SCRATCH/json" >/dev/null || fail "lost_bytes has a figure"
 
-# a rate over half the time: more than the links carry
+# a rate over half the time: more than the links carry, which bound it, and not the machine
+farelab rate "$LAB" all 10 || fail "no other rate"
 run wrong_denominator 5.1 --param size=64K --param qps=8 --even-busy
 [ $? = 1 ] || fail "wrong_denominator was not found out: $(tail -3 "$SCRATCH/err")"
 grep -q "and its links carry" "$SCRATCH/err" || fail "wrong_denominator: not said: $(tail -3 "$SCRATCH/err")"
 
+farelab rate "$LAB" all 200 || fail "no other rate"
 # one GPU of four stands still for 300 ms: the trial is made again, as often as that helps, and counted
 run stalled_gpu 7.1 --param ep=4 --param config=M4 --param batch=128 || fail "stalled_gpu: $(tail -3 "$SCRATCH/err")"
 grep -q "GPU 1 stalled for" "$SCRATCH/err" || fail "stalled_gpu: not said: $(tail -3 "$SCRATCH/err")"
