@@ -23,8 +23,7 @@ enum account_kind { ACCOUNT_MEASURED, ACCOUNT_NOT_POSSIBLE, ACCOUNT_SPOILT };
 /* Is it a KPI that the fabric was to give? */
 static bool account_is_kpi(const struct row *row)
 {
-	return row->kpi[0] != '_' &&
-	       strncmp(row->kpi, KPI_SIMULATED, sizeof(KPI_SIMULATED) - 1) != 0;
+	return row->kpi[0] != '_' && !kpi_is_simulated(row->kpi);
 }
 
 /*

@@ -135,6 +135,7 @@ void lead_fini(struct lead *lead)
 static bool lead_can_compare(const struct column *column)
 {
 	return column->kpi->better != BETTER_NONE && !column->is_mean &&
+	       !kpi_is_simulated(column->kpi->name) &&
 	       (column->quantile == 0.5 || column->quantile == 0.99);
 }
 

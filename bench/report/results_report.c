@@ -10,6 +10,7 @@
 #include "report/export.h"
 #include "report/lead.h"
 #include "report/levels.h"
+#include "report/repeatability.h"
 #include "report/summary.h"
 #include "report/table.h"
 #include "report/view.h"
@@ -204,11 +205,12 @@ static void report_links(struct doc *doc, const struct results *results,
 					       {"anomalies", "Anomalies"},
 					       {"missing", "Not measured"},
 					       {"accounting", "Trial accounting"},
+					       {"repeatability", "Repeatability"},
 					       {"health", "Fabric health indicators"},
 					       {"run", "System, workload and run"},
 					       {"map", "Which KPI is measured in which test"}};
 	const bool draft = report_has(tests, test_is_draft) || report_has(tests, test_is_training);
-	const bool wanted[] = {compared, true, true, true, true, draft, true, draft};
+	const bool wanted[] = {compared, true, true, true, true, true, draft, true, draft};
 	const char *ids[REPORT_MAX_LINKS], *texts[REPORT_MAX_LINKS];
 	char id[REPORT_MAX_LINKS][32], text[REPORT_MAX_LINKS][120];
 	size_t n = 0;
@@ -253,6 +255,7 @@ static void report_chapters(struct doc *doc, const struct results *results,
 	summary_not_measured(doc, results, tests);
 	account_show(doc, results, tests);
 	levels_show(doc, results, tests);
+	repeatability_show(doc, results, tests);
 	edition_show(doc, results, tests);
 	if (inference || training)
 		summary_health(doc, results, tests, inference, training);

@@ -191,7 +191,7 @@ int derive_missing(const struct test *test, struct rows *rows)
 			const char *name = n ? strategy[i].text : "";
 			struct derive_gap gap;
 
-			if (strncmp(k->name, KPI_SIMULATED, sizeof(KPI_SIMULATED) - 1) == 0)
+			if (kpi_is_simulated(k->name))
 				continue;
 			derive_gap_read(&gap, rows, test, k->name, name);
 			if (!gap.has_value)

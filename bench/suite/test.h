@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "core/hist.h"
 #include "core/rows.h"
@@ -36,6 +37,11 @@
  * own, and what the fabric cannot do is no reason for them to be missing.
  */
 #define KPI_SIMULATED "Simulated_"
+
+static inline bool kpi_is_simulated(const char *name)
+{
+	return strncmp(name, KPI_SIMULATED, sizeof(KPI_SIMULATED) - 1) == 0;
+}
 
 enum profile { PROFILE_QUICK, PROFILE_LAB, PROFILE_DRAFT, PROFILE_COUNT };
 

@@ -153,8 +153,7 @@ void trial_set_text(struct trial *t, const char *kpi, const char *text)
 /* kpi NULL: whether it is measured; else whether it is that one. */
 static bool is_meant(const struct kpi *k, const char *kpi)
 {
-	return kpi ? strcmp(k->name, kpi) == 0
-		   : strncmp(k->name, KPI_SIMULATED, strlen(KPI_SIMULATED)) != 0;
+	return kpi ? strcmp(k->name, kpi) == 0 : !kpi_is_simulated(k->name);
 }
 
 void trial_missing(struct trial *t, const char *kpi, const char *format, ...)

@@ -13,7 +13,7 @@ static const char *const placed[] = {"", "_scattered"};
 static void simulated_missing(struct trial *t, const char *why)
 {
 	for (const struct kpi *k = t->test->kpis; k->name; k++)
-		if (strncmp(k->name, KPI_SIMULATED, strlen(KPI_SIMULATED)) == 0)
+		if (kpi_is_simulated(k->name))
 			trial_missing(t, k->name, "%s", why);
 }
 

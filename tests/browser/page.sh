@@ -47,7 +47,7 @@ expect() {
 }
 
 "$make_pages" "$dir" >/dev/null
-ids=(strategies kpis anomalies accounting health run tests map test-5.1 test-10.2)
+ids=(strategies kpis anomalies accounting repeatability health run tests map test-5.1 test-10.2)
 for width in 1400 1200 400; do
 	expect none "report, $width pixels" "$dir/report.html" "$width" 31 "${ids[@]}"
 	expect none "comparison, $width pixels" "$dir/compare.html" "$width" 1 sum changed

@@ -344,6 +344,7 @@ START_TEST(headlines_stand_in_tables)
 		ck_assert_msg(found, "%s: %s is in none of its tables", all[i]->id, column.name);
 		ck_assert_str_ne(column.kpi->name, "memory_CV");
 		ck_assert_str_ne(column.kpi->name, "flaps");
+		ck_assert(!kpi_is_simulated(column.kpi->name));
 	}
 	ck_assert_uint_eq(none, 3);
 }

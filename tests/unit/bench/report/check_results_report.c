@@ -153,6 +153,7 @@ START_TEST(the_first_page)
 	ck_assert_ptr_nonnull(verdicts);
 	ck_assert(verdicts < at);
 	ck_assert_ptr_nonnull(strstr(md, "## Trial accounting"));
+	ck_assert_ptr_nonnull(strstr(md, "## Repeatability"));
 	ck_assert_ptr_nonnull(strstr(md,
 				     "| 5.1 | 12 | 7 | 20 trials, 60 s; 0 of 60 s by this project "
 				     "| 0 to 360 | 84 | 84 | 0 | 0 | 0 | - |"));
