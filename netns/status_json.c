@@ -151,8 +151,9 @@ static void append_text(const char *text, void *arg)
 static json_t *pfc_json(const struct topology *t)
 {
 	return t->pfc.xoff_bytes
-		       ? json_pack("{s:i, s:i, s:i}", "xoff_bytes", (int)t->pfc.xoff_bytes,
-				   "headroom_bytes", (int)t->pfc.headroom_bytes, "watchdog_ms",
+		       ? json_pack("{s:i, s:i, s:i, s:i}", "xoff_bytes", (int)t->pfc.xoff_bytes,
+				   "xon_bytes", (int)t->pfc.xon_bytes, "headroom_bytes",
+				   (int)t->pfc.headroom_bytes, "watchdog_ms",
 				   (int)t->pfc.watchdog_ms)
 		       : json_null();
 }

@@ -347,6 +347,7 @@ static int topo_read_pfc(struct topo_reader *r, json_t *root, struct topo_pfc *o
 	if (!pfc || json_is_null(pfc))
 		return 0;
 	return topo_number(r, pfc, "xoff_bytes", INT32_MAX, &out->xoff_bytes) ||
+			       topo_number(r, pfc, "xon_bytes", INT32_MAX, &out->xon_bytes) ||
 			       topo_number(r, pfc, "headroom_bytes", INT32_MAX,
 					   &out->headroom_bytes) ||
 			       topo_number(r, pfc, "watchdog_ms", INT32_MAX, &out->watchdog_ms)

@@ -91,7 +91,7 @@ struct topo_uplink {
 /* Queues of data pause who sends (emulated). */
 struct topo_pfc {
 	uint64_t xoff_bytes; /* 0: there is none */
-	uint64_t headroom_bytes, watchdog_ms;
+	uint64_t xon_bytes, headroom_bytes, watchdog_ms;
 };
 
 struct topo {

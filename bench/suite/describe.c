@@ -237,9 +237,10 @@ static void describe_leaf_settings(json_t *t, const struct topo *topo)
 		describe_row(t, "Pauses (PFC)", "none");
 	else
 		describe_row(t, "Pauses (PFC)",
-			     "XOFF at %llu bytes of an ingress port, headroom %llu bytes, watchdog "
-			     "%llu ms (0: none), emulated",
+			     "XOFF at %llu bytes of an ingress port, XON at %llu, headroom %llu "
+			     "bytes, watchdog %llu ms (0: none), emulated",
 			     (unsigned long long)topo->pfc.xoff_bytes,
+			     (unsigned long long)topo->pfc.xon_bytes,
 			     (unsigned long long)topo->pfc.headroom_bytes,
 			     (unsigned long long)topo->pfc.watchdog_ms);
 	if (topo->n_uplinks && topo->leaves[0].lb[0])

@@ -63,7 +63,7 @@ jq_true -s '. as $rows | [.[] | select(.kpi == "ECN_marks" and .value > 0) as $m
 farelab down "$LAB" || fail "down"
 
 up "$TOPOLOGIES/pfc.yaml"
-farelab status "$LAB" --json | jq_true '.pfc == {"xoff_bytes": 131072, "headroom_bytes": 41856, "watchdog_ms": 200}' || fail "status: no pfc"
+farelab status "$LAB" --json | jq_true '.pfc == {"xoff_bytes": 131072, "xon_bytes": 65536, "headroom_bytes": 41856, "watchdog_ms": 200}' || fail "status: no pfc"
 run T7.2 T5.3 7.4 --param traffic=kv --param load=75 --strategy fare-spray --out "$SCRATCH/pfc"
 for n in 2 3; do
 	for headroom in lab none; do

@@ -143,11 +143,12 @@ START_TEST(queues_and_pauses_are_read)
 	topo_destroy(topo);
 	json_object_set_new(root, "queue_bytes", json_integer(65536));
 	json_object_set_new(root, "pfc",
-			    json_pack("{s:i, s:i, s:i}", "xoff_bytes", 9, "headroom_bytes", 8,
-				      "watchdog_ms", 7));
+			    json_pack("{s:i, s:i, s:i, s:i}", "xoff_bytes", 9, "xon_bytes", 4,
+				      "headroom_bytes", 8, "watchdog_ms", 7));
 	topo = parsed(root);
 	ck_assert_uint_eq(topo->queue_bytes, 65536);
 	ck_assert_uint_eq(topo->pfc.xoff_bytes, 9);
+	ck_assert_uint_eq(topo->pfc.xon_bytes, 4);
 	ck_assert_uint_eq(topo->pfc.headroom_bytes, 8);
 	ck_assert_uint_eq(topo->pfc.watchdog_ms, 7);
 	topo_destroy(topo);

@@ -40,7 +40,8 @@ START_TEST(a_run_says_what_it_was)
 	lab.topo->bucket_bytes = 131072;
 	lab.topo->queue_bytes = 65536;
 	lab.topo->ecn_threshold_bytes = 102400;
-	lab.topo->pfc = (struct topo_pfc){.xoff_bytes = 131072, .watchdog_ms = 200};
+	lab.topo->pfc =
+		(struct topo_pfc){.xoff_bytes = 131072, .xon_bytes = 65536, .watchdog_ms = 200};
 	run = describe_json(&about);
 	ck_assert_str_eq(said(run, "Started"), "2026-01-02 03:04:05 UTC");
 	ck_assert_str_eq(json_string_value(json_object_get(run, "started")),
@@ -54,6 +55,7 @@ START_TEST(a_run_says_what_it_was)
 	ck_assert_ptr_nonnull(strstr(said(run, "Queue of a shaped port"), "65536 bytes"));
 	ck_assert_ptr_nonnull(strstr(said(run, "Marks (ECN)"), "all from 102400 bytes"));
 	ck_assert_ptr_nonnull(strstr(said(run, "Pauses (PFC)"), "XOFF at 131072 bytes"));
+	ck_assert_ptr_nonnull(strstr(said(run, "Pauses (PFC)"), "XON at 65536"));
 	ck_assert_ptr_nonnull(strstr(said(run, "Pauses (PFC)"), "watchdog 200 ms"));
 	ck_assert_ptr_nonnull(
 		strstr(said(run, "Frames of data"), "port 4791, DSCP 26, ECN ECT(0)"));
