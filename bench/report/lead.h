@@ -33,6 +33,9 @@ struct lead {
 	struct lead_contrast contrast[LEAD_MAX];
 };
 
+/* By what a test's strategies are compared: the column that it names, or the first of its tables
+ * that is measured, and of which more or less is better. False: by none. */
+bool lead_headline(const struct test *test, struct column *out);
 /* -ENOMEM. Borrows both; on success the caller calls lead_fini(). */
 int lead_init(struct lead *lead, const struct results *results, const struct results_tests *tests);
 void lead_fini(struct lead *lead);

@@ -30,9 +30,6 @@ struct lead_figure {
 /* Is "size=1M", so long, one of "size=1M qps=8"? */
 bool lead_has_param(const char *params, const char *param, size_t length);
 
-/* By what a test's strategies are compared: the column that it names, or the first of its tables
- * that is measured, and of which more or less is better. False: by none. */
-bool lead_headline(const struct test *test, struct column *out);
 /* How many times better than the baseline; NaN: no ratio. */
 double lead_ratio(const struct compare_item *item);
 /* False: the test has none. */

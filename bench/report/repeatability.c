@@ -8,7 +8,7 @@
 
 #include "core/stats.h"
 #include "report/grid.h"
-#include "report/lead_internal.h"
+#include "report/lead.h"
 
 #define REPEATABILITY_COLUMNS 7
 
@@ -123,10 +123,9 @@ void repeatability_show(struct doc *doc, const struct results *results,
 	doc_heading(doc, 2, "repeatability", "Repeatability");
 	doc_text(doc,
 		 "Of each test's primary metric: the coefficient of variation (CV: standard "
-		 "deviation "
-		 "over mean) of the trials of a combination of parameters and strategy, the middle "
-		 "one and the highest of those that have two trials or more. Section 13 of the "
-		 "training draft recommends less than 5%% for a test to be valid.");
+		 "deviation over mean) of the trials of a combination of parameters and strategy, "
+		 "the middle one and the highest of those that have two trials or more. Section "
+		 "13 of the training draft recommends less than 5%% for a test to be valid.");
 	if (table_rows(table) > 1) {
 		doc_table(doc, table);
 		return;

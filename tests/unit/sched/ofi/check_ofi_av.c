@@ -101,7 +101,7 @@ START_TEST(an_endpoint_may_come_later)
 	fi_freeinfo(hints);
 	open_parts(&server, info);
 	ck_assert_int_eq(fi_send(client.ep, &sent, sizeof(sent), NULL, to, &sent), 0);
-	while (!from->peers.n_reopening) /* it was told to ask again */
+	while (!from->peers.n_reopening) /* refused, it waits to ask again */
 		ck_assert_int_eq(fi_cq_read(client.cq, &entry, 1), -FI_EAGAIN);
 	ck_assert_int_eq(fi_enable(server.ep), 0);
 	ck_assert_int_eq(fi_recv(server.ep, &got, sizeof(got), NULL, FI_ADDR_UNSPEC, &got), 0);
