@@ -33,15 +33,13 @@ static int repeatability_cv(struct repeatability *r, const struct rows *rows,
 static int repeatability_collect(struct repeatability *r, const struct rows *rows,
 				 const struct column *column, const struct grid *grid, double *cvs)
 {
-	size_t n_panels = grid->n_panels + grid->left_out, places = axis_places(&grid->x);
 	int err = 0;
 
-	for (size_t i = 0; !err && i < n_panels * places; i++) {
+	for (size_t i = 0; !err && i < grid->n_panels + grid->left_out; i++) {
 		struct pick pick;
 		char title[300];
 
-		grid_panel(grid, i / places, &pick, title, sizeof(title));
-		pick_add(&pick, &grid->x, i % places);
+		grid_panel(grid, i, &pick, title, sizeof(title));
 		err = repeatability_cv(r, rows, column, &pick, &cvs[r->combinations]);
 	}
 	return err;
@@ -52,13 +50,13 @@ int repeatability_read(struct repeatability *out, const struct test *test, const
 {
 	struct grid *grid;
 	double *cvs;
-	int err = grid_create(&grid, test, rows, column->kpi->name, "strategy", NULL, NULL, NULL);
+	int err = grid_create(&grid, test, rows, column->kpi->name, NULL, NULL, NULL, NULL);
 
 	*out = (struct repeatability){.middle = NAN, .highest = NAN};
 	if (err)
 		return err;
-	/* one more than there are: that of the last place may be none */
-	cvs = calloc((grid->n_panels + grid->left_out) * axis_places(&grid->x) + 1, sizeof(*cvs));
+	/* + 1: to have none is no failure */
+	cvs = calloc(grid->n_panels + grid->left_out + 1, sizeof(*cvs));
 	err = cvs ? repeatability_collect(out, rows, column, grid, cvs) : -ENOMEM;
 	if (!err && out->combinations) {
 		qsort(cvs, out->combinations, sizeof(*cvs), stats_ascending);
